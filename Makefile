@@ -1,0 +1,51 @@
+# Two commands do everything, set-up included, from a bare python3 (>= 3.11):
+#   make demo    simulate a study, run aggcal on it, say where the report is
+#   make test    lint, types, import directions, tests, doctests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# uv when it is there and works, pip otherwise.
+define install
+	@if command -v uv >/dev/null 2>&1 && uv pip install --quiet --python $(BIN)/python -e '$(1)'; then :; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
+endef
+
+.PHONY: demo test check lint types imports tests picture clean
+
+demo: $(VENV)/.core
+	$(BIN)/aggcal demo -o demo
+
+test: lint types imports tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+# The picture that README shows: the demo's own figure.
+picture: $(VENV)/.core
+	$(BIN)/python docs/make_picture.py
+
+clean:
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(call install,.)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(call install,.[dev])
+	@touch $@ $(VENV)/.core

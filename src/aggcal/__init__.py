@@ -1,0 +1,44 @@
+"""aggcal: aggregate judgments into a consensus, then calibrate a model's scores onto it."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aggcal.aggregation import BTL, HRA, TCV, aggregate
+    from aggcal.assessment import Assessment, assess
+    from aggcal.calibration import Calibration, calibrate
+    from aggcal.consensus import Aggregator, Consensus
+    from aggcal.errors import AggcalError, AggcalWarning
+    from aggcal.io import read_judgments, read_scores
+    from aggcal.judgments import Judgments
+    from aggcal.models.priors import Prior
+    from aggcal.scores import Scores
+
+__version__ = "0.1.0"
+# fmt: off
+__all__ = [
+    "BTL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator", "Assessment",
+    "Calibration", "Consensus", "Judgments", "Prior", "Scores",
+    "aggregate", "assess", "calibrate", "read_judgments", "read_scores",
+]
+# fmt: on
+
+# Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
+_HOMES = {
+    "aggregation": ("BTL", "HRA", "TCV", "aggregate"),
+    "assessment": ("Assessment", "assess"),
+    "calibration": ("Calibration", "calibrate"),
+    "consensus": ("Aggregator", "Consensus"),
+    "errors": ("AggcalError", "AggcalWarning"),
+    "io": ("read_judgments", "read_scores"),
+    "judgments": ("Judgments",),
+    "models.priors": ("Prior",),
+    "scores": ("Scores",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"aggcal.{home}"), name)
+    raise AttributeError(f"module 'aggcal' has no attribute '{name}'")

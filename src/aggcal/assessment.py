@@ -1,0 +1,181 @@
+"""Both stages in one: the assessment, its summary, its files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from aggcal import __version__
+from aggcal.aggregation import PriorChoice, aggregate
+from aggcal.calibration import Calibration, calibrate
+from aggcal.consensus import Aggregator, Consensus
+from aggcal.errors import AggcalWarning
+from aggcal.io import read_judgments, read_scores
+from aggcal.io.write import Writer, csv_writer, json_writer, write_files
+from aggcal.judgments import Judgments
+from aggcal.report.render import render
+from aggcal.scores import Scores
+from aggcal.tables import Columns, as_frame
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What came out of Stage 1, of Stage 2, or of both.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "a", "b")]
+    >>> scores = [("a", 2.0), ("b", 3.0), ("c", 1.0)]
+    >>> result = aggcal.assess(judgments, scores, warn=False)
+    >>> result.items["calibrated"]
+    array([2.5, 2.5, 1. ])
+    """
+
+    consensus: Consensus | None
+    calibration: Calibration | None
+    rows: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def warnings(self) -> tuple[AggcalWarning, ...]:
+        """What the user should know, of both stages."""
+        parts = (self.consensus, self.calibration)
+        return tuple(w for part in parts if part is not None for w in part.warnings)
+
+    @property
+    def items(self) -> Any:
+        """The items' table (as in ``items.csv``), in the frame library the user came with."""
+        part = self.calibration or self.consensus
+        return as_frame(self.item_columns(), part.backend if part else None)
+
+    @property
+    def annotators(self) -> Any:
+        """The annotators' table (as in ``annotators.csv``)."""
+        return self.consensus.annotators if self.consensus else {}
+
+    def item_columns(self) -> Columns:
+        """Return the items' table as plain columns."""
+        if self.calibration is not None:
+            return self.calibration.item_columns()
+        if self.consensus is None:
+            return {}
+        columns = replace(self.consensus, backend=None).items
+        return {("consensus" if name == "score" else name): c for name, c in columns.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary: plain data, as in ``summary.json``."""
+        summary: dict[str, Any] = {"version": __version__}
+        consensus, calibration = self.consensus, self.calibration
+        if consensus is not None:
+            summary |= {"method": consensus.method}
+        if calibration is not None:
+            summary |= {"calibrator": calibration.method}
+        if consensus is not None:
+            record, prior = consensus.convergence, consensus.prior
+            summary |= {
+                "n_items": len(consensus.item_ids),
+                "n_annotators": len(consensus.annotator_ids),
+                "n_judgments": consensus.n_judgments,
+                **self.rows,
+                "prior": None
+                if prior is None
+                else {"score_sd": prior.score_sd, "reliability_sd": prior.reliability_sd},
+                "objective": consensus.objective,
+                "log_likelihood": consensus.log_likelihood,
+                "converged": record.converged if record else None,
+                "iterations": record.iterations if record else None,
+                "gradient_norm": record.gradient_norm if record else None,
+                "reversed_annotators": list(consensus.annotator_ids[consensus.reliabilities < 0]),
+            }
+        if calibration is not None:
+            if consensus is None:
+                summary["n_items"] = int((calibration.rank > 0).sum())
+            summary |= {
+                "n_calibrated": calibration.n_calibrated,
+                "n_without_score": len(calibration.unscored_ids),
+                "n_without_judgment": len(calibration.unjudged_ids),
+                "weighted": calibration.weighted,
+                "blocks": calibration.blocks,
+                "shift_rms": calibration.shift_rms,
+            }
+        return summary | {
+            "seconds": round(self.seconds, 3),
+            "warnings": [str(warning) for warning in self.warnings],
+            "guarantees": {},
+        }
+
+    def save(self, directory: str | Path) -> list[Path]:
+        """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and report.
+
+        Either all files appear or none does.
+        """
+        summary, items = self.to_dict(), self.item_columns()
+        files: dict[str, Writer] = {"items.csv": csv_writer(items)}
+        if self.consensus is not None:
+            annotators = self.consensus.annotator_columns()
+            page = render(summary, items, annotators)
+            files["annotators.csv"] = csv_writer(annotators)
+            files["report.html"] = lambda file: file.write(page)
+        files["summary.json"] = json_writer(summary)
+        return write_files(directory, files)
+
+    def __str__(self) -> str:
+        parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
+        return "\n".join([*parts, *(f"warning: {warning}" for warning in self.warnings)])
+
+
+def assess(
+    judgments: Any,
+    scores: Any = None,
+    *,
+    method: str | Aggregator = "hra-g",
+    calibrator: str = "atc",
+    prior: PriorChoice = "default",
+    weights: Literal["sd"] | None = "sd",
+    seed: int = 0,
+    warn: bool = True,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> Assessment:
+    """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
+
+    Parameters
+    ----------
+    judgments
+        `Judgments`, or anything that `read_judgments` takes.
+    scores
+        `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
+    method, prior, seed, on_iteration
+        See `aggregate`.
+    calibrator, weights
+        See `calibrate`.
+    warn
+        Emit the warnings of both stages as Python warnings too.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> result = aggcal.assess([("ann", "a", "b")], [("a", 1.0), ("b", 3.0)], warn=False)
+    >>> print(result.calibration)
+    Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
+    """
+    began = time.perf_counter()
+    if not isinstance(judgments, Judgments):
+        judgments = read_judgments(judgments)
+    if scores is not None and not isinstance(scores, Scores):
+        scores = read_scores(scores)
+    consensus = aggregate(
+        judgments, method, prior=prior, seed=seed, warn=warn, on_iteration=on_iteration
+    )
+    calibration = None
+    if scores is not None:
+        calibration = calibrate(scores, consensus, method=calibrator, weights=weights, warn=warn)
+    rows = {
+        "n_rows": judgments.n_rows,
+        "n_repeated": judgments.n_repeated,
+        "not_fitted": judgments.unfitted.counts,
+    }
+    return Assessment(consensus, calibration, rows, time.perf_counter() - began)

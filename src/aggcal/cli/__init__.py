@@ -1,0 +1,45 @@
+"""The command line: parse, call, print.
+
+Data goes to standard output or to files, talk to standard error. Exit codes: 0 done, 1 a fault
+of ours (or, with ``check --strict``, problems found), 2 bad input or usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from aggcal.cli.parser import parse
+from aggcal.errors import InputError, OutputError
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Examples
+    --------
+    >>> main(["methods", "--quiet"])
+    hra-g ...
+    0
+    """
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        # Each command is imported when it is called: --help must not wait for SciPy.
+        from aggcal.cli import commands
+
+        code: int = getattr(commands, options.command)(options)
+        sys.stdout.flush()
+    except (InputError, OutputError) as error:
+        print(f"aggcal: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("aggcal: interrupted; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code

@@ -1,0 +1,319 @@
+"""The commands: each reads, calls the library, writes and prints."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aggcal.cli.console import Console
+from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.io.write import csv_writer, to_json, write_files
+
+if TYPE_CHECKING:
+    from aggcal.aggregation import PriorChoice
+    from aggcal.assessment import Assessment
+    from aggcal.judgments import Judgments
+    from aggcal.scores import Scores
+
+_EVALUATED = ("consensus", "model", "calibrated", "score")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Both stages."""
+    from aggcal.assessment import assess
+    from aggcal.io import read_scores
+
+    console = Console(quiet=options.quiet)
+    prior = _prior(options)
+    console.reading(options.judgments, options.scores)
+    scores = read_scores(options.scores, column=options.score_column)
+    result = assess(
+        _judgments(options),
+        scores,
+        method=options.method,
+        calibrator=options.calibrator,
+        prior=prior,
+        weights=None if options.unweighted else "sd",
+        seed=options.seed,
+        warn=False,
+        on_iteration=console.on_iteration,
+    )
+    return _finish(result, options, console)
+
+
+def aggregate(options: argparse.Namespace) -> int:
+    """Stage 1 alone."""
+    from aggcal.assessment import assess
+
+    console = Console(quiet=options.quiet)
+    prior = _prior(options)
+    console.reading(options.judgments)
+    result = assess(
+        _judgments(options),
+        method=options.method,
+        prior=prior,
+        seed=options.seed,
+        warn=False,
+        on_iteration=console.on_iteration,
+    )
+    return _finish(result, options, console)
+
+
+def calibrate(options: argparse.Namespace) -> int:
+    """Stage 2 alone."""
+    from aggcal.assessment import Assessment
+    from aggcal.calibration import calibrate as project
+    from aggcal.io import read_scores
+
+    began = time.perf_counter()
+    console = Console(quiet=options.quiet)
+    consensus = _consensus(options)
+    scores = read_scores(options.scores, column=options.score_column)
+    calibration = project(
+        scores,
+        consensus,
+        method=options.calibrator,
+        weights=None if options.unweighted else "sd",
+        warn=False,
+    )
+    result = Assessment(None, calibration, seconds=time.perf_counter() - began)
+    return _finish(result, options, console)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Say what is wrong with the data."""
+    from aggcal.check import check as look_over
+    from aggcal.io import read_scores
+
+    Console(quiet=options.quiet).reading(options.judgments, options.scores)
+    scores = None
+    if options.scores is not None:
+        scores = read_scores(options.scores, column=options.score_column)
+    found = look_over(_judgments(options), scores)
+    if options.json:
+        print(to_json(found.to_dict()))
+    elif not options.quiet:
+        print(found)
+    return 1 if options.strict and found.problems else 0
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Metrics against a truth."""
+    import numpy as np
+
+    from aggcal.io.scores import read_item_columns, read_truth
+    from aggcal.metrics import METRICS, compare
+    from aggcal.tables import aligned
+
+    console = Console(quiet=options.quiet)
+    ids, columns = read_item_columns(options.items, _EVALUATED)
+    truth, blank = read_truth(options.truth, column=options.truth_column)
+    target = aligned(truth.values, truth.item_ids, ids)
+    both = np.isfinite(target)
+    for values in columns.values():
+        both &= np.isfinite(values)
+    n = int(both.sum())
+    if n == 0:
+        raise TooLittleDataError(
+            f"no item has a truth in {options.truth} and a number in every column of "
+            f"{options.items}; check that both use the same ids."
+        )
+    missing = len(ids) - n
+    if missing:
+        console.say(
+            f"warning: {count(missing, 'item')} of {options.items} left out: no truth, "
+            "or a blank in one of the columns."
+        )
+    unused = len(truth) - int(np.isfinite(target).sum()) + blank
+    if unused:
+        console.say(
+            f"warning: {count(unused, 'row')} of {options.truth} left out: blank, "
+            f"or not in {options.items}."
+        )
+    found = {
+        name: compare(values[both], target[both], centred=options.centred)
+        for name, values in columns.items()
+    }
+    if options.json:
+        print(to_json({"n": n, **found}))
+        return 0
+    print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
+    print(f"{'':12}" + "".join(f"{name:>12}" for name in found))
+    for metric in METRICS:
+        print(f"{metric:12}" + "".join(f"{row[metric]:12.4f}" for row in found.values()))
+    return 0
+
+
+def simulate(options: argparse.Namespace) -> int:
+    """Make a study whose truth is known."""
+    paths = _simulated(
+        options.output,
+        items=options.items,
+        annotators=options.annotators,
+        judgments=options.judgments,
+        link=options.link,
+        reliability_sd=options.reliability_sd,
+        reversed_share=options.reversed,
+        location=options.location,
+        scale=options.scale,
+        model_sd=options.model_sd,
+        model_bias=options.model_bias,
+        model_slope=options.model_slope,
+        seed=options.seed,
+    )
+    Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def methods(options: argparse.Namespace) -> int:
+    """List the methods of Stage 1."""
+    from aggcal.aggregation import METHODS
+
+    if options.json:
+        print(to_json({name: method.summary for name, method in METHODS.items()}))
+        return 0
+    for name, method in METHODS.items():
+        print(f"{name:8} {method.summary}")
+    return 0
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Simulate, run, evaluate, and name the report."""
+    from aggcal.assessment import assess
+    from aggcal.io import read_judgments, read_scores
+
+    console = Console(quiet=options.quiet)
+    folder = Path(options.output)
+    data = folder / "data"
+    _simulated(
+        data,
+        items=60,
+        annotators=25,
+        judgments=3000,
+        reversed_share=0.08,
+        model_sd=8.0,
+        seed=options.seed,
+    )
+    console.say(f"simulated a study whose truth is known: {data}")
+    result = assess(
+        read_judgments(data / "judgments.csv"), read_scores(data / "scores.csv"), warn=False
+    )
+    result.save(folder)
+    _tell(result, console)
+    console.say("")
+    items, truth = folder / "items.csv", data / "truth.csv"
+    shown = argparse.Namespace(
+        items=str(items),
+        truth=str(truth),
+        truth_column="truth",
+        centred=False,
+        json=False,
+        quiet=options.quiet,
+    )
+    if not options.quiet:
+        evaluate(shown)
+        console.say("")
+        console.say("the same by hand:")
+        console.say(f"  aggcal run {data}/judgments.csv {data}/scores.csv -o {folder}")
+        console.say(f"  aggcal evaluate {items} {truth}")
+        console.say("")
+        console.say("the report:")
+    print((folder / "report.html").resolve())
+    return 0
+
+
+# ---------------------------------------------------------------------------- helpers
+
+
+def _judgments(options: argparse.Namespace) -> Judgments:
+    from aggcal.io import read_judgments
+
+    outcomes: dict[str, str | float] = {}
+    for mapping in options.outcome:
+        label, equals, meaning = mapping.rpartition("=")
+        if not equals or not label:
+            raise OptionError(f"--outcome '{mapping}' is not LABEL=MEANING; write 'both bad=tie'.")
+        outcomes[label] = meaning
+    return read_judgments(options.judgments, outcomes=outcomes, criterion=options.criterion)
+
+
+def _prior(options: argparse.Namespace) -> PriorChoice:
+    from aggcal.aggregation import METHODS
+    from aggcal.models.links import link
+    from aggcal.models.priors import Prior, default_prior
+
+    if options.score_sd is None and options.reliability_sd is None:
+        choice: dict[str, PriorChoice] = {"default": "default", "auto": "auto", "none": None}
+        return choice[options.prior]
+    if options.prior != "default":
+        raise OptionError(
+            f"--prior {options.prior} and a prior sd exclude each other; give one of them."
+        )
+    usual = default_prior(link(getattr(METHODS[options.method].make(), "link", "logistic")))
+    return Prior(
+        usual.score_sd if options.score_sd is None else options.score_sd,
+        usual.reliability_sd if options.reliability_sd is None else options.reliability_sd,
+    )
+
+
+def _consensus(options: argparse.Namespace) -> Scores:
+    import numpy as np
+
+    from aggcal.io import read_scores
+    from aggcal.io.scores import read_item_columns
+    from aggcal.scores import Scores
+
+    if options.consensus_column is not None:
+        return read_scores(options.consensus, column=options.consensus_column)
+    ids, columns = read_item_columns(options.consensus, ("consensus", "score"))
+    if "consensus" not in columns:
+        return read_scores(options.consensus)
+    # An items.csv has a blank here for items that nobody judged.
+    judged = np.isfinite(columns["consensus"])
+    return Scores(ids[judged], columns["consensus"][judged], None, str(options.consensus))
+
+
+def _finish(result: Assessment, options: argparse.Namespace, console: Console) -> int:
+    paths = result.save(options.output)
+    _tell(result, console)
+    console.say(f"wrote {', '.join(str(path) for path in paths)}")
+    if options.json:
+        print(to_json(result.to_dict()))
+    return 0
+
+
+def _tell(result: Assessment, console: Console) -> None:
+    console.warn(result.warnings)
+    summary: dict[str, Any] = result.to_dict()
+    if result.consensus is not None:
+        state = "converged" if summary["converged"] else "did NOT converge"
+        console.say(
+            f"{summary['method']}: {count(summary['n_items'], 'item')}, "
+            f"{count(summary['n_annotators'], 'annotator')}, "
+            f"{count(summary['n_judgments'], 'judgment')}; {state} in "
+            f"{count(summary['iterations'], 'iteration')} "
+            f"(relative gradient {summary['gradient_norm']:.1e})"
+        )
+    if result.calibration is not None:
+        console.say(
+            f"{summary['calibrator']}: {count(summary['n_calibrated'], 'item')} calibrated in "
+            f"{count(summary['blocks'], 'block')}, moved by {summary['shift_rms']:.4g} "
+            "(root mean square)"
+        )
+
+
+def _simulated(folder: str | Path, **study: Any) -> list[Path]:
+    from aggcal.simulate import simulate as make
+
+    made = make(**study)
+    return write_files(
+        folder,
+        {
+            "judgments.csv": csv_writer(made.judgments),
+            "scores.csv": csv_writer(made.scores),
+            "truth.csv": csv_writer(made.truths),
+            "annotators.csv": csv_writer(made.annotators),
+        },
+    )

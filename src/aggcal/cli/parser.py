@@ -1,0 +1,246 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from aggcal import __version__
+
+_METHODS = ("hra-g", "hra-e", "hra-n", "btl", "tcv")
+_JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
+_SCORES = "table of model scores: item,score (and sd, if the model states it)"
+_FILES = "CSV, TSV, JSON lines or Parquet; a header names the columns"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one sentence, without the usage in front of it."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
+        self.exit(2, f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'.\n")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line.
+
+    Examples
+    --------
+    >>> parse(["run", "judgments.csv", "scores.csv", "-o", "out"]).method
+    'hra-g'
+    """
+    return _parser().parse_args(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="aggcal",
+        description="Aggregate, then calibrate: turn many fallible judgments and one imperfect "
+        "model into scores you can stand behind.",
+        epilog="'aggcal COMMAND --help' tells about each. Start with 'aggcal demo'.",
+    )
+    parser.add_argument("--version", action="version", version=f"aggcal {__version__}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
+    for build in (_run, _aggregate, _calibrate, _check, _evaluate, _simulate, _methods, _demo):
+        build(commands)
+    return parser
+
+
+if TYPE_CHECKING:
+    _Commands: TypeAlias = argparse._SubParsersAction[_Parser]  # noqa: SLF001
+
+
+def _command(commands: _Commands, name: str, help_: str, more: str = "") -> _Parser:
+    command = commands.add_parser(
+        name,
+        help=help_,
+        description=f"{help_[0].upper()}{help_[1:]}. {more}".strip(),
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    command.set_defaults(command=name)
+    command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    return command
+
+
+def _output(command: _Parser, what: str) -> None:
+    command.add_argument("-o", "--output", metavar="DIR", required=True, help=f"folder for {what}")
+
+
+def _json(command: _Parser, what: str) -> None:
+    command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def _stage_1(command: _Parser) -> None:
+    group = command.add_argument_group("Stage 1: the consensus")
+    group.add_argument(
+        "--method", choices=_METHODS, default="hra-g", help="aggregator; see 'aggcal methods'"
+    )
+    group.add_argument(
+        "--prior",
+        choices=("default", "auto", "none"),
+        default="default",
+        help="auto: choose its scales from the data; none: pure maximum likelihood",
+    )
+    group.add_argument(
+        "--score-sd",
+        type=float,
+        metavar="X",
+        help="prior sd of the scores on the link's scale (1 for the logistic link; "
+        "the same share of the noise for others)",
+    )
+    group.add_argument(
+        "--reliability-sd", type=float, metavar="X", help="prior sd of the reliabilities (0.5)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    _judgment_options(command)
+
+
+def _judgment_options(command: _Parser) -> None:
+    group = command.add_argument_group("judgments")
+    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="LABEL=MEANING",
+        help="what an outcome label means: left, right, tie, skip, failed or a number from 0 to 1 "
+        "(may be repeated)",
+    )
+
+
+def _stage_2(command: _Parser) -> None:
+    group = command.add_argument_group("Stage 2: the calibrated scores")
+    group.add_argument("--calibrator", choices=("atc",), default="atc", help="how to calibrate")
+    group.add_argument(
+        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
+    )
+    group.add_argument(
+        "--unweighted",
+        action="store_true",
+        help="weigh all items alike even if the scores carry an sd",
+    )
+
+
+def _run(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "run",
+        "judgments and scores in, calibrated scores out",
+        "Writes items.csv, annotators.csv, summary.json and report.html into DIR.",
+    )
+    command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
+    command.add_argument("scores", metavar="SCORES", help=_SCORES)
+    _output(command, "the results")
+    _stage_1(command)
+    _stage_2(command)
+    _json(command, "the summary")
+
+
+def _aggregate(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "aggregate",
+        "Stage 1 alone: the consensus of the judgments",
+        "Writes items.csv, annotators.csv, summary.json and report.html into DIR.",
+    )
+    command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
+    _output(command, "the results")
+    _stage_1(command)
+    _json(command, "the summary")
+
+
+def _calibrate(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "calibrate",
+        "Stage 2 alone: project scores onto an order you have",
+        "Writes items.csv and summary.json into DIR.",
+    )
+    command.add_argument(
+        "consensus",
+        metavar="CONSENSUS",
+        help="an items.csv that aggcal wrote, or any item,score table: only its order is used",
+    )
+    command.add_argument("scores", metavar="SCORES", help=_SCORES)
+    _output(command, "the results")
+    command.add_argument(
+        "--consensus-column",
+        metavar="NAME",
+        help="column of CONSENSUS that holds the order (consensus, else score)",
+    )
+    _stage_2(command)
+    _json(command, "the summary")
+
+
+def _check(commands: _Commands) -> None:
+    command = _command(commands, "check", "what is wrong with this data, and what to do about it")
+    command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
+    command.add_argument("scores", metavar="SCORES", nargs="?", help=_SCORES)
+    command.add_argument(
+        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
+    )
+    _judgment_options(command)
+    command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
+    _json(command, "counts and findings")
+
+
+def _evaluate(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "evaluate",
+        "compare consensus, model and calibrated scores with a truth",
+        "tau-a and tau-b differ where there are ties: pooling alone can raise tau-b.",
+    )
+    command.add_argument("items", metavar="ITEMS", help="an items.csv that aggcal wrote")
+    command.add_argument("truth", metavar="TRUTH", help="table of the truth: item,truth")
+    command.add_argument(
+        "--truth-column", metavar="NAME", default="truth", help="column that holds the truth"
+    )
+    command.add_argument(
+        "--centred",
+        action="store_true",
+        help="subtract each vector's mean first, as the paper does",
+    )
+    _json(command, "the metrics")
+
+
+def _simulate(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "simulate",
+        "make a study whose truth is known",
+        "Writes judgments.csv, scores.csv, truth.csv and annotators.csv into DIR.",
+    )
+    _output(command, "the tables")
+    for name, kind, default, what in (
+        ("items", int, 100, "number of items"),
+        ("annotators", int, 30, "number of annotators"),
+        ("judgments", int, 3000, "number of judgments"),
+        ("reliability-sd", float, 0.5, "sd of log reliability; the mean reliability is 1"),
+        ("reversed", float, 0.0, "share of annotators who answer the other way round"),
+        ("location", float, 50.0, "truth = location + scale x latent"),
+        ("scale", float, 10.0, "truth = location + scale x latent"),
+        ("model-sd", float, 10.0, "sd of the model's error"),
+        ("model-bias", float, 0.0, "constant error of the model"),
+        ("model-slope", float, 1.0, "how steeply the model follows the truth"),
+        ("seed", int, 0, "seed of everything random"),
+    ):
+        command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
+    command.add_argument(
+        "--link", choices=("logistic", "normal", "laplace"), default="logistic", help="noise"
+    )
+
+
+def _methods(commands: _Commands) -> None:
+    command = _command(commands, "methods", "the methods of Stage 1, one line each")
+    _json(command, "the list")
+
+
+def _demo(commands: _Commands) -> None:
+    command = _command(
+        commands, "demo", "simulate a study, run aggcal on it, say where the report is"
+    )
+    command.add_argument("-o", "--output", metavar="DIR", default="demo", help="folder for it all")
+    command.add_argument("--seed", type=int, default=0, help="seed of everything random")

@@ -1,0 +1,193 @@
+"""What can go wrong, and what is worth a word.
+
+The tree::
+
+    AggcalError
+    ├── InputError              the user's data or options: exit code 2
+    │   ├── FileError           no such file, a directory, not text, empty, no permission
+    │   ├── TableError          a missing column, a ragged row
+    │   ├── OutcomeError        an outcome that is neither a known label nor in [0, 1]
+    │   ├── WeightError         a negative, missing or non-numeric weight
+    │   ├── ScoreError          a missing, non-numeric, infinite or double score
+    │   ├── TooLittleDataError  nothing left to fit or to calibrate
+    │   └── OptionError         an option or argument with an impossible value
+    └── OutputError             results could not be written: exit code 2
+
+    AggcalWarning (a UserWarning)
+    ├── SelfPairWarning         an item compared with itself: not fitted
+    ├── RepeatedRowsWarning     the same row more than once: merged into a weight
+    ├── UnansweredWarning       skipped and failed judgments: kept, not fitted
+    ├── OneAnnotatorWarning     reliabilities cannot be told from the scale
+    ├── PooledCriteriaWarning   judgments of several criteria fitted together
+    ├── SeparationWarning       items that never win or never lose
+    ├── DisconnectedWarning     a comparison graph in several pieces
+    ├── ReversedWarning         annotators with a negative reliability
+    ├── UnmatchedItemsWarning   items in only one of the two tables
+    ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
+    └── ConvergenceWarning      the optimum was not reached
+
+A message says what is wrong, where, and what to do.
+"""
+
+from collections.abc import Iterable
+
+_SHOWN = 3
+
+
+def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
+    """Name the first few ids and count the rest.
+
+    Examples
+    --------
+    >>> some(["a", "b"])
+    "'a', 'b'"
+    >>> some(["a", "b", "c", "d", "e"])
+    "'a', 'b', 'c' and 2 more"
+    """
+    every = [str(i) for i in ids]
+    named = ", ".join(f"'{i}'" for i in every[:shown])
+    return named if len(every) <= shown else f"{named} and {len(every) - shown:,} more"
+
+
+def count(number: int, singular: str, plural: str | None = None) -> str:
+    """Write a number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "item"), count(1200, "item"), count(2, "entry", "entries")
+    ('1 item', '1,200 items', '2 entries')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+class AggcalError(Exception):
+    """Everything that aggcal raises on purpose."""
+
+
+class InputError(AggcalError, ValueError):
+    """The data or the options cannot be used as they are."""
+
+
+class FileError(InputError):
+    """A file cannot be read at all."""
+
+
+class TableError(InputError):
+    """A table does not have the columns or the shape that it needs."""
+
+
+class OutcomeError(InputError):
+    """An outcome is neither a known label nor a number in [0, 1]."""
+
+
+class WeightError(InputError):
+    """A weight is missing, negative or not a number."""
+
+
+class ScoreError(InputError):
+    """A score is missing, not a finite number, or given twice."""
+
+
+class TooLittleDataError(InputError):
+    """Nothing is left to work on."""
+
+
+class OptionError(InputError):
+    """An option has an impossible value."""
+
+
+class OutputError(AggcalError):
+    """Results could not be written; nothing half-written was left."""
+
+
+class AggcalWarning(UserWarning):
+    """Something the user should know; the work goes on.
+
+    Parameters
+    ----------
+    what
+        One clause: what was found, with counts and the first few ids.
+    remedy
+        One clause: what to do about it.
+
+    Examples
+    --------
+    >>> str(SelfPairWarning("2 self-pairs were not fitted", "remove them"))
+    '2 self-pairs were not fitted; remove them.'
+    """
+
+    code = "notice"
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}."
+
+
+class SelfPairWarning(AggcalWarning):
+    """An item was compared with itself."""
+
+    code = "self-pairs"
+
+
+class RepeatedRowsWarning(AggcalWarning):
+    """The same judgment was recorded more than once."""
+
+    code = "repeated-rows"
+
+
+class UnansweredWarning(AggcalWarning):
+    """Judgments were skipped, failed or given no weight."""
+
+    code = "unanswered"
+
+
+class OneAnnotatorWarning(AggcalWarning):
+    """Only one annotator judged."""
+
+    code = "one-annotator"
+
+
+class PooledCriteriaWarning(AggcalWarning):
+    """Judgments of several criteria were fitted as one."""
+
+    code = "pooled-criteria"
+
+
+class SeparationWarning(AggcalWarning):
+    """Items that never win or never lose."""
+
+    code = "separation"
+
+
+class DisconnectedWarning(AggcalWarning):
+    """The comparison graph falls into pieces."""
+
+    code = "disconnected"
+
+
+class ReversedWarning(AggcalWarning):
+    """Annotators whose judgments run against the consensus."""
+
+    code = "reversed-annotators"
+
+
+class UnmatchedItemsWarning(AggcalWarning):
+    """Items that are in only one of the two tables."""
+
+    code = "unmatched-items"
+
+
+class NoMaximumWarning(AggcalWarning):
+    """The maximum-likelihood estimate does not exist."""
+
+    code = "no-maximum"
+
+
+class ConvergenceWarning(AggcalWarning):
+    """The optimum was not reached to the wanted precision."""
+
+    code = "not-converged"

@@ -1,0 +1,160 @@
+"""Read one number per item: model scores, a consensus, a truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray
+from aggcal.errors import ScoreError, TableError, TooLittleDataError, count
+from aggcal.io.source import Source, opened
+from aggcal.scores import Scores
+
+
+def read_scores(data: Any, *, column: str = "score") -> Scores:
+    """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.
+
+    Parameters
+    ----------
+    data
+        A path, a data frame, a list of ``(item, score)`` or ``(item, score, sd)`` tuples, or a
+        mapping of columns, as in `read_judgments`.
+    column
+        The name of the column that holds the score.
+
+    Examples
+    --------
+    >>> read_scores([("a", 1.5), ("b", -0.5)]).values
+    array([ 1.5, -0.5])
+    """
+    shapes = {2: ("item", column), 3: ("item", column, "sd")}
+    wanted = ("item", "value", "sd")
+    with opened(data, wanted, what="scores", shapes=shapes, aliases={"value": column}) as source:
+        _require(source, column)
+        _refuse_double_items(source)
+        _refuse_numbers(source, "value", column, positive=False, optional=False)
+        if "sd" in source.columns:
+            _refuse_numbers(source, "sd", "sd", positive=True, optional=False)
+        table = _fetch(source, [c for c in ("value", "sd") if c in source.columns])
+        return Scores(
+            _ids(table["item"]),
+            _numbers(table["value"]),
+            _numbers(table["sd"]) if "sd" in table else None,
+            source.name,
+            source.backend,
+        )
+
+
+def read_truth(data: Any, *, column: str = "truth") -> tuple[Scores, int]:
+    """Read ``item, truth``; items whose truth is blank are left out and counted.
+
+    Examples
+    --------
+    >>> truth, blank = read_truth([{"item": "a", "truth": 3}, {"item": "b", "truth": None}])
+    >>> len(truth), blank
+    (1, 1)
+    """
+    shapes = {2: ("item", column)}
+    aliases = {"value": column}
+    with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
+        _require(source, column)
+        _refuse_double_items(source)
+        _refuse_numbers(source, "value", column, positive=False, optional=True)
+        blank = source.one("count(*)", "value IS NULL")
+        source.connection.execute("DELETE FROM raw WHERE value IS NULL")
+        if not source.rows():
+            raise TooLittleDataError(f"{source.name}: column '{column}' is blank in every row.")
+        table = _fetch(source, ["value"])
+        return Scores(_ids(table["item"]), _numbers(table["value"]), None, source.name), blank
+
+
+def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dict[str, FloatArray]]:
+    """Read those of the named columns that an items table has; blank cells become NaN.
+
+    Examples
+    --------
+    >>> ids, found = read_item_columns({"item": ["a"], "model": [2.0]}, ["model", "calibrated"])
+    >>> found
+    {'model': array([2.])}
+    """
+    with opened(data, ("item", *columns), what="items", shapes={}) as source:
+        source.require(("item",), "an items table names its items in the column 'item'.")
+        present = [c for c in columns if c in source.columns]
+        if not present:
+            raise TableError(
+                f"{source.name}: none of the columns {', '.join(columns)} is there "
+                f"(found: {', '.join(source.found)}); give an items.csv that aggcal wrote."
+            )
+        if not source.rows():
+            raise TooLittleDataError(f"{source.name}: has a header but no row.")
+        _refuse_double_items(source)
+        for column in present:
+            _refuse_numbers(source, column, column, positive=False, optional=True)
+        table = _fetch(source, present)
+        return _ids(table["item"]), {c: _numbers(table[c]) for c in present}
+
+
+def _require(source: Source, column: str) -> None:
+    missing = [n for n, c in (("item", "item"), ("value", column)) if n not in source.columns]
+    if missing:
+        named = ", ".join(f"'{column if n == 'value' else n}'" for n in missing)
+        raise TableError(
+            f"{source.name}: column {named} missing (found: {', '.join(source.found)}); "
+            f"the table needs the columns item, {column}."
+        )
+    if not source.rows():
+        raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
+
+
+def _refuse_double_items(source: Source) -> None:
+    if source.one("count(*)", "item IS NULL"):
+        place, _ = source.first("item IS NULL", "1")
+        raise TableError(f"{source.name}: {place} has no item; fill it in or remove the row.")
+    double = "rowid IN (SELECT max(rowid) FROM raw GROUP BY item HAVING count(*) > 1)"
+    number = source.one("count(*)", double)
+    if number:
+        place, value = source.first(double, "item")
+        raise ScoreError(
+            f"{source.name}: item '{value}' stands twice (again in {place}; "
+            f"{count(number, 'such item')} in all); keep one row per item."
+        )
+
+
+def _refuse_numbers(
+    source: Source, column: str, shown: str, *, positive: bool, optional: bool
+) -> None:
+    number = f'try_cast("{column}" AS DOUBLE)'
+    faults = [
+        (f'"{column}" IS NOT NULL AND {number} IS NULL', "is not a number"),
+        (f"NOT isfinite({number})", "is not a finite number"),
+    ]
+    if not optional:
+        faults.insert(0, (f'"{column}" IS NULL', "is missing"))
+    if positive:
+        faults.append((f"{number} <= 0", "is not positive"))
+    for where, what in faults:
+        bad = source.one("count(*)", where)
+        if bad:
+            place, value = source.first(where, f'"{column}"')
+            _, item = source.first(where, "item")
+            said = f" ('{value}')" if value else ""
+            hint = " (write decimals with a point)" if "," in value else ""
+            raise ScoreError(
+                f"{source.name}: {place}, item '{item}': the {shown}{said} {what} "
+                f"({count(bad, 'such row')} in all); give a number{hint} or remove the row."
+            )
+
+
+def _fetch(source: Source, columns: Sequence[str]) -> dict[str, Any]:
+    cells = ", ".join(f'"{c}"::DOUBLE AS "{c}"' for c in columns)
+    return source.connection.execute(f"SELECT item, {cells} FROM raw ORDER BY rowid").fetchnumpy()
+
+
+def _ids(column: Any) -> TextArray:
+    return np.asarray(column, dtype=object)
+
+
+def _numbers(column: Any) -> FloatArray:
+    return np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)

@@ -1,0 +1,153 @@
+"""Write results all or nothing: to temporary files first, then renamed into place."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from aggcal.errors import OutputError
+from aggcal.tables import Columns
+
+Writer = Callable[[IO[str]], object]
+
+
+def write_files(directory: Path | str, files: Mapping[str, Writer]) -> list[Path]:
+    """Write several files into a directory; if one fails, none appears.
+
+    Parameters
+    ----------
+    directory
+        Made if it is not there (and taken away again if the writing fails).
+    files
+        For each file name, a function that writes its text.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in write_files(folder, {"a.txt": lambda file: file.write("x")})]
+    ['a.txt']
+    """
+    directory = Path(directory)
+    made = _missing_parents(directory)
+    written: list[tuple[Path, Path]] = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, write in files.items():
+            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory, text=True)
+            written.append((Path(temporary), directory / name))
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o666 & ~_umask())
+        for temporary_path, final in written:
+            temporary_path.replace(final)
+    except BaseException as error:
+        _undo([temporary_path for temporary_path, _ in written], made)
+        if isinstance(error, OSError):
+            raise OutputError(_reason(directory, error)) from None
+        raise
+    return [final for _, final in written]
+
+
+def csv_writer(columns: Columns) -> Writer:
+    """Return a writer of columns as CSV; numbers keep all their digits, NaN and None are blank.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = csv_writer({"item": np.array(["a", "b"]), "score": np.array([0.1, np.nan])})(sys.stdout)
+    item,score
+    a,0.1
+    b,
+    """
+
+    def write(file: IO[str]) -> None:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(columns)
+        out.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+
+    return write
+
+
+def json_writer(data: Mapping[str, Any]) -> Writer:
+    """Return a writer of plain data as JSON; what is not a finite number becomes null.
+
+    Examples
+    --------
+    >>> import sys
+    >>> _ = json_writer({"kl": float("nan")})(sys.stdout)
+    {
+      "kl": null
+    }
+    """
+    return lambda file: file.write(to_json(data) + "\n")
+
+
+def to_json(data: Any) -> str:
+    """Write plain data as JSON text.
+
+    Examples
+    --------
+    >>> print(to_json([1, float("inf")]))
+    [
+      1,
+      null
+    ]
+    """
+    return json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    if isinstance(data, float):
+        return data if np.isfinite(data) else None
+    return data
+
+
+def _cells(column: np.ndarray) -> list[Any]:
+    cells: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return [None if cell != cell else cell for cell in cells]  # noqa: PLR0124  # NaN
+    return cells
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _missing_parents(directory: Path) -> list[Path]:
+    return [path for path in (directory, *directory.parents) if not path.exists()]
+
+
+def _undo(temporary: list[Path], made: list[Path]) -> None:
+    for path in temporary:
+        with suppress(OSError):
+            path.unlink()
+    for path in made:
+        with suppress(OSError):
+            path.rmdir()
+
+
+def _reason(directory: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{directory}: the disk is full; free some space or choose another folder."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{directory}: no permission to write there; choose another folder."
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{directory}: is a file, not a folder; choose another name."
+    return f"{directory}: cannot be written ({error.strerror})."

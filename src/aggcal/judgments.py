@@ -1,0 +1,138 @@
+"""Who put what above what: judgments as compact, immutable columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
+
+
+@dataclass(frozen=True)
+class Unfitted:
+    """Rows that are kept and counted but say nothing about the order.
+
+    ``reason`` is one of ``skip``, ``failed``, ``self-pair`` and ``zero weight``.
+    """
+
+    annotator: TextArray
+    left: TextArray
+    right: TextArray
+    reason: TextArray
+    count: IntArray
+
+    @classmethod
+    def none(cls) -> Unfitted:
+        """No such row."""
+        empty: TextArray = np.empty(0, dtype=object)
+        return cls(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows there are for each reason."""
+        total: Counter[str] = Counter()
+        for reason, number in zip(self.reason, self.count.tolist(), strict=True):
+            total[reason] += number
+        return dict(sorted(total.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Pairwise judgments: integer codes with their labels, equal rows merged.
+
+    Row k says that annotator ``annotator[k]`` saw ``left[k]`` and ``right[k]`` and preferred
+    the left one with strength ``outcome[k]`` in [0, 1] (1 left, 0 right, 0.5 a tie);
+    ``count[k]`` such rows were read, of total weight ``weight[k]``. Rows are sorted by
+    annotator, left, right and outcome, so the same data in another order are the same object.
+
+    Items and annotators are those with at least one judgment that can be fitted.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "a", "b"), ("bob", "b", "a")])
+    >>> judgments
+    Judgments(2 items, 2 annotators, 3 judgments)
+    >>> judgments.weight
+    array([2., 1.])
+    """
+
+    item_ids: TextArray
+    annotator_ids: TextArray
+    annotator: CodeArray
+    left: CodeArray
+    right: CodeArray
+    outcome: FloatArray
+    weight: FloatArray
+    count: IntArray
+    unfitted: Unfitted = field(default_factory=Unfitted.none)
+    criteria: tuple[str, ...] = ()
+    source: str = "judgments"
+    backend: str | None = None
+
+    def __post_init__(self) -> None:
+        for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
+            frozen(column)
+        frozen(self.count)
+
+    def __repr__(self) -> str:
+        return (
+            f"Judgments({self.n_items:,} items, {self.n_annotators:,} annotators, "
+            f"{self.n_judgments:,} judgments)"
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Items with at least one fitted judgment."""
+        return len(self.item_ids)
+
+    @property
+    def n_annotators(self) -> int:
+        """Annotators with at least one fitted judgment."""
+        return len(self.annotator_ids)
+
+    @property
+    def n_judgments(self) -> int:
+        """Judgments that can be fitted: rows read, less those set aside."""
+        return int(self.count.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read, those that are not fitted included."""
+        return self.n_judgments + int(self.unfitted.count.sum())
+
+    @property
+    def n_repeated(self) -> int:
+        """Rows that repeat an earlier one to the letter."""
+        return self.n_judgments - len(self.count)
+
+    @property
+    def judgments_per_item(self) -> IntArray:
+        """How many judgments each item is part of."""
+        n = self.n_items
+        total = np.bincount(self.left, self.count, n) + np.bincount(self.right, self.count, n)
+        return total.astype(np.int64)
+
+    @property
+    def judgments_per_annotator(self) -> IntArray:
+        """How many judgments each annotator gave."""
+        return np.bincount(self.annotator, self.count, self.n_annotators).astype(np.int64)
+
+    @property
+    def unjudged_ids(self) -> list[str]:
+        """Items that were shown but have no judgment that can be fitted."""
+        shown = set(self.unfitted.left) | set(self.unfitted.right)
+        return sorted(shown - set(self.item_ids))
+
+    def swapped(self) -> Judgments:
+        """Return the same judgments with every preference turned round.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> aggcal.read_judgments([("ann", "a", "b")]).swapped().outcome
+        array([0.])
+        """
+        return replace(self, outcome=1.0 - self.outcome)

@@ -1,0 +1,61 @@
+"""Priors on scores and reliabilities: what makes the optimum exist and be unique in scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, pi, sqrt
+
+from aggcal.errors import OptionError
+from aggcal.models.links import Link
+
+
+@dataclass(frozen=True)
+class Prior:
+    """s_i ~ N(0, score_sd²) and γ_u ~ N(1, reliability_sd²).
+
+    The first fixes the location of the scores, the second their scale; a normal prior, not a
+    log-normal one, lets the reliability of a reversed annotator be negative.
+
+    Examples
+    --------
+    >>> Prior(score_sd=1.0, reliability_sd=0.5).reliability_precision
+    4.0
+    """
+
+    score_sd: float
+    reliability_sd: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("scores", self.score_sd), ("reliabilities", self.reliability_sd)):
+            if not (isfinite(value) and value > 0):
+                raise OptionError(f"the prior sd of the {name} is {value}; give a number above 0.")
+
+    @property
+    def score_precision(self) -> float:
+        """1 / score_sd²."""
+        return self.score_sd**-2
+
+    @property
+    def reliability_precision(self) -> float:
+        """1 / reliability_sd²."""
+        return self.reliability_sd**-2
+
+
+DEFAULT_RELIABILITY_SD = 0.5
+
+
+def default_prior(link: Link) -> Prior:
+    """Return the default prior of a link.
+
+    Scores have sd 1 on the logistic scale; on other links the sd that bears the same ratio to
+    the spread of F, so that the same chances are likely beforehand.
+
+    Examples
+    --------
+    >>> from aggcal.models.links import link
+    >>> default_prior(link("logistic"))
+    Prior(score_sd=1.0, reliability_sd=0.5)
+    >>> round(default_prior(link("normal")).score_sd, 4)
+    0.5513
+    """
+    return Prior(round(link.sd * sqrt(3.0) / pi, 12), DEFAULT_RELIABILITY_SD)

@@ -1,0 +1,84 @@
+"""The rows that a likelihood sums over: winners, losers and weights, sorted by annotator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal.arrays import CodeArray, FloatArray, IntArray, constant, sums
+from aggcal.judgments import Judgments
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Weighted wins: annotator u's are rows ``starts[u]`` to ``starts[u + 1]``.
+
+    Every annotator has at least one row and every item is in at least one.
+    """
+
+    winner: CodeArray
+    loser: CodeArray
+    weight: FloatArray
+    starts: IntArray
+    n_items: int
+
+    def __len__(self) -> int:
+        return len(self.winner)
+
+    @property
+    def n_annotators(self) -> int:
+        """How many annotators the rows belong to."""
+        return len(self.starts) - 1
+
+    @property
+    def degrees(self) -> FloatArray:
+        """Total weight of the comparisons of each item."""
+        n = self.n_items
+        return sums(self.winner, self.weight, n) + sums(self.loser, self.weight, n)
+
+    def pooled(self) -> Rows:
+        """Forget who judged: one annotator, equal pairs merged (for models without γ)."""
+        owner = np.zeros(len(self), dtype=np.int32)
+        return _merged(owner, self.winner, self.loser, self.weight, self.n_items)
+
+
+def rows_of(judgments: Judgments) -> Rows:
+    """Turn judgments into weighted wins; an outcome between 0 and 1 is part of a win each way.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = rows_of(aggcal.read_judgments([("ann", "a", "b", 0.75)]))
+    >>> rows.winner, rows.weight
+    (array([0, 1], dtype=int32), array([0.75, 0.25]))
+    """
+    outcome, weight = judgments.outcome, judgments.weight
+    if (outcome == 1.0).all():
+        sizes = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return Rows(judgments.left, judgments.right, weight, starts, judgments.n_items)
+    forward, backward = outcome > 0.0, outcome < 1.0
+    return _merged(
+        np.concatenate([judgments.annotator[forward], judgments.annotator[backward]]),
+        np.concatenate([judgments.left[forward], judgments.right[backward]]),
+        np.concatenate([judgments.right[forward], judgments.left[backward]]),
+        np.concatenate([(weight * outcome)[forward], (weight * (1.0 - outcome))[backward]]),
+        judgments.n_items,
+    )
+
+
+def _merged(
+    owner: CodeArray, winner: CodeArray, loser: CodeArray, weight: FloatArray, n_items: int
+) -> Rows:
+    order = np.lexsort((loser, winner, owner))
+    owner, winner, loser = owner[order], winner[order], loser[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (owner[1:] != owner[:-1]) | (winner[1:] != winner[:-1]) | (loser[1:] != loser[:-1])
+    first = np.flatnonzero(new)
+    total = np.add.reduceat(weight[order], first)
+    sizes = np.bincount(owner[first])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    if (total == 1.0).all():
+        total = constant(1.0, len(total))
+    return Rows(winner[first], loser[first], total, starts, n_items)

@@ -1,0 +1,120 @@
+"""What the judgments themselves warn of, before anything is fitted."""
+
+from __future__ import annotations
+
+from aggcal.errors import (
+    AggcalWarning,
+    DisconnectedWarning,
+    OneAnnotatorWarning,
+    PooledCriteriaWarning,
+    RepeatedRowsWarning,
+    SelfPairWarning,
+    SeparationWarning,
+    UnansweredWarning,
+    count,
+    some,
+)
+from aggcal.graph import ComparisonGraph, comparison_graph
+from aggcal.judgments import Judgments
+
+
+def data_warnings(
+    judgments: Judgments, graph: ComparisonGraph | None = None
+) -> list[AggcalWarning]:
+    """List what a user should know about these judgments.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "a", "b"), ("bob", "b", "b"), ("bob", "b", "a")]
+    >>> for warning in data_warnings(aggcal.read_judgments(rows)):
+    ...     print(warning.what)
+    1 self-pair was not fitted ('bob' compared 'b' with itself)
+    1 row repeats an earlier one
+    """
+    graph = graph or comparison_graph(judgments)
+    return [*_rows(judgments), *_annotators(judgments), *_items(graph)]
+
+
+def _rows(judgments: Judgments) -> list[AggcalWarning]:
+    found: list[AggcalWarning] = []
+    unfitted, counts = judgments.unfitted, judgments.unfitted.counts
+    selves = counts.pop("self-pair", 0)
+    if selves:
+        mine = unfitted.reason == "self-pair"
+        who, what = unfitted.annotator[mine], unfitted.left[mine]
+        shown = [
+            f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)
+        ]
+        more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
+        verb = "was" if selves == 1 else "were"
+        found.append(
+            SelfPairWarning(
+                f"{count(selves, 'self-pair')} {verb} not fitted ({', '.join(shown)}{more})",
+                "an item cannot be compared with itself: correct or remove these rows",
+            )
+        )
+    if counts:
+        aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
+        lost = judgments.unjudged_ids
+        only = f"; {some(lost)} appear in no other row" if lost else ""
+        found.append(
+            UnansweredWarning(
+                f"{count(sum(counts.values()), 'row')} without a usable answer are kept but not "
+                f"fitted ({aside}{only})",
+                "nothing to do unless there are many",
+            )
+        )
+    if judgments.n_repeated:
+        verb = "repeats" if judgments.n_repeated == 1 else "repeat"
+        found.append(
+            RepeatedRowsWarning(
+                f"{count(judgments.n_repeated, 'row')} {verb} an earlier one",
+                "each counts as a judgment of its own: remove them if they are copies",
+            )
+        )
+    if len(judgments.criteria) > 1:
+        found.append(
+            PooledCriteriaWarning(
+                f"judgments of {len(judgments.criteria)} criteria were fitted as one "
+                f"({some(judgments.criteria)})",
+                "choose one with --criterion or criterion=",
+            )
+        )
+    return found
+
+
+def _annotators(judgments: Judgments) -> list[AggcalWarning]:
+    if judgments.n_annotators > 1:
+        return []
+    return [
+        OneAnnotatorWarning(
+            f"there is one annotator only ({some(judgments.annotator_ids)})",
+            "the consensus is that annotator's order: add others before you call it agreement",
+        )
+    ]
+
+
+def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
+    found: list[AggcalWarning] = []
+    sizes = graph.component_sizes
+    if len(sizes) > 1:
+        outside = list(graph.item_ids[graph.component > 0])
+        found.append(
+            DisconnectedWarning(
+                f"the comparison graph is in {len(sizes):,} pieces (the largest has "
+                f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)})",
+                "only the prior relates scores of different pieces: ask for judgments between them",
+            )
+        )
+    for items, what in ((graph.never_win, "never win"), (graph.never_lose, "never lose")):
+        if items:
+            verb = what if len(items) > 1 else what + "s"
+            found.append(
+                SeparationWarning(
+                    f"{count(len(items), 'item')} {verb} ({some(items)})",
+                    "how far out they lie is the prior's choice: "
+                    "compare them with items near their own level",
+                )
+            )
+    return found

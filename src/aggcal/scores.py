@@ -1,0 +1,82 @@
+"""One number per item: a model's scores, a truth, or anybody's consensus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray, frozen
+from aggcal.errors import ScoreError, some
+from aggcal.tables import Columns, as_frame, as_text
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One finite number per item, with an optional standard deviation.
+
+    Parameters
+    ----------
+    item_ids
+        The ids, each once.
+    values
+        The score of each.
+    sd
+        The standard deviation of each score, where the model states one.
+
+    Examples
+    --------
+    >>> scores = Scores.of({"a": 1.5, "b": -0.5})
+    >>> len(scores), scores["a"]
+    (2, 1.5)
+    """
+
+    item_ids: TextArray
+    values: FloatArray
+    sd: FloatArray | None = None
+    source: str = "scores"
+    backend: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.item_ids) != len(self.values):
+            raise ScoreError(
+                f"{self.source}: {len(self.item_ids)} ids and {len(self.values)} scores; "
+                "give one score per item."
+            )
+        bad = ~np.isfinite(self.values)
+        if bad.any():
+            raise ScoreError(
+                f"{self.source}: the score of {some(self.item_ids[bad])} is not a finite number; "
+                "give a number or leave the item out."
+            )
+        if len(set(self.item_ids)) != len(self.item_ids):
+            seen: set[str] = set()
+            twice = dict.fromkeys(i for i in self.item_ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]  # add() returns None
+            raise ScoreError(f"{self.source}: more than one score for {some(twice)}; keep one.")
+        if self.sd is not None and not (np.isfinite(self.sd) & (self.sd > 0)).all():
+            wrong = self.item_ids[~(np.isfinite(self.sd) & (self.sd > 0))]
+            raise ScoreError(
+                f"{self.source}: the sd of {some(wrong)} is not a positive number; "
+                "give every item an sd or drop the column."
+            )
+        frozen(self.values)
+
+    @classmethod
+    def of(cls, values: dict[str, float], *, source: str = "scores") -> Scores:
+        """Make scores from a mapping of id to number."""
+        return cls(as_text(values), np.array(list(values.values()), dtype=np.float64), None, source)
+
+    def __len__(self) -> int:
+        return len(self.item_ids)
+
+    def __getitem__(self, item: str) -> float:
+        return float(self.values[np.flatnonzero(self.item_ids == item)[0]])
+
+    @property
+    def items(self) -> Any:
+        """The table item, score (and sd), in the frame library the user came with."""
+        columns: Columns = {"item": self.item_ids, "score": self.values}
+        if self.sd is not None:
+            columns["sd"] = self.sd
+        return as_frame(columns, self.backend)

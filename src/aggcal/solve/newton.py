@@ -1,0 +1,197 @@
+"""Trust-region Newton–CG to the true optimum, with a record of how it got there.
+
+The solver knows a function by its value, gradient, Jacobi diagonal and curvature products;
+what they mean is the model's business. Steps are found by Steihaug's conjugate gradients in the
+Jacobi norm, corrected along the current point itself: for models whose scale is shared between
+two groups of parameters that is the direction that Jacobi scaling leaves nearly singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+
+_FORCING = 0.3
+_ACCEPTED = 1e-4
+_POOR, _GOOD = 0.25, 0.75
+_NOISE = 1e-13
+_FIRST_RADIUS = 10.0
+_SMALLEST_RADIUS = 1e-14
+
+
+class _Point(Protocol):
+    @property
+    def value(self) -> float: ...
+    @property
+    def gradient(self) -> FloatArray: ...
+    @property
+    def diagonal(self) -> FloatArray: ...
+    @property
+    def gradient_norm(self) -> float: ...
+
+
+class Objective(Protocol):
+    """What the solver asks of a function."""
+
+    def evaluate(self, x: FloatArray, /) -> _Point:
+        """Return the value and derivatives at x, and remember the curvature there."""
+        ...
+
+    def product(self, vector: FloatArray, /) -> FloatArray:
+        """Multiply a vector by the curvature at the last point evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the optimum was reached.
+
+    ``gradient_norm`` is relative: the norm of the gradient over that of one in which every
+    judgment pulls its item the same way, so it does not depend on units or on the amount of data.
+    """
+
+    converged: bool
+    iterations: int
+    gradient_norm: float
+    tolerance: float
+    objectives: tuple[float, ...]
+    gradient_norms: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _Step:
+    vector: FloatArray
+    predicted: float
+    length: float
+    on_boundary: bool
+
+
+def minimise(
+    objective: Objective,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    max_iterations: int = 500,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> tuple[FloatArray, Convergence]:
+    """Minimise a function to a relative gradient norm of ``tolerance``.
+
+    Parameters
+    ----------
+    objective
+        The function.
+    start
+        Where to begin.
+    tolerance
+        Stop when the relative gradient norm is at most this.
+    max_iterations
+        Give up after so many steps; the record then says that it did not converge.
+    on_iteration
+        Called with the number of the iteration and the relative gradient norm.
+
+    Returns
+    -------
+    tuple
+        The minimiser and the `Convergence` record.
+    """
+    x = start.astype(np.float64, copy=True)
+    point = objective.evaluate(x)
+    values, norms = [point.value], [point.gradient_norm]
+    radius = _FIRST_RADIUS * float(np.sqrt(point.diagonal.sum()))
+    iteration = 0
+    while point.gradient_norm > tolerance and iteration < max_iterations:
+        iteration += 1
+        if on_iteration is not None:
+            on_iteration(iteration, point.gradient_norm)
+        norm = point.gradient_norm
+        forcing = min(_FORCING, max(sqrt(norm), 0.2 * tolerance / norm))
+        step = _steihaug(objective, point, x, forcing, radius)
+        trial = objective.evaluate(x + step.vector)
+        gain = point.value - trial.value
+        # Close to the optimum the gain drowns in rounding: then the gradient decides.
+        drowned = max(abs(gain), step.predicted) <= _NOISE * max(1.0, abs(point.value))
+        ratio = gain / step.predicted if step.predicted > 0.0 else -1.0
+        if drowned:
+            accepted = trial.gradient_norm < point.gradient_norm
+        else:
+            accepted = bool(np.isfinite(trial.value)) and ratio > _ACCEPTED
+        if accepted:
+            x, point = x + step.vector, trial
+            if not drowned and ratio < _POOR:
+                radius = _POOR * min(step.length, radius)
+            elif ratio > _GOOD and step.on_boundary:
+                radius *= 3.0
+        else:
+            radius = _POOR * min(step.length, radius)
+            point = objective.evaluate(x)
+            if drowned or radius < _SMALLEST_RADIUS:
+                break
+        values.append(point.value)
+        norms.append(point.gradient_norm)
+    return x, Convergence(
+        point.gradient_norm <= tolerance,
+        iteration,
+        point.gradient_norm,
+        tolerance,
+        tuple(values),
+        tuple(norms),
+    )
+
+
+def _steihaug(
+    objective: Objective, point: _Point, x: FloatArray, forcing: float, radius: float
+) -> _Step:
+    """Minimise the quadratic model within the trust region by preconditioned CG."""
+    diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max(initial=0.0)) + 1e-300)
+    along = objective.product(x) if x.any() else x
+    stiffness = float(x @ along)
+
+    def precondition(vector: FloatArray) -> FloatArray:
+        scaled: FloatArray = vector / diagonal
+        if stiffness > 0.0:
+            scaled = scaled + x * (float(x @ vector) / stiffness)
+        return scaled
+
+    step = np.zeros_like(x)
+    residual = -point.gradient
+    direction = precondition(residual)
+    size = first = float(residual @ direction)
+    # Norms in the preconditioner's metric follow from recurrences.
+    step_square, step_dot, direction_square = 0.0, 0.0, size
+    model = 0.0
+    for _ in range(max(100, 20 * len(x))):
+        flow = objective.product(direction)
+        curvature = float(direction @ flow)
+        convex = curvature > 1e-15 * direction_square
+        length = size / curvature if convex else np.inf
+        reached = (
+            step_square + 2.0 * length * step_dot + length * length * direction_square
+            if convex
+            else np.inf
+        )
+        if reached >= radius * radius:
+            room = direction_square * (radius * radius - step_square)
+            length = (np.sqrt(max(step_dot * step_dot + room, 0.0)) - step_dot) / direction_square
+            step += length * direction
+            model += -length * size + 0.5 * length * length * curvature
+            return _Step(step, -model, radius, on_boundary=True)
+        step += length * direction
+        residual = residual - length * flow
+        model -= 0.5 * length * size
+        step_square = reached
+        scaled = precondition(residual)
+        new_size = float(residual @ scaled)
+        if new_size <= forcing * forcing * first:
+            break
+        ratio = new_size / size
+        direction = scaled + ratio * direction
+        step_dot = ratio * (step_dot + length * direction_square)
+        direction_square = new_size + ratio * ratio * direction_square
+        size = new_size
+    return _Step(step, -model, float(np.sqrt(step_square)), on_boundary=False)

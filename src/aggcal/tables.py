@@ -1,0 +1,148 @@
+"""Tables in the shape the user brought them: pandas, polars, arrow, or plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray
+from aggcal.errors import TableError
+
+Columns: TypeAlias = dict[str, np.ndarray]
+
+
+def as_frame(columns: Columns, backend: str | None) -> Any:
+    """Give ``columns`` back as a frame of the library ``backend``, or as they are.
+
+    Examples
+    --------
+    >>> as_frame({"item": np.array(["a"], dtype=object)}, None)
+    {'item': array(['a'], dtype=object)}
+    """
+    if backend is None:
+        return columns
+    import narwhals as nw  # frames are the exception: do not pay for them
+
+    library: Any = backend
+    data = {name: column.tolist() for name, column in columns.items()}
+    return nw.from_dict(data, backend=library).to_native()
+
+
+def as_text(labels: Iterable[object]) -> TextArray:
+    """Return an object array of ``str``: NumPy's own text arrays would pad and truncate.
+
+    Examples
+    --------
+    >>> as_text([1, "b"])
+    array(['1', 'b'], dtype=object)
+    """
+    texts = [str(label) for label in labels]
+    array: TextArray = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -> FloatArray:
+    """Reorder ``values`` of ``ids`` to the ids of ``to``; NaN where an id has none.
+
+    Examples
+    --------
+    >>> aligned(np.array([1.0, 2.0]), ["a", "b"], as_text(["b", "c"]))
+    array([ 2., nan])
+    """
+    lookup = dict(zip(ids, values.tolist(), strict=True))
+    return np.array([lookup.get(label, np.nan) for label in to], dtype=np.float64)
+
+
+def frame_columns(data: Any, wanted: Iterable[str]) -> tuple[Columns, str, list[str]] | None:
+    """Take the wanted columns out of a data frame, whatever library made it.
+
+    Returns the columns (by their lower-case names), the name of the library and all the
+    column names there are; None when ``data`` is not a data frame.
+    """
+    if isinstance(data, Mapping | list | tuple):
+        return None
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    wanted = set(wanted)
+    columns: Columns = {}
+    for name in frame.columns:
+        key = str(name).strip().lower()
+        if key in wanted:
+            if key in columns:
+                raise TableError(f"column '{key}' stands twice in the data frame; rename one.")
+            columns[key] = _series(frame[name])
+    return columns, frame.implementation.name.lower(), [str(c) for c in frame.columns]
+
+
+def _series(series: Any) -> np.ndarray:
+    if series.dtype.is_numeric():
+        if not series.is_null().any():
+            return np.asarray(series.to_numpy())
+        if series.dtype.is_float():
+            return np.asarray(series.to_numpy(), dtype=np.float64)
+    missing = series.is_null().to_list()
+    values = series.to_list()
+    texts: TextArray = np.empty(len(values), dtype=object)
+    texts[:] = [None if gone else str(v) for v, gone in zip(values, missing, strict=True)]
+    return texts
+
+
+def row_columns(
+    rows: Iterable[Any], shapes: Mapping[int, Sequence[str]], what: str
+) -> tuple[Columns, list[str]]:
+    """Turn rows (tuples of a known length, or mappings) or a mapping of columns into columns.
+
+    Parameters
+    ----------
+    rows
+        An iterable of tuples or of mappings, or one mapping of column name to values.
+    shapes
+        The column names that tuples of each length have.
+    what
+        What the rows are, for the error message.
+
+    Examples
+    --------
+    >>> columns, _ = row_columns([("a", 1.5)], {2: ("item", "score")}, "scores")
+    >>> columns["score"]
+    array(['1.5'], dtype=object)
+    """
+    if isinstance(rows, Mapping):
+        columns = {str(k).strip().lower(): _objects(v) for k, v in rows.items()}
+        if len({len(c) for c in columns.values()}) > 1:
+            lengths = ", ".join(f"{k}: {len(c)}" for k, c in columns.items())
+            raise TableError(f"the columns of the {what} differ in length ({lengths}).")
+        return columns, [str(k) for k in rows]
+    every = list(rows)
+    if not every:
+        raise TableError(f"the {what} are empty: there is no row to read.")
+    if isinstance(every[0], Mapping):
+        names = list(dict.fromkeys(str(k) for row in islice(every, 1000) for k in row))
+        return {n.strip().lower(): _objects([r.get(n) for r in every]) for n in names}, names
+    names = list(shapes.get(len(every[0]), ()))
+    if not names:
+        known = " or ".join(f"({', '.join(s)})" for s in shapes.values())
+        raise TableError(f"row 1 of the {what} has {len(every[0])} values; give {known}.")
+    ragged = next((k for k, row in enumerate(every, 1) if len(row) != len(names)), None)
+    if ragged is not None:
+        raise TableError(
+            f"row {ragged} of the {what} has {len(every[ragged - 1])} values, the first row has "
+            f"{len(names)}; give every row the same columns."
+        )
+    return {n: _objects(c) for n, c in zip(names, zip(*every, strict=True), strict=True)}, names
+
+
+def _objects(values: Iterable[object]) -> TextArray:
+    texts = [None if v is None or v != v else str(v) for v in values]  # noqa: PLR0124  # NaN
+    array: TextArray = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
