@@ -1,1 +1,72 @@
-"""What the tests share."""
+"""What the tests share: the real command, real data, small studies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.simulate import Simulation, simulate
+
+ROOT = Path(__file__).resolve().parents[1]
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The real datasets: where AGGCAL_DATA says, else in ``shared/data`` beside the project."""
+    folder = Path(os.environ.get("AGGCAL_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "reading_level" / "judgments.csv").is_file():
+        pytest.skip("needs the real datasets: set AGGCAL_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reading_level(data_folder: Path) -> Path:
+    return data_folder / "reading_level"
+
+
+@pytest.fixture(scope="session")
+def reading_judgments(reading_level: Path) -> aggcal.Judgments:
+    return aggcal.read_judgments(reading_level / "judgments.csv")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Run the real command in an empty folder."""
+
+    def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "aggcal", *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def study() -> Simulation:
+    """A study in which one annotator in ten answers the other way round."""
+    return simulate(items=30, annotators=20, judgments=3000, reversed_share=0.1, seed=7)
+
+
+@pytest.fixture(scope="session")
+def study_judgments(study: Simulation) -> aggcal.Judgments:
+    return aggcal.read_judgments(study.judgments)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(20240501)

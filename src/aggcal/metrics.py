@@ -75,7 +75,10 @@ def kendall(x: FloatArray, y: FloatArray) -> tuple[float, float]:
         return nan, nan
     if free == 0.0:
         return 0.0, nan
-    tau_b = float(kendalltau(x, y, method="asymptotic").statistic)
+    if pairs == 1.0:  # SciPy's p-value, which we do not use, would divide by zero
+        tau_b = float(np.sign((x[1] - x[0]) * (y[1] - y[0])))
+    else:
+        tau_b = float(kendalltau(x, y, method="asymptotic").statistic)
     return tau_b * sqrt(free) / pairs, tau_b
 
 

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from aggcal.judgments import Judgments
     from aggcal.scores import Scores
 
+DEMO_STUDY: dict[str, Any] = {
+    "items": 60,
+    "annotators": 40,
+    "judgments": 3000,
+    "reversed_share": 0.05,
+    "model_sd": 8.0,
+}
+"""The study that the demo simulates."""
+
 _EVALUATED = ("consensus", "model", "calibrated", "score")
 
 
@@ -187,15 +196,7 @@ def demo(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     folder = Path(options.output)
     data = folder / "data"
-    _simulated(
-        data,
-        items=60,
-        annotators=25,
-        judgments=3000,
-        reversed_share=0.08,
-        model_sd=8.0,
-        seed=options.seed,
-    )
+    _simulated(data, **(DEMO_STUDY | {"seed": options.seed}))
     console.say(f"simulated a study whose truth is known: {data}")
     result = assess(
         read_judgments(data / "judgments.csv"), read_scores(data / "scores.csv"), warn=False

@@ -250,7 +250,7 @@ def _encode(
         _objects(aside["l"]),
         _objects(aside["r"]),
         _objects(aside["reason"]),
-        aside["n"].astype(np.int64),
+        np.asarray(aside["n"], dtype=np.int64),
     )
     item_ids = _objects(run("SELECT id FROM item ORDER BY code").fetchnumpy()["id"])
     annotator_ids = _objects(run("SELECT id FROM annotator_id ORDER BY code").fetchnumpy()["id"])
@@ -258,7 +258,7 @@ def _encode(
         raise TooLittleDataError(_too_little(source, unfitted))
     outcome = np.asarray(merged["outcome"], dtype=np.float64)
     weight = np.asarray(merged["weight"], dtype=np.float64)
-    number = merged["n"].astype(np.int64)
+    number = np.asarray(merged["n"], dtype=np.int64)
     return Judgments(
         item_ids,
         annotator_ids,

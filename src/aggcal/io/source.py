@@ -123,11 +123,8 @@ def opened(
     """
     import duckdb  # 0.15 s that --help must not pay
 
-    names = {(aliases or {}).get(w, w).strip().lower(): w for w in wanted}
-    for own in aliases or {}:
-        # A column given under another name is not also looked for under its own.
-        if names.get(own) == own:
-            del names[own]
+    renamed = {other.strip().lower(): own for own, other in (aliases or {}).items()}
+    names = {w: w for w in wanted if w not in renamed.values()} | renamed
     with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
@@ -360,23 +357,25 @@ _REJECTS = {
 
 def _refuse_rejects(connection: duckdb.DuckDBPyConnection, path: Path, width: int) -> None:
     rejects = connection.execute(
-        "SELECT line, line_byte_position, error_type::VARCHAR, error_message FROM reject_errors "
-        "ORDER BY line_byte_position"
+        "SELECT line, line_byte_position, error_type::VARCHAR, error_message, csv_line "
+        "FROM reject_errors ORDER BY line_byte_position"
     ).fetchall()
     if not rejects:
         return
-    line, position, kind, message = rejects[0]
+    line, position, kind, message, text = rejects[0]
     rest = "" if len(rejects) == 1 else f" ({len(rejects):,} such lines in all)"
     remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
-    raise TableError(f"{path}: line {_physical_line(path, line, position)} {remedy[:-1]}{rest}.")
+    if position is not None:
+        line = _physical_line(path, line, position, text or "")
+    raise TableError(f"{path}: line {line} {remedy[:-1]}{rest}.")
 
 
-def _physical_line(path: Path, line: int, position: int | None) -> int:
-    if position is None:
-        return int(line)
+def _physical_line(path: Path, line: int, position: int, text: str) -> int:
+    """Count lines as an editor does: breaks inside quotes and blank lines included."""
     remaining, seen = int(position) - 1, 0
     with _opened(path) as file:
         while remaining > 0 and (chunk := file.read(min(remaining, 1 << 20))):
             seen += chunk.count(b"\n")
             remaining -= len(chunk)
-    return seen + 1 if seen else int(line)
+    blank = len(text) - len(text.lstrip("\r\n"))
+    return seen + text[:blank].count("\n") + 1 if seen else line

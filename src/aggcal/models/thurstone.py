@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 _INNER_STEPS = 200
-_INNER_TOLERANCE = 1e-10
+_INNER_TOLERANCE = 1e-12
+_INNER_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ class Thurstone:
             return np.ones(1), self.link.terms(gap), np.zeros(1)
         gamma = self.reliabilities
         low, high = np.full(gamma.shape, -np.inf), np.full(gamma.shape, np.inf)
+        before = np.inf
         weighted_gap = rows.weight * gap
         weighted_square = weighted_gap * gap
         for _ in range(_INNER_STEPS):
@@ -177,8 +179,11 @@ class Thurstone:
             inner = precision + np.add.reduceat(weighted_square * terms[2], rows.starts[:-1])
             self.inner = inner
             step = gradient / inner
-            if np.all(np.abs(step) <= _INNER_TOLERANCE * (1.0 + np.abs(gamma))):
+            size = float(np.max(np.abs(step) / (1.0 + np.abs(gamma))))
+            # Done, or so close that only rounding is left to fight with.
+            if size <= _INNER_TOLERANCE or _INNER_ROUNDING > size >= 0.5 * before:
                 break
+            before = size
             # The gradient is increasing in γ: each sign tightens the bracket of the root.
             low = np.where(gradient < 0.0, gamma, low)
             high = np.where(gradient > 0.0, gamma, high)

@@ -2,7 +2,9 @@
 
 At the optimum for given prior sds the posterior is approximated by a normal with the inverse
 curvature C as its covariance; EM then sets score_sd² = (s's + tr C_ss)/n, and the same for the
-reliabilities about 1. The traces are exact for a moderate number of items and estimated from
+reliabilities about 1. The first prior counts as a few observations of each kind: in a small study
+with reversed annotators nothing else keeps the scores from shrinking while the reliabilities grow
+without end. The traces are exact for a moderate number of items and estimated from
 seeded random probes beyond.
 """
 
@@ -21,6 +23,7 @@ from aggcal.solve.fit import Fit
 _DENSE_ITEMS = 3000
 _PROBES = 24
 _ROUNDS = 200
+_PSEUDO_OBSERVATIONS = 10
 _CLOSE = 1e-3
 
 
@@ -34,13 +37,13 @@ def choose_prior(
     refit
         Fits the model under a prior from given scores.
     first
-        The prior to begin with.
+        The prior to begin with, and to lean on where the data say little.
     seed
         Of the random probes, where they are used.
     """
     prior, fit = first, refit(first, None)
     for _ in range(_ROUNDS):
-        new = _updated(fit, prior, seed)
+        new = _updated(fit, first, seed)
         change = abs(log(new.score_sd / prior.score_sd))
         change = max(change, abs(log(new.reliability_sd / prior.reliability_sd)))
         prior, fit = new, refit(new, fit.scores)
@@ -49,15 +52,20 @@ def choose_prior(
     return prior, fit
 
 
-def _updated(fit: Fit, prior: Prior, seed: int) -> Prior:
+def _updated(fit: Fit, first: Prior, seed: int) -> Prior:
     problem = fit.problem
     score_trace, reliability_trace = _posterior_traces(problem, fit.scores, seed)
-    score_sd = sqrt((float(fit.scores @ fit.scores) + score_trace) / len(fit.scores))
+    score_sd = _spread(fit.scores, score_trace, first.score_sd)
     if not problem.heterogeneous:
-        return Prior(score_sd, prior.reliability_sd)
-    excess = fit.reliabilities - 1.0
-    spread = sqrt((float(excess @ excess) + reliability_trace) / len(excess))
-    return Prior(score_sd, spread)
+        return Prior(score_sd, first.reliability_sd)
+    return Prior(
+        score_sd, _spread(fit.reliabilities - 1.0, reliability_trace, first.reliability_sd)
+    )
+
+
+def _spread(centred: FloatArray, trace: float, first: float) -> float:
+    total = float(centred @ centred) + trace + _PSEUDO_OBSERVATIONS * first**2
+    return sqrt(total / (len(centred) + _PSEUDO_OBSERVATIONS))
 
 
 def _posterior_traces(problem: Thurstone, scores: FloatArray, seed: int) -> tuple[float, float]:

@@ -162,6 +162,8 @@ def _steihaug(
     residual = -point.gradient
     direction = precondition(residual)
     size = first = float(residual @ direction)
+    if not size > 0.0:
+        return _Step(step, 0.0, 0.0, on_boundary=False)
     # Norms in the preconditioner's metric follow from recurrences.
     step_square, step_dot, direction_square = 0.0, 0.0, size
     model = 0.0

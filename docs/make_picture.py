@@ -1,0 +1,19 @@
+"""Draw the picture that README shows: the calibration figure of the demo's study."""
+
+from pathlib import Path
+
+from aggcal.assessment import assess
+from aggcal.cli.commands import DEMO_STUDY
+from aggcal.report.figures import calibration_figure, standalone
+from aggcal.simulate import simulate
+
+study = simulate(**DEMO_STUDY)
+calibration = assess(study.judgments, study.scores, warn=False).calibration
+if calibration is None:
+    raise SystemExit("the demo's study gave no calibration")
+picture = calibration_figure(
+    calibration.item_ids, calibration.model, calibration.calibrated, calibration.block
+)
+target = Path(__file__).with_name("demo.svg")
+target.write_text(standalone(picture), encoding="utf-8")
+print(f"wrote {target.name}")  # noqa: T201

@@ -1,0 +1,220 @@
+"""Every kind of bad input, through the real command: one sentence, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import ctypes
+import gzip
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+
+GOOD_JUDGMENTS = "annotator,winner,loser\nu,a,b\nv,b,c\nu,c,a\nv,a,c\n"
+GOOD_SCORES = "item,score\na,1.0\nb,2.0\nc,3.0\n"
+LONG = "annotator,left,right,outcome\n"
+
+BAD_JUDGMENTS = {
+    "empty file": ("", "is empty"),
+    "blank lines only": ("\n\n", "is empty"),
+    "header only": ("annotator,winner,loser\n", "no row"),
+    "missing column": ("annotator,winner\nu,a\n", "'loser' missing"),
+    "missing annotator": ("winner,loser\na,b\n", "'annotator' missing"),
+    "no header": ("u,a,b\nu,b,c\n", "missing (found: u, a, b)"),
+    "long form without outcome": ("annotator,left,right\nu,a,b\n", "'outcome' missing"),
+    "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "stands twice"),
+    "too few values": ("annotator,winner,loser\nu,a,b\nu,a\n", "line 3 has too few"),
+    "too many values": ("annotator,winner,loser\nu,a,b\n\nu,a,b,c\n", "line 4 has too many"),
+    "open quotation": ('annotator,winner,loser\nu,"a,b\nu,a,c\n', "line 2 has a quotation mark"),
+    "missing id": ("annotator,winner,loser\nu,a,b\n\nu,,b\n", "line 4 has no value"),
+    "unknown outcome": (LONG + "u,a,b,left\nu,b,c,both bad\n", "line 3 has the unknown outcome"),
+    "outcome above 1": (LONG + "u,a,b,left\nu,b,c,1.5\n", "line 3 has the outcome 1.5"),
+    "outcome below 0": (LONG + "u,a,b,-0.1\n", "outside 0 to 1"),
+    "outcome not a number": (LONG + "u,a,b,nan\n", "outside 0 to 1"),
+    "missing outcome": (LONG + "u,a,b,left\nu,b,c,\n", "line 3 has no outcome"),
+    "negative weight": ("annotator,winner,loser,weight\nu,a,b,1\nu,b,c,-2\n", "negative weight"),
+    "missing weight": ("annotator,winner,loser,weight\nu,a,b,1\nu,b,c,\n", "line 3 has no weight"),
+    "weight not a number": ("annotator,winner,loser,weight\nu,a,b,heavy\n", "'heavy'"),
+    "infinite weight": ("annotator,winner,loser,weight\nu,a,b,inf\n", "not finite"),
+    "fewer than two items": ("annotator,winner,loser\nu,a,a\n", "fewer than two items"),
+    "nothing answered": (LONG + "u,a,b,skip\n", "fewer than two items"),
+}  # fmt: skip
+
+BAD_SCORES = {
+    "empty file": ("", "is empty"),
+    "header only": ("item,score\n", "no row"),
+    "missing column": ("item,points\na,1\n", "'score' missing"),
+    "ragged row": ("item,score\na,1\nb\n", "line 3 has too few"),
+    "score not a number": ("item,score\na,1\nb,good\n", "line 3, item 'b': the score ('good')"),
+    "decimal comma": ("item;score\na;1,5\nb;2\n", "write decimals with a point"),
+    "infinite score": ("item,score\na,1\nb,inf\n", "line 3, item 'b'"),
+    "score nan": ("item,score\na,1\nb,nan\n", "not a finite number"),
+    "missing score": ("item,score\na,1\nb,\n", "line 3, item 'b': the score is missing"),
+    "two scores": ("item,score\na,1\nb,2\na,1\n", "item 'a' stands twice (again in line 4"),
+    "missing item": ("item,score\na,1\n,2\n", "line 3 has no item"),
+    "negative sd": ("item,score,sd\na,1,1\nb,2,-1\n", "line 3, item 'b': the sd ('-1')"),
+    "missing sd": ("item,score,sd\na,1,1\nb,2,\n", "the sd is missing"),
+    "no common item": ("item,score\nx,1\ny,2\n", "no item is in both tables"),
+}  # fmt: skip
+
+
+def refused(done: subprocess.CompletedProcess[str], said: str, folder: Path) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("aggcal: error: ")
+    assert lines[0].endswith(".")
+    assert said in lines[0]
+    assert "Traceback" not in done.stderr
+    assert not (folder / "out").exists()
+
+
+def place(folder: Path, judgments: str | bytes, scores: str | bytes) -> None:
+    for name, content in (("judgments.csv", judgments), ("scores.csv", scores)):
+        data = content.encode() if isinstance(content, str) else content
+        (folder / name).write_bytes(data)
+
+
+@pytest.mark.parametrize("case", list(BAD_JUDGMENTS))
+def test_bad_judgments(case: str, tmp_path: Path, command: Command) -> None:
+    content, said = BAD_JUDGMENTS[case]
+    place(tmp_path, content, GOOD_SCORES)
+    done = command("run", "judgments.csv", "scores.csv", "-o", "out")
+    refused(done, said, tmp_path)
+    assert "judgments.csv" in done.stderr
+
+
+@pytest.mark.parametrize("case", list(BAD_SCORES))
+def test_bad_scores(case: str, tmp_path: Path, command: Command) -> None:
+    content, said = BAD_SCORES[case]
+    place(tmp_path, GOOD_JUDGMENTS, content)
+    done = command("run", "judgments.csv", "scores.csv", "-o", "out")
+    refused(done, said, tmp_path)
+    assert "scores.csv" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a text file"),
+        (b"PK\x03\x04\0\0", "export it as CSV"),
+        ("annotator,winner,loser\nu,a,b\n".encode("utf-16"), "not a text file"),
+        (b"annotator,winner,loser\nu,a,b\nu,caf\xe9,b\n", "line 3 is not UTF-8"),
+        (b"PAR1 but not really", "cannot be read as a table"),
+        (b'{"annotator": "u", "winner": "a", "loser": "b"}\n{"annotator": \n', "cannot be read"),
+        (gzip.compress(GOOD_JUDGMENTS.encode())[:30], "cannot be read"),
+    ],
+    ids=["picture", "workbook", "utf-16", "latin-1", "parquet", "json", "cut gzip"],
+)
+def test_not_a_table(content: bytes, said: str, tmp_path: Path, command: Command) -> None:
+    place(tmp_path, content, GOOD_SCORES)
+    refused(command("run", "judgments.csv", "scores.csv", "-o", "out"), said, tmp_path)
+
+
+def test_latin_1_far_down_the_file(tmp_path: Path, command: Command) -> None:
+    content = GOOD_JUDGMENTS.encode() + b"u,a,b\n" * 20_000 + b"u,caf\xe9,b\n"
+    place(tmp_path, content, GOOD_SCORES)
+    done = command("run", "judgments.csv", "scores.csv", "-o", "out")
+    refused(done, "line 20006 is not UTF-8", tmp_path)
+
+
+def test_no_such_file_and_directory(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    (tmp_path / "folder").mkdir()
+    refused(command("run", "nowhere.csv", "scores.csv", "-o", "out"), "no such file", tmp_path)
+    refused(command("run", "judgments.csv", "nowhere.csv", "-o", "out"), "no such file", tmp_path)
+    refused(command("run", "folder", "scores.csv", "-o", "out"), "is a directory", tmp_path)
+
+
+def without_override() -> None:
+    """Make root obey file modes, as everyone else must (CAP_DAC_OVERRIDE, _READ_SEARCH)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in (1, 2):
+        libc.prctl(24, capability, 0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+def test_no_permission(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    (tmp_path / "judgments.csv").chmod(0)
+    arguments = ("run", "judgments.csv", "scores.csv", "-o", "out")
+    refused(command(*arguments, preexec_fn=without_override), "no permission to read", tmp_path)
+    (tmp_path / "judgments.csv").chmod(0o600)
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    done = command(*arguments[:-1], "locked/out", preexec_fn=without_override)
+    refused(done, "no permission to write", tmp_path)
+    assert list(locked.iterdir()) == []
+
+
+def test_output_that_is_a_file(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    done = command("run", "judgments.csv", "scores.csv", "-o", "scores.csv")
+    refused(done, "is a file, not a folder", tmp_path)
+    assert (tmp_path / "scores.csv").read_text() == GOOD_SCORES
+
+
+def small_files_only() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+def test_disk_full_while_writing(tmp_path: Path, command: Command) -> None:
+    """A limit on the size of files stops the report half-way, as a full disk would."""
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    done = command("run", "judgments.csv", "scores.csv", "-o", "out", preexec_fn=small_files_only)
+    refused(done, "the disk is full", tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["judgments.csv", "scores.csv"]
+
+
+@pytest.mark.skipif(
+    shutil.which("mount") is None or not hasattr(os, "geteuid") or os.geteuid() != 0,
+    reason="needs root to mount a small disk",
+)
+def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], check=False, capture_output=True
+    )
+    if made.returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    try:
+        place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+        done = command("run", "judgments.csv", "scores.csv", "-o", "disk/out")
+        refused(done, "the disk is full", tmp_path)
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "COMMAND"),
+        (("fly",), "'fly'"),
+        (("run", "judgments.csv"), "SCORES"),
+        (("run", "judgments.csv", "scores.csv"), "-o"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--method", "elo"), "hra-g"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--score-sd", "0"), "above 0"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--score-sd", "x"), "'x'"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--prior", "none", "--score-sd", "2"),
+         "exclude each other"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--outcome", "draw"), "LABEL=MEANING"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--criterion", "style"), "criterion"),
+        (("evaluate", "scores.csv", "judgments.csv"), "'item', 'truth' missing"),
+        (("evaluate", "judgments.csv", "scores.csv"), "'item' missing"),
+        (("calibrate", "judgments.csv", "scores.csv", "-o", "out"), "'item' missing"),
+        (("simulate", "-o", "out", "--items", "1"), "items is 1"),
+        (("check", "nowhere.csv"), "no such file"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_usage(arguments: tuple[str, ...], said: str, tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    refused(command(*arguments), said, tmp_path)

@@ -1,0 +1,269 @@
+"""Reading: both table forms, every kind of file and frame, ids as text, no row lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import aggcal
+from aggcal.errors import OptionError, OutcomeError, ScoreError, TableError
+
+SHORT = {"annotator": ["u", "u", "v"], "winner": ["007", "b", "b"], "loser": ["b", "007", "1.0"]}
+LONG = {
+    "annotator": ["u", "u", "v", "v", "w", "w"],
+    "left": ["a", "a", "b", "c", "a", "b"],
+    "right": ["b", "c", "c", "a", "b", "a"],
+    "outcome": ["left", "tie", "0.25", "right", "skip", "failed"],
+}
+
+
+def write(path: Path, columns: dict[str, list[str]], delimiter: str = ",") -> Path:
+    lines = [delimiter.join(columns), *map(delimiter.join, zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def described(judgments: aggcal.Judgments) -> set[tuple[str, str, str, float, float, int]]:
+    return {
+        (
+            judgments.annotator_ids[u],
+            judgments.item_ids[i],
+            judgments.item_ids[j],
+            float(p),
+            float(w),
+            int(n),
+        )
+        for u, i, j, p, w, n in zip(
+            judgments.annotator,
+            judgments.left,
+            judgments.right,
+            judgments.outcome,
+            judgments.weight,
+            judgments.count,
+            strict=True,
+        )
+    }
+
+
+EXPECTED = {
+    ("u", "007", "b", 1.0, 1.0, 1),
+    ("u", "b", "007", 1.0, 1.0, 1),
+    ("v", "b", "1.0", 1.0, 1.0, 1),
+}
+
+
+def jsonl(path: Path) -> Path:
+    rows = [dict(zip(SHORT, row, strict=True)) for row in zip(*SHORT.values(), strict=True)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def make(kind: str, folder: Path) -> Any:
+    if kind in ("csv", "tsv", "semicolon", "odd[name]*.csv"):
+        delimiter = {"tsv": "\t", "semicolon": ";"}.get(kind, ",")
+        return write(folder / (kind if "odd" in kind else f"j.{kind}"), SHORT, delimiter)
+    if kind == "csv.gz":
+        plain = write(folder / "j.csv", SHORT)
+        (folder / "j.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        return folder / "j.csv.gz"
+    if kind == "excel":
+        text = write(folder / "j.csv", SHORT).read_text(encoding="utf-8").replace("\n", "\r\n")
+        (folder / "x.csv").write_bytes(b"\xef\xbb\xbf" + text.encode() + b",,\r\n\r\n")
+        return folder / "x.csv"
+    if kind == "mixed line ends":
+        text = write(folder / "j.csv", SHORT).read_text(encoding="utf-8")
+        (folder / "x.csv").write_bytes(text.replace("\n", "\r\n", 1).encode())
+        return folder / "x.csv"
+    if kind == "jsonl":
+        return jsonl(folder / "j.jsonl")
+    if kind == "json":
+        rows = jsonl(folder / "j.jsonl").read_text(encoding="utf-8").splitlines()
+        (folder / "j.json").write_text("[" + ",\n".join(rows) + "]", encoding="utf-8")
+        return folder / "j.json"
+    if kind == "parquet":
+        pq.write_table(pa.table(SHORT), folder / "j.parquet")
+        return folder / "j.parquet"
+    made: dict[str, Callable[[], Any]] = {
+        "pandas": lambda: pd.DataFrame(SHORT),
+        "categories": lambda: pd.DataFrame(SHORT).astype("category"),
+        "polars": lambda: pl.DataFrame(SHORT),
+        "lazy": lambda: pl.LazyFrame(SHORT),
+        "arrow": lambda: pa.table(SHORT),
+        "tuples": lambda: list(zip(*SHORT.values(), strict=True)),
+        "mappings": lambda: pd.DataFrame(SHORT).to_dict("records"),
+        "columns": lambda: SHORT,
+    }
+    return made[kind]()
+
+
+KINDS = (
+    "csv",
+    "tsv",
+    "semicolon",
+    "odd[name]*.csv",
+    "csv.gz",
+    "excel",
+    "mixed line ends",
+    "jsonl",
+    "json",
+    "parquet",
+    "pandas",
+    "categories",
+    "polars",
+    "lazy",
+    "arrow",
+    "tuples",
+    "mappings",
+    "columns",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_judgments_come_from_every_source(kind: str, tmp_path: Path) -> None:
+    assert described(aggcal.read_judgments(make(kind, tmp_path))) == EXPECTED
+
+
+def test_path_may_be_a_text(tmp_path: Path) -> None:
+    assert aggcal.read_judgments(str(write(tmp_path / "j.csv", SHORT))).n_judgments == 3
+
+
+def test_long_form_knows_ties_soft_outcomes_skips_and_failures(tmp_path: Path) -> None:
+    judgments = aggcal.read_judgments(write(tmp_path / "j.csv", LONG))
+    assert described(judgments) == {
+        ("u", "a", "b", 1.0, 1.0, 1),
+        ("u", "a", "c", 0.5, 1.0, 1),
+        ("v", "b", "c", 0.25, 1.0, 1),
+        ("v", "c", "a", 0.0, 1.0, 1),
+    }
+    assert judgments.unfitted.counts == {"failed": 1, "skip": 1}
+    assert judgments.n_rows == 6
+    assert "w" not in judgments.annotator_ids
+
+
+def test_equal_rows_merge_and_weights_add() -> None:
+    rows = [
+        ("u", "a", "b", "left", 0.5),
+        ("u", "a", "b", "left", 2.0),
+        ("u", "a", "b", "1", 1.0),
+        ("u", "a", "b", "right", 0.0),
+    ]
+    judgments = aggcal.read_judgments(rows)
+    assert described(judgments) == {("u", "a", "b", 1.0, 3.5, 3)}
+    assert judgments.n_repeated == 2
+    assert judgments.unfitted.counts == {"zero weight": 1}
+
+
+def test_extra_columns_capitals_and_spaces_are_no_obstacle(tmp_path: Path) -> None:
+    path = tmp_path / "j.csv"
+    path.write_text('when, Winner ,LOSER,"note, long",Annotator\n1, a ,b,"x,\ny",u\n')
+    assert described(aggcal.read_judgments(path)) == {("u", "a", "b", 1.0, 1.0, 1)}
+
+
+def test_integer_ids_are_text_in_natural_order() -> None:
+    judgments = aggcal.read_judgments(
+        pd.DataFrame({"annotator": [1, 1, 2], "winner": [10, 9, 2], "loser": [9, 2, 10]})
+    )
+    assert judgments.item_ids.tolist() == ["2", "9", "10"]
+
+
+def test_unicode_ids_survive(tmp_path: Path) -> None:
+    path = write(tmp_path / "j.csv", {"annotator": ["Ünal"], "winner": ["日本"], "loser": ["é"]})
+    assert described(aggcal.read_judgments(path)) == {("Ünal", "日本", "é", 1.0, 1.0, 1)}
+
+
+def test_criterion_is_chosen_or_pooled_with_a_warning() -> None:
+    columns = {**{k: v[:3] for k, v in LONG.items()}, "criterion": ["style", "style", "fact"]}
+    assert aggcal.read_judgments(columns, criterion="style").n_judgments == 2
+    assert aggcal.read_judgments(columns).criteria == ("fact", "style")
+    consensus = aggcal.aggregate(aggcal.read_judgments(columns), warn=False)
+    assert any("2 criteria" in str(w) for w in consensus.warnings)
+    with pytest.raises(OptionError, match="fact, style"):
+        aggcal.read_judgments(columns, criterion="tone")
+    with pytest.raises(OptionError, match="no column 'criterion'"):
+        aggcal.read_judgments(SHORT, criterion="style")
+
+
+def test_outcome_labels_can_be_mapped() -> None:
+    rows = [("u", "a", "b", "Both Bad"), ("u", "b", "c", "A wins"), ("u", "c", "a", "LEFT")]
+    judgments = aggcal.read_judgments(rows, outcomes={"both bad": "tie", "A wins": 0.9})
+    assert sorted(judgments.outcome.tolist()) == [0.5, 0.9, 1.0]
+    with pytest.raises(OutcomeError, match=r"'Both Bad' \(2 of 3 rows"):
+        aggcal.read_judgments(rows)
+    with pytest.raises(OptionError, match="'draw'"):
+        aggcal.read_judgments(rows, outcomes={"both bad": "draw"})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_tables_come_back_in_the_users_library(kind: str, tmp_path: Path) -> None:
+    judgments = aggcal.read_judgments(make(kind, tmp_path))
+    consensus = aggcal.aggregate(judgments, warn=False)
+    kinds = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.Table}
+    assert isinstance(consensus.items, kinds[kind])
+    assert isinstance(consensus.annotators, kinds[kind])
+    frame = {"item": ["007", "b", "1.0"], "score": [1.0, 2.0, 3.0]}
+    scores = aggcal.read_scores(
+        {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}[kind](frame)
+    )
+    assert isinstance(aggcal.calibrate(scores, consensus).items, kinds[kind])
+
+
+def test_scores_and_their_sd_keep_every_digit(tmp_path: Path) -> None:
+    numbers = [0.1 + 0.2, 1e-300, -123456789.123456789]
+    path = tmp_path / "s.csv"
+    path.write_text("item,score,sd\n" + "".join(f"i{k},{v!r},0.5\n" for k, v in enumerate(numbers)))
+    scores = aggcal.read_scores(path)
+    assert scores.values.tolist() == numbers
+    assert scores.sd is not None
+    assert scores.sd.tolist() == [0.5] * 3
+    assert aggcal.read_scores(path, column="sd").values.tolist() == [0.5] * 3
+
+
+def test_bad_frames_and_rows_are_refused_in_words() -> None:
+    with pytest.raises(TableError, match="'loser' missing"):
+        aggcal.read_judgments(pd.DataFrame({"annotator": ["u"], "winner": ["a"]}))
+    with pytest.raises(TableError, match="row 2 has no value in column 'winner'"):
+        aggcal.read_judgments([("u", "a", "b"), ("u", None, "b")])
+    with pytest.raises(TableError, match="row 2 of the judgments has 2 values"):
+        aggcal.read_judgments([("u", "a", "b"), ("u", "b")])
+    with pytest.raises(TableError, match="empty"):
+        aggcal.read_judgments([])
+    with pytest.raises(TableError, match="cannot be read from 'int'"):
+        aggcal.read_judgments(3)
+    with pytest.raises(TableError, match="differ in length"):
+        aggcal.read_scores({"item": ["a"], "score": [1.0, 2.0]})
+    with pytest.raises(ScoreError, match="item 'a' stands twice"):
+        aggcal.read_scores([("a", 1.0), ("a", 2.0)])
+    with pytest.raises(ScoreError, match="missing"):
+        aggcal.read_scores([("a", 1.0), ("b", float("nan"))])
+
+
+def test_the_order_of_rows_does_not_matter(random: np.random.Generator) -> None:
+    columns = {
+        "annotator": random.integers(0, 9, 500),
+        "left": random.integers(0, 50, 500),
+        "right": random.integers(50, 99, 500),
+        "outcome": random.choice([0.0, 0.5, 1.0], 500),
+    }
+    shuffled = {
+        k: v[random.permutation(500) * 0 + np.arange(500)[::-1]] for k, v in columns.items()
+    }
+    one, other = (aggcal.read_judgments(pd.DataFrame(c)) for c in (columns, shuffled))
+    for name in ("annotator", "left", "right", "outcome", "weight", "count"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_real_data_with_ties_in_the_long_form(data_folder: Path) -> None:
+    judgments = aggcal.read_judgments(data_folder / "llmfao" / "battles.csv")
+    assert judgments.n_rows == 13_209
+    assert judgments.n_items == 59
+    assert int(judgments.count[judgments.outcome == 0.5].sum()) == 3_731

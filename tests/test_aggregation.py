@@ -1,0 +1,303 @@
+"""Stage 1: the true optimum, its symmetries, and what it says about the annotators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import kendalltau
+
+import aggcal
+from aggcal.aggregation import METHODS
+from aggcal.arrays import FloatArray, sums
+from aggcal.errors import (
+    AggcalWarning,
+    NoMaximumWarning,
+    OptionError,
+    ReversedWarning,
+)
+from aggcal.models.links import link
+from aggcal.simulate import Simulation, simulate
+
+NAMES = tuple(METHODS)
+LINK_OF = {
+    "hra-g": "logistic",
+    "hra-e": "laplace",
+    "hra-n": "normal",
+    "btl": "logistic",
+    "tcv": "normal",
+}
+rows_strategy = st.lists(
+    st.tuples(
+        st.sampled_from("uvw"),
+        st.sampled_from("abcde"),
+        st.sampled_from("abcde"),
+        st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    ).filter(lambda row: row[1] != row[2]),
+    min_size=1,
+    max_size=25,
+)
+
+
+def scipy_optimum(
+    judgments: aggcal.Judgments, method: str, prior: aggcal.Prior, start: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, float]:
+    """The same objective, summed plainly over s and γ together, by SciPy's L-BFGS."""
+    n, m = judgments.n_items, judgments.n_annotators
+    terms = link(LINK_OF[method]).terms
+    fixed = method in ("btl", "tcv")
+    u, i, j = judgments.annotator, judgments.left, judgments.right
+    w, p = judgments.weight, judgments.outcome
+
+    def value(theta: FloatArray) -> tuple[float, FloatArray]:
+        s, g = theta[:n], np.ones(m) if fixed else theta[n:]
+        d = s[i] - s[j]
+        ahead, behind = terms(g[u] * d), terms(-g[u] * d)
+        slope = w * (-p * ahead[1] + (1 - p) * behind[1])
+        gs = sums(i, slope * g[u], n) - sums(j, slope * g[u], n) + s / prior.score_sd**2
+        total = float(w @ (p * ahead[0] + (1 - p) * behind[0])) + s @ s / (2 * prior.score_sd**2)
+        if fixed:
+            return float(total), gs
+        gg = sums(u, slope * d, m) + (g - 1) / prior.reliability_sd**2
+        total += float(np.sum((g - 1) ** 2)) / (2 * prior.reliability_sd**2)
+        return float(total), np.concatenate([gs, gg])
+
+    theta = np.concatenate([np.zeros(n), [] if fixed else np.ones(m)])
+    if start is not None:
+        theta[:n] = start
+    for _ in range(20):
+        found = minimize(
+            value,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-9, "maxcor": 50},
+        )
+        theta = found.x
+    return theta[:n], np.ones(m) if fixed else theta[n:], float(found.fun)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_agrees_with_an_independent_solver(method: str, study_judgments: aggcal.Judgments) -> None:
+    consensus = aggcal.aggregate(study_judgments, method, warn=False)
+    assert consensus.prior is not None
+    scores, gammas, objective = scipy_optimum(study_judgments, method, consensus.prior)
+    np.testing.assert_allclose(consensus.scores, scores, atol=1e-6)
+    np.testing.assert_allclose(consensus.reliabilities, gammas, atol=1e-6)
+    assert consensus.objective == pytest.approx(objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_reading_level_converges_to_the_optimum(
+    method: str, reading_judgments: aggcal.Judgments, random: np.random.Generator
+) -> None:
+    consensus = aggcal.aggregate(reading_judgments, method, warn=False)
+    assert consensus.convergence is not None
+    assert consensus.convergence.converged
+    assert consensus.convergence.gradient_norm <= 1e-8
+    for _ in range(3):
+        start = random.normal(size=reading_judgments.n_items)
+        again = aggcal.aggregate(reading_judgments, method, start=start, warn=False)
+        np.testing.assert_allclose(again.scores, consensus.scores, atol=1e-6)
+        np.testing.assert_allclose(again.reliabilities, consensus.reliabilities, atol=1e-6)
+    assert consensus.prior is not None
+    scores, gammas, objective = scipy_optimum(reading_judgments, method, consensus.prior)
+    np.testing.assert_allclose(consensus.scores, scores, atol=1e-6)
+    np.testing.assert_allclose(consensus.reliabilities, gammas, atol=1e-6)
+    assert consensus.objective == pytest.approx(objective, rel=1e-10)
+
+
+@pytest.mark.parametrize(("reliability_sd", "tau"), [(0.5, 0.359), (1.0, 0.367)])
+def test_reading_level_order_against_the_truth(
+    reliability_sd: float, tau: float, reading_judgments: aggcal.Judgments, reading_level: object
+) -> None:
+    truth = aggcal.read_scores(f"{reading_level}/items.csv", column="truth")
+    prior = aggcal.Prior(1.0, reliability_sd)
+    consensus = aggcal.aggregate(reading_judgments, "hra-g", prior=prior, warn=False)
+    levels = [truth[item] for item in consensus.item_ids]
+    assert kendalltau(consensus.scores, levels).statistic == pytest.approx(tau, abs=0.002)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(rows_strategy)
+def test_turning_every_judgment_round_negates_the_scores(
+    rows: list[tuple[str, str, str, float]],
+) -> None:
+    judgments = aggcal.read_judgments(rows)
+    one = aggcal.aggregate(judgments, warn=False)
+    other = aggcal.aggregate(judgments.swapped(), warn=False)
+    np.testing.assert_allclose(other.scores, -one.scores, atol=1e-7)
+    np.testing.assert_allclose(other.reliabilities, one.reliabilities, atol=1e-7)
+    sides = [(u, j, i, 1.0 - p) for u, i, j, p in rows]
+    same = aggcal.aggregate(aggcal.read_judgments(sides), warn=False)
+    np.testing.assert_allclose(same.scores, one.scores, atol=1e-7)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(rows_strategy, st.permutations("abcde"), st.randoms(use_true_random=False))
+def test_relabelling_and_shuffling_change_nothing(
+    rows: list[tuple[str, str, str, float]], names: list[str], shuffler: object
+) -> None:
+    new = dict(zip("abcde", names, strict=True))
+    one = aggcal.aggregate(rows, warn=False)
+    renamed = [(u, new[i], new[j], p) for u, i, j, p in rows]
+    shuffler.shuffle(renamed)  # type: ignore[attr-defined]  # a random.Random
+    other = aggcal.aggregate(renamed, warn=False)
+    theirs = dict(zip(other.item_ids, other.scores, strict=True))
+    for item, score in zip(one.item_ids, one.scores, strict=True):
+        assert theirs[new[item]] == pytest.approx(score, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_a_row_repeated_twice_equals_weight_two(method: str) -> None:
+    rows = [("u", "a", "b", "left"), ("v", "b", "c", 0.3), ("u", "c", "a", "tie")]
+    twice = aggcal.aggregate(rows + rows[:2], method, warn=False)
+    weights = [2.0, 2.0, 1.0]
+    weighted = [(*row, w) for row, w in zip(rows, weights, strict=True)]
+    once = aggcal.aggregate(weighted, method, warn=False)
+    np.testing.assert_array_equal(twice.scores, once.scores)
+    np.testing.assert_array_equal(twice.reliabilities, once.reliabilities)
+    assert twice.objective == once.objective
+
+
+def test_truth_comes_back_as_judgments_grow() -> None:
+    order, reliability, error = [], [], []
+    for judgments in (2_000, 20_000, 200_000):
+        made = simulate(items=40, annotators=20, judgments=judgments, reversed_share=0.1, seed=3)
+        consensus = aggcal.aggregate(made.judgments, warn=False)
+        np.testing.assert_array_equal(consensus.item_ids, made.item_ids)
+        order.append(kendalltau(consensus.scores, made.latent).statistic)
+        reliability.append(np.corrcoef(consensus.reliabilities, made.reliability)[0, 1])
+        error.append(float(np.sqrt(np.mean((consensus.scores - made.latent) ** 2))))
+    assert order[0] < order[1] < order[2]
+    assert order[2] > 0.97
+    assert reliability[2] > 0.99
+    # The error falls as one over the root of the data.
+    assert error[2] < 0.25 * error[0]
+    np.testing.assert_allclose(consensus.reliabilities, made.reliability, atol=0.15)
+
+
+def test_reversed_annotators_are_found_and_reported(
+    study: Simulation, study_judgments: aggcal.Judgments
+) -> None:
+    consensus = aggcal.aggregate(study_judgments, warn=False)
+    turned = set(study.annotator_ids[study.reliability < 0])
+    assert set(consensus.annotator_ids[consensus.reliabilities < 0]) == turned
+    warning = next(w for w in consensus.warnings if isinstance(w, ReversedWarning))
+    assert all(f"'{who}'" in str(warning) for who in turned)
+    agreement = dict(zip(consensus.annotator_ids, consensus.agreement, strict=True))
+    assert all(agreement[who] < 0.5 for who in turned)
+
+
+def test_aggregate_emits_its_warnings() -> None:
+    with pytest.warns(AggcalWarning, match="one annotator only"):
+        aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])
+
+
+def test_warm_start_gives_the_same_optimum_in_fewer_steps(
+    study: Simulation, study_judgments: aggcal.Judgments
+) -> None:
+    first = aggcal.aggregate(study_judgments, warn=False)
+    columns = study.judgments
+    fewer = {name: column[:-100] for name, column in columns.items()}
+    old = aggcal.aggregate(fewer, warn=False)
+    warm = aggcal.aggregate(study_judgments, start=old, warn=False)
+    np.testing.assert_allclose(warm.scores, first.scores, atol=1e-7)
+    assert warm.convergence is not None
+    assert first.convergence is not None
+    assert warm.convergence.iterations <= first.convergence.iterations
+
+
+def test_identical_items_are_tied_exactly() -> None:
+    rows = [("u", "a", "b"), ("u", "a", "c"), ("v", "b", "d"), ("v", "c", "d"), ("w", "d", "a")]
+    consensus = aggcal.aggregate(rows, warn=False)
+    scores = dict(zip(consensus.item_ids, consensus.scores, strict=True))
+    assert scores["b"] == scores["c"]
+    ranks = dict(zip(consensus.item_ids, consensus.ranks.tolist(), strict=True))
+    assert ranks["b"] == ranks["c"]
+    assert sorted(ranks.values()) == [1, 2, 2, 4]
+
+
+def test_maximum_likelihood_without_prior_matches_the_closed_form() -> None:
+    rows = [("u", "a", "b", "left", 3.0), ("u", "a", "b", "right", 1.0)]
+    for method, gap in (("btl", np.log(3.0)), ("tcv", 0.6744897501960817)):
+        consensus = aggcal.aggregate(rows, method, prior=None, warn=False)
+        assert consensus.scores[0] - consensus.scores[1] == pytest.approx(gap, abs=1e-8)
+        assert consensus.objective == pytest.approx(-float(consensus.log_likelihood or 0), rel=1e-9)
+
+
+def test_maximum_likelihood_of_hra_has_mean_reliability_one(study: Simulation) -> None:
+    consensus = aggcal.aggregate(study.judgments, prior=None, warn=False)
+    assert consensus.convergence is not None
+    assert consensus.convergence.converged
+    assert consensus.reliabilities.mean() == pytest.approx(1.0, abs=1e-12)
+    # No direction of (s, γ) improves the likelihood: its gradient vanishes.
+    d = consensus.scores[study.winner] - consensus.scores[study.loser]
+    g = consensus.reliabilities[study.annotator]
+    pull = link("logistic").terms(g * d)[1]
+    slope_s = np.bincount(study.winner, pull * g, 30) - np.bincount(study.loser, pull * g, 30)
+    slope_g = np.bincount(study.annotator, pull * d, 20)
+    assert np.abs(slope_s).max() < 1e-3
+    assert np.abs(slope_g).max() < 1e-3
+
+
+def test_missing_maximum_names_items_and_annotators() -> None:
+    rows = [("u", "a", "b"), ("u", "b", "a"), ("v", "b", "last"), ("v", "a", "last")]
+    plain = aggcal.aggregate(rows, "btl", prior=None, warn=False)
+    said = [w for w in plain.warnings if isinstance(w, NoMaximumWarning)]
+    assert len(said) == 1
+    assert "'last'" in str(said[0])
+    hetero = aggcal.aggregate(rows, "hra-g", prior=None, warn=False)
+    said = [w for w in hetero.warnings if isinstance(w, NoMaximumWarning)]
+    assert any("'v'" in str(w) for w in said)
+
+
+def test_auto_prior_finds_the_scales_that_made_the_data() -> None:
+    made = simulate(items=80, annotators=60, judgments=40_000, reliability_sd=0.3, seed=5)
+    consensus = aggcal.aggregate(made.judgments, prior="auto", warn=False)
+    assert consensus.prior is not None
+    assert consensus.prior.score_sd == pytest.approx(1.0, abs=0.15)
+    assert consensus.prior.reliability_sd == pytest.approx(float(made.reliability.std()), abs=0.08)
+
+
+def test_auto_prior_by_probes_agrees_with_the_exact_traces(
+    study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = aggcal.aggregate(study_judgments, prior="auto", warn=False).prior
+    monkeypatch.setattr("aggcal.solve.empirical_bayes._DENSE_ITEMS", 0)
+    probed = aggcal.aggregate(study_judgments, prior="auto", warn=False).prior
+    assert exact is not None
+    assert probed is not None
+    assert probed.score_sd == pytest.approx(exact.score_sd, rel=0.02)
+    assert probed.reliability_sd == pytest.approx(exact.reliability_sd, rel=0.05)
+
+
+def test_any_object_with_fit_is_an_aggregator() -> None:
+    class WinRate:
+        def fit(self, judgments: aggcal.Judgments, /) -> aggcal.Consensus:
+            wins = sums(judgments.left, judgments.weight, judgments.n_items)
+            return aggcal.Consensus.of(judgments, wins, method="win-rate")
+
+    consensus = aggcal.aggregate([("u", "a", "b"), ("u", "a", "c"), ("u", "b", "c")], WinRate())
+    assert consensus.items["item"].tolist() == ["a", "b", "c"]
+    assert consensus.method == "win-rate"
+
+
+@pytest.mark.parametrize("bad", ["elo", object()])
+def test_unknown_method_names_the_known_ones(bad: object) -> None:
+    with pytest.raises(OptionError, match="hra-g"):
+        aggcal.aggregate([("u", "a", "b")], bad)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("bad", [np.zeros(3), np.array([0.0, np.nan])])
+def test_a_start_of_the_wrong_shape_is_refused(bad: FloatArray) -> None:
+    with pytest.raises(OptionError, match="2 items"):
+        aggcal.aggregate([("u", "a", "b")], start=bad)
+
+
+@pytest.mark.parametrize("sd", [0.0, -1.0, float("nan")])
+def test_an_impossible_prior_is_refused(sd: float) -> None:
+    with pytest.raises(OptionError, match="above 0"):
+        aggcal.Prior(1.0, sd)
