@@ -22,14 +22,15 @@ import aggcal
 def main(rows: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "judgments.csv"
-        duckdb.sql(
+        duckdb.connect().execute(
             f"""COPY (SELECT 'annotator-' || (hash(i * 3 + 1) % 10000) AS annotator,
                 'item-' || (hash(i * 7 + 2) % 100000) AS winner,
                 'item-' || (hash(i * 11 + 5) % 100000) AS loser
                 FROM range({rows}) t(i)) TO '{path}' (HEADER)"""
         )
         began = time.perf_counter()
-        counted = duckdb.sql(f"SELECT count(winner || loser) FROM '{path}'").fetchone()
+        scanned = f"SELECT count(winner || loser) FROM '{path}'"
+        counted = duckdb.connect().execute(scanned).fetchone()
         scan = time.perf_counter() - began
         began = time.perf_counter()
         judgments = aggcal.read_judgments(path)
