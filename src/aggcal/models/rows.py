@@ -9,6 +9,8 @@ import numpy as np
 from aggcal.arrays import CodeArray, FloatArray, IntArray, constant, sums
 from aggcal.judgments import Judgments
 
+_WORTH_MERGING = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -38,9 +40,20 @@ class Rows:
         return sums(self.winner, self.weight, n) + sums(self.loser, self.weight, n)
 
     def pooled(self) -> Rows:
-        """Forget who judged: one annotator, equal pairs merged (for models without γ)."""
-        owner = np.zeros(len(self), dtype=np.int32)
-        return _merged(owner, self.winner, self.loser, self.weight, self.n_items)
+        """Forget who judged: one annotator (for models without γ), equal pairs merged.
+
+        Where there are far more pairs than rows, few rows are equal and merging them would cost
+        more than it saves: they are then left as they are.
+        """
+        n = self.n_items
+        if n * n > _WORTH_MERGING * len(self):
+            starts = np.array([0, len(self)])
+            return Rows(self.winner, self.loser, self.weight, starts, n)
+        total = sums(self.winner.astype(np.int64) * n + self.loser, self.weight, n * n)
+        pairs = np.flatnonzero(total)
+        winner, loser = np.divmod(pairs, n)
+        starts = np.array([0, len(pairs)])
+        return Rows(winner.astype(np.int32), loser.astype(np.int32), total[pairs], starts, n)
 
 
 def rows_of(judgments: Judgments) -> Rows:

@@ -123,15 +123,17 @@ class Thurstone:
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
-        return self._spread(self._cross * np.repeat(vector / self.inner, self._sizes))
+        _, cross = self._row_curvature()
+        return self._spread(cross * np.repeat(vector / self.inner, self._sizes))
 
     def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
         from scipy import sparse
 
         rows, n = self.rows, self.rows.n_items
+        near_weight, cross = self._row_curvature()
         flat = rows.winner.astype(np.int64) * n + rows.loser
-        near = sums(flat, self._near, n * n).reshape(n, n)
+        near = sums(flat, near_weight, n * n).reshape(n, n)
         schur = -(near + near.T)
         schur[np.diag_indices(n)] = self.diagonal
         if not self.heterogeneous:
@@ -139,7 +141,7 @@ class Thurstone:
         owner = np.repeat(np.arange(rows.n_annotators), self._sizes)
         border = sparse.coo_array(
             (
-                np.concatenate([self._cross, -self._cross]),
+                np.concatenate([cross, -cross]),
                 (np.concatenate([rows.winner, rows.loser]), np.concatenate([owner, owner])),
             ),
             shape=(n, rows.n_annotators),
@@ -153,6 +155,10 @@ class Thurstone:
         slope = np.repeat(self.reliabilities, self._sizes)
         loss, _, _ = self.link.terms(slope * (scores[rows.winner] - scores[rows.loser]))
         return -float(np.dot(rows.weight, loss))
+
+    def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
+        """Second derivatives of the rows at the last point: in the gap twice, and in gap and γ."""
+        return self._near, self._cross
 
     def _spread(self, flow: FloatArray) -> FloatArray:
         rows, n = self.rows, self.rows.n_items

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal.arrays import FloatArray
+from aggcal.models.compiled import thurstone
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone
@@ -47,12 +48,12 @@ def fit_thurstone(
     if start is None:
         start = np.zeros(rows.n_items)
         if reliability_precision is not None:
-            plain = Thurstone(rows.pooled(), link, score_precision, None)
+            plain = thurstone(rows.pooled(), link, score_precision, None)
             start, _ = minimise(plain, start, tolerance=_ROUGH)
     if reliability_precision is None:
-        problem = Thurstone(rows.pooled(), link, score_precision, None)
+        problem = thurstone(rows.pooled(), link, score_precision, None)
     else:
-        problem = Thurstone(rows, link, score_precision, reliability_precision)
+        problem = thurstone(rows, link, score_precision, reliability_precision)
     scores, convergence = minimise(problem, start, tolerance=tolerance, on_iteration=on_iteration)
     if score_precision == 0.0:
         scores = scores - scores.mean()

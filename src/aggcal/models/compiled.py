@@ -1,0 +1,180 @@
+"""The Thurstone objective by compiled sums, in threads.
+
+The kernels are compiled when the package is installed, where there is a C compiler; without them
+everything works as before, only slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray
+from aggcal.models.links import Link
+from aggcal.models.rows import Rows
+from aggcal.models.thurstone import Point, Thurstone
+
+_LIBRARY = Path(__file__).with_name("kernels.so")
+_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+_PIECE = 2048
+_ROWS_PER_RANGE = 20_000
+_MOST_RANGES = 16
+_TIGHT, _LOOSE = 1e-12, 1e-3
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Load the compiled kernels; None where they were not built (or are switched off).
+
+    ``AGGCAL_KERNELS=off`` switches them off.
+    """
+    if os.environ.get("AGGCAL_KERNELS", "").lower() == "off" or not _LIBRARY.exists():
+        return None
+    try:
+        kernels = ctypes.CDLL(str(_LIBRARY))
+    except OSError:  # built for another machine
+        return None
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    kernels.aggcal_evaluate.restype = number
+    kernels.aggcal_evaluate.argtypes = [
+        ctypes.c_int, count, count, *([array] * 5), number, number, *([array] * 6)
+    ]  # fmt: skip
+    kernels.aggcal_product.restype = None
+    kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
+    return kernels
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        cores = os.cpu_count() or 1
+    return ThreadPoolExecutor(cores, thread_name_prefix="aggcal")
+
+
+class CompiledThurstone(Thurstone):
+    """`Thurstone` whose sums run in the compiled kernels; the numbers are the same."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        link: Link,
+        score_precision: float,
+        reliability_precision: float | None,
+    ) -> None:
+        super().__init__(rows, link, score_precision, reliability_precision)
+        kernels = library()
+        if kernels is None:
+            raise RuntimeError("the compiled kernels are not there")
+        self._kernels = kernels
+        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
+        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
+        plain = rows.weight.strides == (0,) and len(rows) > 0 and rows.weight[0] == 1.0
+        self._weight = None if plain else np.ascontiguousarray(rows.weight)
+        if self.heterogeneous:
+            self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
+        else:
+            # Without reliabilities rows may be cut anywhere: into pieces that stay in cache.
+            self._starts = np.append(np.arange(0, len(rows), _PIECE), len(rows)).astype(np.int64)
+        self._ranges = _balanced(self._starts)
+        self._near32 = np.empty(len(rows), dtype=np.float32)
+        self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
+        self.inner = np.ones(rows.n_annotators)
+        self._slope_gradient = np.zeros(rows.n_annotators)
+        self._last_norm = 1.0
+
+    def evaluate(self, scores: FloatArray) -> Point:
+        """Eliminate γ at these scores; return value, reduced gradient and Jacobi diagonal."""
+        self.data_passes += 1
+        rows, precision = self.rows, self.reliability_precision
+        scores = np.ascontiguousarray(scores)
+        slopes = self.reliabilities.copy()
+        # Early on γ need not be exact: what is left of its gradient is in the norm.
+        tolerance = min(_LOOSE, max(_TIGHT, 1e-2 * self._last_norm))
+
+        def work(begin: int, end: int) -> tuple[float, FloatArray]:
+            sums = np.zeros((rows.n_items, 2))
+            value = self._kernels.aggcal_evaluate(
+                _CODES[self.link.name], begin, end, *_at(self._winner, self._loser, self._weight),
+                *_at(self._starts, scores), -1.0 if precision is None else precision, tolerance,
+                *_at(slopes, self._slope_gradient, self.inner, sums, self._near32, self._cross32),
+            )  # fmt: skip
+            return value, sums
+
+        parts = self._each_range(work)
+        value = sum(part[0] for part in parts)
+        total = _added([part[1] for part in parts])
+        gradient = total[:, 0] + self.score_precision * scores
+        self.diagonal = total[:, 1] + self.score_precision
+        value += 0.5 * self.score_precision * float(scores @ scores)
+        square = float(gradient @ gradient)
+        if precision is not None:
+            self.reliabilities = slopes
+            square += float(self._slope_gradient @ self._slope_gradient)
+        self._last_norm = sqrt(square) / self._natural_size
+        return Point(value, gradient, self.diagonal, self._last_norm)
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
+        self.products += 1
+        vector = np.ascontiguousarray(vector)
+        cross = self._cross32 if self.heterogeneous else None
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.rows.n_items)
+            self._kernels.aggcal_product(
+                begin, end, *_at(self._winner, self._loser, self._starts, self._near32, cross,
+                                 self.inner, vector, out),
+            )  # fmt: skip
+            return out
+
+        return _added(self._each_range(work)) + self.score_precision * vector
+
+    def _each_range(self, work: Callable[[int, int], Any]) -> list[Any]:
+        if len(self._ranges) == 2:  # noqa: PLR2004  # one range: no thread is worth waking
+            return [work(*self._ranges)]
+        return list(_threads().map(work, self._ranges[:-1], self._ranges[1:]))
+
+    def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
+        return self._near32.astype(np.float64), self._cross32.astype(np.float64)
+
+
+def thurstone(
+    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
+) -> Thurstone:
+    """Return the objective with compiled sums where they are there, else in NumPy."""
+    kind = Thurstone if library() is None else CompiledThurstone
+    return kind(rows, link, score_precision, reliability_precision)
+
+
+def _at(*arrays: np.ndarray | None) -> list[int | None]:
+    return [None if array is None else array.ctypes.data for array in arrays]
+
+
+def _balanced(starts: IntArray) -> list[int]:
+    """Cut the annotators into ranges of about as many rows.
+
+    The cut depends on the data alone, not on the number of cores, and ranges are added up in
+    their order: the same data give the same bits on any number of threads.
+    """
+    rows = int(starts[-1])
+    ranges = int(np.clip(rows // _ROWS_PER_RANGE, 1, _MOST_RANGES))
+    cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))
+    cuts[0], cuts[-1] = 0, len(starts) - 1
+    return [int(cut) for cut in np.unique(cuts)]
+
+
+def _added(parts: list[FloatArray]) -> FloatArray:
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total

@@ -1,0 +1,291 @@
+/* The sums over judgments, compiled: one sweep for value, gradient and curvature of the Thurstone
+ * family, one for a product with its curvature.
+ *
+ * Rows are sorted by annotator; annotator u's are rows starts[u] to starts[u + 1]. A sweep takes a
+ * range of annotators and adds into arrays of its own, so that ranges can run in threads. Rows are
+ * worked on in chunks that stay in cache: gather the differences of scores, evaluate the link,
+ * scatter. No temporary grows with the data; what is stored per row are two float32 weights of the
+ * curvature, which shape the direction of a step and never the value or the gradient.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define CHUNK 2048
+#define FAR 1e3
+
+enum { LOGISTIC, NORMAL, LAPLACE };
+
+typedef struct {
+    double gap[CHUNK], small[CHUNK], pull[CHUNK], curve[CHUNK];
+} Chunk;
+
+/* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it. */
+static inline double exp_minus(double a)
+{
+    const double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer */
+    double shifted, power, r, p;
+    int64_t bits, base;
+    a = a < 708.0 ? a : 708.0;
+    shifted = a * 1.4426950408889634 + magic;
+    power = shifted - magic;
+    r = (power * 0.693147180369123816490 - a) + power * 1.90821492927058770002e-10;
+    p = 1.6059043836821613e-10;
+    p = p * r + 2.0876756987868099e-09;
+    p = p * r + 2.5052108385441719e-08;
+    p = p * r + 2.7557319223985891e-07;
+    p = p * r + 2.7557319223985893e-06;
+    p = p * r + 2.4801587301587302e-05;
+    p = p * r + 1.9841269841269841e-04;
+    p = p * r + 1.3888888888888889e-03;
+    p = p * r + 8.3333333333333333e-03;
+    p = p * r + 4.1666666666666667e-02;
+    p = p * r + 1.6666666666666667e-01;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    memcpy(&bits, &shifted, sizeof bits);
+    memcpy(&base, &magic, sizeof base);
+    bits = (1023 - (bits - base)) << 52;
+    memcpy(&r, &bits, sizeof r);
+    return p * r;
+}
+
+/* Scaled complementary error function e^{z^2} erfc(z), z >= 0. */
+static inline double erfcx_plus(double z)
+{
+    if (z < 25.0) return exp(z * z) * erfc(z);
+    double t = 1.0 / (2.0 * z * z);
+    double series = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t * (1.0 - 9.0 * t))));
+    return series / (z * 1.7724538509055160273);
+}
+
+/* Fill pull and curve for x = slope * gap; return the sum of weight * loss. */
+static double link_terms(int link, double slope, const double *weight, int n, Chunk *c)
+{
+    double total = 0.0;
+    if (link == LOGISTIC) {
+        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], e = c->small[k], r = 1.0 / (1.0 + e);
+            c->pull[k] = x >= 0.0 ? e * r : r;
+            c->curve[k] = e * r * r;
+        }
+        if (weight) {
+            for (int k = 0; k < n; k++) {
+                double x = slope * c->gap[k];
+                total += weight[k] * (log1p(c->small[k]) + (x < 0.0 ? -x : 0.0));
+            }
+        } else {
+            /* One logarithm for many rows: each factor is at most 2. */
+            for (int from = 0; from < n; from += 512) {
+                int to = from + 512 < n ? from + 512 : n, k = from;
+                double product = 1.0, other = 1.0, linear = 0.0, rest = 0.0;
+                for (; k + 2 <= to; k += 2) {
+                    double x = slope * c->gap[k], y = slope * c->gap[k + 1];
+                    product *= 1.0 + c->small[k];
+                    other *= 1.0 + c->small[k + 1];
+                    linear += x < 0.0 ? -x : 0.0;
+                    rest += y < 0.0 ? -y : 0.0;
+                }
+                for (; k < to; k++) {
+                    double x = slope * c->gap[k];
+                    product *= 1.0 + c->small[k];
+                    linear += x < 0.0 ? -x : 0.0;
+                }
+                total += log(product * other) + (linear + rest);
+            }
+        }
+    } else if (link == LAPLACE) {
+        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], size = fabs(x), tail = 0.25 * c->small[k], loss;
+            if (x < 0.0) {
+                double r = 1.0 / (2.0 + size);
+                loss = size + log(4.0 * r);
+                c->pull[k] = 1.0 - r;
+                c->curve[k] = r * r;
+            } else {
+                double lack = (2.0 + size) * tail, f = 1.0 - lack;
+                double p = (1.0 + size) * tail / f;
+                loss = -log1p(-lack);
+                c->pull[k] = p;
+                c->curve[k] = size * tail / f + p * p;
+            }
+            total += weight ? weight[k] * loss : loss;
+        }
+    } else {
+        const double root_half = 0.70710678118654752440;
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], p, loss;
+            if (x < 0.0) {
+                double scaled = erfcx_plus(-x * root_half);
+                p = 0.79788456080286535588 / scaled;
+                loss = 0.5 * x * x - log(0.5 * scaled);
+            } else {
+                double lack = 0.5 * erfc(x * root_half);
+                p = 0.39894228040143267794 * exp(-0.5 * x * x) / (1.0 - lack);
+                loss = -log1p(-lack);
+            }
+            c->pull[k] = p;
+            if (x < -FAR) {
+                double inverse = 1.0 / (x * x);
+                c->curve[k] = 1.0 - inverse + 6.0 * inverse * inverse;
+            } else {
+                c->curve[k] = p * (p + x);
+            }
+            total += weight ? weight[k] * loss : loss;
+        }
+    }
+    return total;
+}
+
+/* Four running sums: compilers may not reorder a sum by themselves, and one alone is slow. */
+static double dot(const double *x, const double *y, int n)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        a += x[k] * y[k];
+        b += x[k + 1] * y[k + 1];
+        c += x[k + 2] * y[k + 2];
+        d += x[k + 3] * y[k + 3];
+    }
+    for (; k < n; k++) a += x[k] * y[k];
+    return (a + b) + (c + d);
+}
+
+static inline void gather(const int32_t *winner, const int32_t *loser, const double *v, int n,
+                          double *gap)
+{
+    for (int k = 0; k < n; k++) gap[k] = v[winner[k]] - v[loser[k]];
+}
+
+/* Value, gradient and curvature over annotators first to last.
+ *
+ * precision < 0: no reliabilities, every slope is 1 (starts may then cut the rows anywhere).
+ * Otherwise slope[u] is solved for in place, from what it holds: the zero of an increasing
+ * function, by Newton steps within a bracket, to a relative step of tolerance.
+ * item[2 i] and item[2 i + 1] gather the gradient and the diagonal of item i.
+ */
+double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *winner,
+                       const int32_t *loser, const double *weight, const int64_t *starts,
+                       const double *scores, double precision, double tolerance, double *slope,
+                       double *slope_gradient, double *inner, double *item, float *near,
+                       float *cross)
+{
+    Chunk c;
+    double value = 0.0;
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = starts[u], hi = starts[u + 1];
+        const int free_slope = precision >= 0.0, single = hi - lo <= CHUNK;
+        double g = free_slope ? slope[u] : 1.0, low = -INFINITY, high = INFINITY, before = INFINITY;
+        double gradient = 0.0, curvature = 1.0, loss = 0.0;
+        for (int step = 0; step < 200; step++) {
+            if (!free_slope && !single) break;
+            gradient = free_slope ? precision * (g - 1.0) : 0.0;
+            curvature = free_slope ? precision : 1.0;
+            loss = 0.0;
+            for (int64_t from = lo; from < hi; from += CHUNK) {
+                const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+                const double *w = weight ? weight + from : 0;
+                if (!single || step == 0) gather(winner + from, loser + from, scores, n, c.gap);
+                loss += link_terms(link, g, w, n, &c);
+                if (!free_slope) continue;
+                if (w)
+                    for (int k = 0; k < n; k++) c.small[k] = w[k] * c.gap[k];
+                else
+                    for (int k = 0; k < n; k++) c.small[k] = c.gap[k];
+                gradient -= dot(c.small, c.pull, n);
+                for (int k = 0; k < n; k++) c.small[k] *= c.gap[k];
+                curvature += dot(c.small, c.curve, n);
+            }
+            if (!free_slope) break;
+            double change = gradient / curvature, size = fabs(change) / (1.0 + fabs(g));
+            if (size <= tolerance || (size < 1e-9 && size >= 0.5 * before)) break;
+            before = size;
+            if (gradient < 0.0) low = g;
+            if (gradient > 0.0) high = g;
+            double next = g - change;
+            if (!(next > low && next < high) && isfinite(low) && isfinite(high))
+                next = 0.5 * (low + high);
+            g = next;
+        }
+        if (free_slope) {
+            slope[u] = g;
+            slope_gradient[u] = gradient;
+            inner[u] = curvature;
+            value += 0.5 * precision * (g - 1.0) * (g - 1.0);
+        }
+        const double shrink = free_slope ? gradient / curvature : 0.0;
+        if (!single) loss = 0.0;
+        for (int64_t from = lo; from < hi; from += CHUNK) {
+            const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+            const int32_t *win = winner + from, *lose = loser + from;
+            const double *w = weight ? weight + from : 0;
+            if (!single) {
+                gather(win, lose, scores, n, c.gap);
+                loss += link_terms(link, g, w, n, &c);
+            }
+            if (w) {
+                for (int k = 0; k < n; k++) c.pull[k] *= w[k];
+                for (int k = 0; k < n; k++) c.curve[k] *= w[k];
+            }
+            for (int k = 0; k < n; k++) near[from + k] = (float)(g * g * c.curve[k]);
+            if (free_slope) {
+                for (int k = 0; k < n; k++) {
+                    double mixed = g * c.curve[k] * c.gap[k] - c.pull[k];
+                    cross[from + k] = (float)mixed;
+                    c.small[k] = g * c.pull[k] + shrink * mixed;
+                }
+            } else {
+                for (int k = 0; k < n; k++) c.small[k] = c.pull[k];
+            }
+            for (int k = 0; k < n; k++) {
+                double *i = item + 2 * (int64_t)win[k], *j = item + 2 * (int64_t)lose[k];
+                const double force = c.small[k], stiff = g * g * c.curve[k];
+                i[0] -= force;
+                i[1] += stiff;
+                j[0] += force;
+                j[1] += stiff;
+            }
+        }
+        value += loss;
+    }
+    return value;
+}
+
+/* out += (A - B D^-1 B') v over annotators first to last; cross is NULL without reliabilities. */
+void aggcal_product(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
+                    const int64_t *starts, const float *near, const float *cross,
+                    const double *inner, const double *v, double *out)
+{
+    double gap[CHUNK], mixed[CHUNK];
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = starts[u], hi = starts[u + 1];
+        const int single = hi - lo <= CHUNK;
+        double shared = 0.0;
+        if (cross) {
+            for (int64_t from = lo; from < hi; from += CHUNK) {
+                const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+                gather(winner + from, loser + from, v, n, gap);
+                for (int k = 0; k < n; k++) mixed[k] = cross[from + k];
+                shared += dot(mixed, gap, n);
+            }
+            shared /= inner[u];
+        }
+        for (int64_t from = lo; from < hi; from += CHUNK) {
+            const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+            const int32_t *win = winner + from, *lose = loser + from;
+            if (!cross || !single) gather(win, lose, v, n, gap);
+            if (cross)
+                for (int k = 0; k < n; k++) gap[k] = near[from + k] * gap[k] - shared * cross[from + k];
+            else
+                for (int k = 0; k < n; k++) gap[k] *= near[from + k];
+            for (int k = 0; k < n; k++) {
+                out[win[k]] += gap[k];
+                out[lose[k]] -= gap[k];
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+"""The compiled kernels against the NumPy sums: the same numbers, on any number of threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.arrays import FloatArray
+from aggcal.models import compiled
+from aggcal.models.compiled import CompiledThurstone, library
+from aggcal.models.links import link
+from aggcal.models.rows import Rows, rows_of
+from aggcal.models.thurstone import Thurstone
+from aggcal.simulate import simulate
+
+pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
+
+
+def study_rows(judgments: int, annotators: int, *, weighted: bool) -> Rows:
+    made = simulate(items=40, annotators=annotators, judgments=judgments, seed=11)
+    columns = dict(made.judgments)
+    if weighted:
+        columns["weight"] = np.random.default_rng(1).choice([0.25, 1.0, 3.0], judgments)
+    return rows_of(aggcal.read_judgments(columns))
+
+
+def extreme_scores() -> FloatArray:
+    """Scores whose differences reach deep into both tails."""
+    scores = np.random.default_rng(2).normal(size=40)
+    scores[:4] = [0.0, 30.0, -800.0, 2000.0]
+    return scores
+
+
+@pytest.mark.parametrize("name", ["logistic", "normal", "laplace"])
+@pytest.mark.parametrize("precision", [None, 4.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", [(3_000, 30), (100_000, 3)], ids=["many small", "few large"])
+@pytest.mark.parametrize("far", [False, True], ids=["near", "far"])
+def test_kernels_agree_with_numpy(
+    name: str, precision: float | None, weighted: bool, shape: tuple[int, int], far: bool
+) -> None:
+    rows = study_rows(*shape, weighted=weighted)
+    scores = extreme_scores() if far else np.random.default_rng(3).normal(size=40)
+    plain = Thurstone(rows, link(name), 0.5, precision)
+    fast = CompiledThurstone(rows, link(name), 0.5, precision)
+    fast.evaluate(scores)
+    fast._last_norm = 0.0  # ask for the tightest γ
+    one, two = plain.evaluate(scores), fast.evaluate(scores)
+    size = np.abs(one.gradient).max()
+    assert two.value == pytest.approx(one.value, rel=1e-12)
+    np.testing.assert_allclose(two.gradient, one.gradient, atol=1e-10 * size)
+    np.testing.assert_allclose(two.diagonal, one.diagonal, rtol=1e-8)
+    np.testing.assert_allclose(fast.reliabilities, plain.reliabilities, atol=1e-8)
+    vector = np.random.default_rng(4).normal(size=40)
+    exact = plain.product(vector)
+    np.testing.assert_allclose(fast.product(vector), exact, atol=1e-5 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv"])
+def test_both_reach_the_same_optimum(
+    method: str, study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = aggcal.aggregate(study_judgments, method, warn=False)
+    monkeypatch.setattr("aggcal.models.compiled.library", lambda: None)
+    plain = aggcal.aggregate(study_judgments, method, warn=False)
+    np.testing.assert_allclose(fast.scores, plain.scores, atol=1e-8)
+    np.testing.assert_allclose(fast.reliabilities, plain.reliabilities, atol=1e-8)
+
+
+def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
+    code = (
+        "import os, sys\n"
+        "os.sched_getaffinity = lambda _: set(range(int(sys.argv[1])))\n"
+        "import aggcal\nfrom aggcal.simulate import simulate\n"
+        "made = simulate(items=50, annotators=300, judgments=200_000)\n"
+        "found = aggcal.aggregate(made.judgments, warn=False)\n"
+        "print(found.scores.tobytes().hex(), found.reliabilities.tobytes().hex())\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code, threads], capture_output=True, check=True, text=True
+        ).stdout
+        for threads in ("1", "2", "5")
+    }
+    assert len(said) == 1
+
+
+def test_kernels_can_be_switched_off() -> None:
+    code = "from aggcal.models.compiled import library; print(library())"
+    environment = {**os.environ, "AGGCAL_KERNELS": "off"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment
+    )
+    assert done.stdout == "None\n"
+
+
+def test_a_library_of_another_machine_is_passed_over(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pathlib import Path
+
+    wrong = Path(str(tmp_path)) / "kernels.so"
+    wrong.write_bytes(b"not a library")
+    monkeypatch.setattr(compiled, "_LIBRARY", wrong)
+    assert library.__wrapped__() is None
