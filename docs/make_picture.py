@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from aggcal.assessment import assess
 from aggcal.cli.commands import DEMO_STUDY
 from aggcal.report.figures import calibration_figure, standalone
@@ -12,7 +14,11 @@ calibration = assess(study.judgments, study.scores, warn=False).calibration
 if calibration is None:
     raise SystemExit("the demo's study gave no calibration")
 picture = calibration_figure(
-    calibration.item_ids, calibration.model, calibration.calibrated, calibration.block
+    calibration.item_ids,
+    np.arange(1, len(calibration.item_ids) + 1),
+    calibration.model,
+    calibration.calibrated,
+    calibration.block,
 )
 target = Path(__file__).with_name("demo.svg")
 target.write_text(standalone(picture), encoding="utf-8")

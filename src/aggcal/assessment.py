@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -123,6 +124,9 @@ class Assessment:
         files["summary.json"] = json_writer(summary)
         return write_files(directory, files)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
         return "\n".join([*parts, *(f"warning: {warning}" for warning in self.warnings)])
@@ -168,14 +172,21 @@ def assess(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     consensus = aggregate(
-        judgments, method, prior=prior, seed=seed, warn=warn, on_iteration=on_iteration
+        judgments, method, prior=prior, seed=seed, warn=False, on_iteration=on_iteration
     )
     calibration = None
     if scores is not None:
-        calibration = calibrate(scores, consensus, method=calibrator, weights=weights, warn=warn)
+        calibration = calibrate(scores, consensus, method=calibrator, weights=weights, warn=False)
     rows = {
+        "judgments": judgments.source,
+        "scores": scores.source if scores is not None else None,
+        "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
         "n_repeated": judgments.n_repeated,
         "not_fitted": judgments.unfitted.counts,
     }
-    return Assessment(consensus, calibration, rows, time.perf_counter() - began)
+    result = Assessment(consensus, calibration, rows, time.perf_counter() - began)
+    if warn:
+        for warning in result.warnings:
+            python_warnings.warn(warning, stacklevel=2)
+    return result

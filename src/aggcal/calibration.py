@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings as python_warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from aggcal.arrays import FloatArray, IntArray, TextArray, frozen
 from aggcal.consensus import Consensus
 from aggcal.errors import (
     AggcalWarning,
+    DirectionWarning,
     OptionError,
     TooLittleDataError,
     UnmatchedItemsWarning,
@@ -22,6 +24,9 @@ from aggcal.errors import (
 from aggcal.io import read_scores
 from aggcal.scores import Scores
 from aggcal.tables import Columns, aligned, as_frame, as_text
+
+_ENOUGH_TO_TELL = 5
+_BEYOND_CHANCE = 2.0
 
 CALIBRATORS = {"atc": "isotonic projection of the model's scores onto the consensus order"}
 """The calibrators by name."""
@@ -94,6 +99,9 @@ class Calibration:
     def items(self) -> Any:
         """Table of item, consensus, rank, model, calibrated and block, in consensus order."""
         return as_frame(self.item_columns(), self.backend)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return (
@@ -180,8 +188,11 @@ def calibrate(
         frozen(np.concatenate([block[order], none])),
         weighted,
         None if per_item is None else frozen(np.concatenate([per_item[order], none])),
-        tuple(_unmatched(list(ids[~both]), list(scores.item_ids[extra]))),
-        scores.backend,
+        (
+            *unmatched_warnings(list(ids[~both]), list(scores.item_ids[extra])),
+            *direction_warnings(heights[both], model[both]),
+        ),
+        scores.backend or (consensus.backend if isinstance(consensus, Consensus) else None),
     )
     if warn:
         for warning in result.warnings:
@@ -237,13 +248,64 @@ def _ranks(heights: FloatArray) -> IntArray:
     return len(ordered) + 1 - np.searchsorted(ordered, heights, side="right")
 
 
-def _unmatched(unscored: list[str], unjudged: list[str]) -> list[AggcalWarning]:
+def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWarning]:
+    """Warn of a model whose scores fall as the consensus rises, beyond chance.
+
+    Examples
+    --------
+    >>> direction_warnings(np.arange(9.0), -np.arange(9.0))[0].code
+    'direction'
+    """
+    n = len(heights)
+    if n < _ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
+        return []
+    ranks = [np.unique(x, return_inverse=True)[1].astype(np.float64) for x in (heights, model)]
+    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    if correlation * np.sqrt(n - 1.0) > -_BEYOND_CHANCE:
+        return []
+    return [
+        DirectionWarning(
+            f"the model's scores fall where the consensus rises (rank correlation "
+            f"{correlation:.2f})",
+            "in both, more must mean higher: check which end of the scores is the good one, and "
+            "which column is the winner",
+        )
+    ]
+
+
+def _alike(ids: list[str], others: list[str]) -> str:
+    """Name ids that would match but for case, spaces, punctuation or a trailing '.0'."""
+
+    def plain(label: str) -> str:
+        return re.sub(r"[\W_]+", "", re.sub(r"\.0+$", "", label)).casefold()
+
+    theirs = {plain(other): other for other in others}
+    pairs = [(i, theirs[plain(i)]) for i in ids if plain(i) in theirs]
+    if not pairs:
+        return ""
+    first = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
+    return (
+        f"; {count(len(pairs), 'of them differs', 'of them differ')} from an id of the other table "
+        f"only in case, spaces, punctuation or '.0', such as {first}"
+    )
+
+
+def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalWarning]:
+    """Name the items that are in only one of the two tables.
+
+    Examples
+    --------
+    >>> print(unmatched_warnings(["Item 1"], ["item-1"])[0].what)
+    1 item of the consensus has no model score ('Item 1'); 1 of them differs from ...
+    """
     found: list[AggcalWarning] = []
+    alike = _alike(unscored, unjudged)
     if unscored:
         found.append(
             UnmatchedItemsWarning(
                 f"{count(len(unscored), 'item')} of the consensus "
-                f"{'has' if len(unscored) == 1 else 'have'} no model score ({some(unscored)})",
+                f"{'has' if len(unscored) == 1 else 'have'} no model score "
+                f"({some(unscored)}){alike}",
                 "they keep their rank and get no calibrated score: add them to the scores",
             )
         )

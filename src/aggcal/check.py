@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from aggcal.calibration import unmatched_warnings
 from aggcal.errors import AggcalWarning, count, some
 from aggcal.graph import comparison_graph
 from aggcal.judgments import Judgments
@@ -136,16 +137,8 @@ def _mismatch(judgments: Judgments, scores: Scores) -> list[Finding]:
                 "use the same ids in both",
             )
         ]
-    found: list[Finding] = []
-    for items, what, remedy in (
-        (sorted(judged - scored), "judged but not scored", "add them to the scores"),
-        (sorted(scored - judged), "scored but never judged", "have them judged"),
-    ):
-        if items:
-            message = f"{count(len(items), 'item')} {what} ({some(items)})"
-            advice = f"{remedy}, or accept that they get no calibrated score"
-            found.append(Finding("problem", "unmatched-items", message, advice))
-    return found
+    said = unmatched_warnings(sorted(judged - scored), sorted(scored - judged))
+    return [_finding(warning) for warning in said]
 
 
 def _spread(numbers: np.ndarray) -> dict[str, float]:

@@ -85,8 +85,8 @@ class Consensus:
                     f"{count(len(reversed_ids), 'annotator')} of {judgments.n_annotators:,} "
                     f"{'has' if len(reversed_ids) == 1 else 'have'} a negative reliability "
                     f"({some(reversed_ids)})",
-                    "their judgments count the other way round: check whether they understood "
-                    "the question",
+                    "their judgments count the other way round (hardly at all where it is near 0: "
+                    "such answers are random): check whether they understood the question",
                 ),
             )
         return cls(
@@ -149,6 +149,9 @@ class Consensus:
             "n_judgments": self.judgments_per_annotator[order],
             "agreement": self.agreement[order],
         }
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         record = self.convergence

@@ -23,6 +23,7 @@ The tree::
     ├── DisconnectedWarning     a comparison graph in several pieces
     ├── ReversedWarning         annotators with a negative reliability
     ├── UnmatchedItemsWarning   items in only one of the two tables
+    ├── DirectionWarning        a model that runs against the consensus
     ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
     └── ConvergenceWarning      the optimum was not reached
 
@@ -179,6 +180,12 @@ class UnmatchedItemsWarning(AggcalWarning):
     """Items that are in only one of the two tables."""
 
     code = "unmatched-items"
+
+
+class DirectionWarning(AggcalWarning):
+    """The model's scores fall where the consensus rises."""
+
+    code = "direction"
 
 
 class NoMaximumWarning(AggcalWarning):

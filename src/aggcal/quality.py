@@ -30,7 +30,7 @@ def data_warnings(
     >>> for warning in data_warnings(aggcal.read_judgments(rows)):
     ...     print(warning.what)
     1 self-pair was not fitted ('bob' compared 'b' with itself)
-    1 row repeats an earlier one
+    1 row repeats an earlier one (the same annotator, items and outcome; ...)
     """
     graph = graph or comparison_graph(judgments)
     return [*_rows(judgments), *_annotators(judgments), *_items(graph)]
@@ -69,8 +69,9 @@ def _rows(judgments: Judgments) -> list[AggcalWarning]:
         verb = "repeats" if judgments.n_repeated == 1 else "repeat"
         found.append(
             RepeatedRowsWarning(
-                f"{count(judgments.n_repeated, 'row')} {verb} an earlier one",
-                "each counts as a judgment of its own: remove them if they are copies",
+                f"{count(judgments.n_repeated, 'row')} {verb} an earlier one (the same annotator, "
+                "items and outcome; other columns are not looked at)",
+                "each counts as a judgment of its own: remove those that are copies of one answer",
             )
         )
     if len(judgments.criteria) > 1:

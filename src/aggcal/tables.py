@@ -27,8 +27,22 @@ def as_frame(columns: Columns, backend: str | None) -> Any:
     import narwhals as nw  # frames are the exception: do not pay for them
 
     library: Any = backend
-    data = {name: column.tolist() for name, column in columns.items()}
+    data = {name: cells(column) for name, column in columns.items()}
     return nw.from_dict(data, backend=library).to_native()
+
+
+def cells(column: np.ndarray) -> list[Any]:
+    """Return a column as a list in which None stands for what is not there.
+
+    Examples
+    --------
+    >>> cells(np.array([1.0, np.nan]))
+    [1.0, None]
+    """
+    values: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return [None if value != value else value for value in values]  # noqa: PLR0124  # NaN
+    return values
 
 
 def as_text(labels: Iterable[object]) -> TextArray:

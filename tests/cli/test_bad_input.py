@@ -55,7 +55,7 @@ BAD_SCORES = {
     "infinite score": ("item,score\na,1\nb,inf\n", "line 3, item 'b'"),
     "score nan": ("item,score\na,1\nb,nan\n", "not a finite number"),
     "missing score": ("item,score\na,1\nb,\n", "line 3, item 'b': the score is missing"),
-    "two scores": ("item,score\na,1\nb,2\na,1\n", "item 'a' stands twice (again in line 4"),
+    "two scores": ("item,score\na,1\nb,2\na,1\n", "item 'a' stands more than once (again in line"),
     "missing item": ("item,score\na,1\n,2\n", "line 3 has no item"),
     "negative sd": ("item,score,sd\na,1,1\nb,2,-1\n", "line 3, item 'b': the sd ('-1')"),
     "missing sd": ("item,score,sd\na,1,1\nb,2,\n", "the sd is missing"),
@@ -153,6 +153,14 @@ def test_no_permission(tmp_path: Path, command: Command) -> None:
     assert list(locked.iterdir()) == []
 
 
+def test_an_input_is_never_overwritten(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    (tmp_path / "scores.csv").rename(tmp_path / "items.csv")
+    done = command("run", "judgments.csv", "items.csv", "-o", ".")
+    refused(done, "would be overwritten", tmp_path)
+    assert (tmp_path / "items.csv").read_text() == GOOD_SCORES
+
+
 def test_output_that_is_a_file(tmp_path: Path, command: Command) -> None:
     place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
     done = command("run", "judgments.csv", "scores.csv", "-o", "scores.csv")
@@ -207,7 +215,15 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
          "exclude each other"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--outcome", "draw"), "LABEL=MEANING"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--criterion", "style"), "criterion"),
-        (("evaluate", "scores.csv", "judgments.csv"), "'item', 'truth' missing"),
+        (("evaluate", "scores.csv", "judgments.csv"), "two files are swapped"),
+        (("run", "scores.csv", "judgments.csv", "-o", "out"), "two files are swapped"),
+        (("run", "judgments.csv", "scores.csv", "-o", ""), "the output folder has no name"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--methd", "btl"), "mean --method?"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--score-column", "item"), "'item'"),
+        (("run", "judgments.csv", "scores.csv", "-o", "o", "--score-column", "x"), "score-column"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--outcome", "x=tie"), "no outcome"),
+        (("run", "judgments.csv", "scores.csv", "-o", "out", "--method", "btl",
+          "--reliability-sd", "1"), "no reliabilities"),
         (("evaluate", "judgments.csv", "scores.csv"), "'item' missing"),
         (("calibrate", "judgments.csv", "scores.csv", "-o", "out"), "'item' missing"),
         (("simulate", "-o", "out", "--items", "1"), "items is 1"),

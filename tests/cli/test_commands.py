@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from aggcal.aggregation import METHODS
-from conftest import Command
+from conftest import ROOT, Command
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -330,6 +331,51 @@ def test_check_of_sound_data_finds_nothing(study_folder: Path, command: Command)
     done = command("check", "j.csv", "--strict")
     assert done.returncode == 0
     assert "nothing stands out" in done.stdout
+
+
+def test_a_model_that_runs_against_the_consensus_is_called_out(
+    study_folder: Path, tmp_path: Path, command: Command
+) -> None:
+    rows = table(study_folder / "scores.csv")
+    lines = "".join(f"{row['item']},{-float(row['score'])}\n" for row in rows)
+    (tmp_path / "negated.csv").write_text("item,score\n" + lines)
+    done = command("run", study_folder / "judgments.csv", "negated.csv", "-o", "out")
+    assert done.returncode == 0
+    assert "fall where the consensus rises" in done.stderr
+
+
+def test_ids_that_nearly_match_are_pointed_out(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "j.csv").write_text("annotator,winner,loser\nu,GPT-4,b\nv,b,GPT-4\nv,1,b\n")
+    (tmp_path / "s.csv").write_text("item,score\ngpt 4,1\nb,2\n1.0,3\n")
+    done = command("run", "j.csv", "s.csv", "-o", "out")
+    assert "2 of them differ from an id of the other table only in case" in done.stderr
+    assert "only in case" in command("check", "j.csv", "s.csv").stdout
+
+
+def test_judgments_may_come_through_a_pipe(command: Command) -> None:
+    text = "annotator,winner,loser\nu,a,b\nv,b,a\n"
+    done = command("aggregate", "-", "-o", "out", "--json", "-q", input=text)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["n_judgments"] == 2
+    bad = command("aggregate", "-", "-o", "out2", input=text + "u,a\n")
+    assert bad.returncode == 2
+    assert "-: line 4 has too few" in bad.stderr
+
+
+def test_the_example_of_readme_runs_as_it_stands(study_folder: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert len([line for line in example.splitlines() if line.strip()]) <= 12
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", example],
+        cwd=study_folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Consensus by hra-g" in done.stdout
+    assert (study_folder / "out" / "report.html").exists()
 
 
 def test_methods_lists_every_method(command: Command) -> None:

@@ -228,6 +228,11 @@ def test_scores_and_their_sd_keep_every_digit(tmp_path: Path) -> None:
     assert aggcal.read_scores(path, column="sd").values.tolist() == [0.5] * 3
 
 
+def test_scores_may_be_a_mapping_of_item_to_score() -> None:
+    scores = aggcal.read_scores({"a": 1, "b": 2.5})
+    assert dict(zip(scores.item_ids, scores.values, strict=True)) == {"a": 1.0, "b": 2.5}
+
+
 def test_bad_frames_and_rows_are_refused_in_words() -> None:
     with pytest.raises(TableError, match="'loser' missing"):
         aggcal.read_judgments(pd.DataFrame({"annotator": ["u"], "winner": ["a"]}))
@@ -241,7 +246,7 @@ def test_bad_frames_and_rows_are_refused_in_words() -> None:
         aggcal.read_judgments(3)
     with pytest.raises(TableError, match="differ in length"):
         aggcal.read_scores({"item": ["a"], "score": [1.0, 2.0]})
-    with pytest.raises(ScoreError, match="item 'a' stands twice"):
+    with pytest.raises(ScoreError, match="item 'a' stands more than once"):
         aggcal.read_scores([("a", 1.0), ("a", 2.0)])
     with pytest.raises(ScoreError, match="missing"):
         aggcal.read_scores([("a", 1.0), ("b", float("nan"))])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.console import Console
 from aggcal.errors import OptionError, TooLittleDataError, count
-from aggcal.io.write import csv_writer, to_json, write_files
+from aggcal.io.write import csv_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
     from aggcal.aggregation import PriorChoice
@@ -26,6 +27,9 @@ DEMO_STUDY: dict[str, Any] = {
 }
 """The study that the demo simulates."""
 
+RESULT_FILES = ("items.csv", "annotators.csv", "summary.json", "report.html")
+"""What ``run`` writes."""
+
 _EVALUATED = ("consensus", "model", "calibrated", "score")
 
 
@@ -35,6 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from aggcal.io import read_scores
 
     console = Console(quiet=options.quiet)
+    refuse_overwriting(options.output, RESULT_FILES, (options.judgments, options.scores))
     prior = _prior(options)
     console.reading(options.judgments, options.scores)
     scores = read_scores(options.scores, column=options.score_column)
@@ -57,6 +62,7 @@ def aggregate(options: argparse.Namespace) -> int:
     from aggcal.assessment import assess
 
     console = Console(quiet=options.quiet)
+    refuse_overwriting(options.output, RESULT_FILES, (options.judgments,))
     prior = _prior(options)
     console.reading(options.judgments)
     result = assess(
@@ -78,6 +84,7 @@ def calibrate(options: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
+    refuse_overwriting(options.output, RESULT_FILES, (options.consensus, options.scores))
     consensus = _consensus(options)
     scores = read_scores(options.scores, column=options.score_column)
     calibration = project(
@@ -149,9 +156,12 @@ def evaluate(options: argparse.Namespace) -> int:
         print(to_json({"n": n, **found}))
         return 0
     print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
-    print(f"{'':12}" + "".join(f"{name:>12}" for name in found))
+    print(f"{'':12}" + "".join(f" {name:>11}" for name in found))
     for metric in METRICS:
-        print(f"{metric:12}" + "".join(f"{row[metric]:12.4f}" for row in found.values()))
+        print(f"{metric:12}" + "".join(f" {row[metric]:11.4g}" for row in found.values()))
+    console.say("tau and spearman: higher is better; the others: lower is better.")
+    if "consensus" in found:
+        console.say("the consensus has no unit: only its tau and spearman mean something as such.")
     return 0
 
 
@@ -217,8 +227,9 @@ def demo(options: argparse.Namespace) -> int:
         evaluate(shown)
         console.say("")
         console.say("the same by hand:")
-        console.say(f"  aggcal run {data}/judgments.csv {data}/scores.csv -o {folder}")
-        console.say(f"  aggcal evaluate {items} {truth}")
+        called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
+        console.say(f"  {called} run {data}/judgments.csv {data}/scores.csv -o {folder}")
+        console.say(f"  {called} evaluate {items} {truth}")
         console.say("")
         console.say("the report:")
     print((folder / "report.html").resolve())
@@ -252,7 +263,12 @@ def _prior(options: argparse.Namespace) -> PriorChoice:
         raise OptionError(
             f"--prior {options.prior} and a prior sd exclude each other; give one of them."
         )
-    usual = default_prior(link(getattr(METHODS[options.method].make(), "link", "logistic")))
+    model = METHODS[options.method].make()
+    if options.reliability_sd is not None and not getattr(model, "heterogeneous", True):
+        raise OptionError(
+            f"{options.method} has no reliabilities; leave --reliability-sd out or choose hra-g."
+        )
+    usual = default_prior(link(getattr(model, "link", "logistic")))
     return Prior(
         usual.score_sd if options.score_sd is None else options.score_sd,
         usual.reliability_sd if options.reliability_sd is None else options.reliability_sd,

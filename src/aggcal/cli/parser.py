@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeAlias
 
 from aggcal import __version__
 
 _METHODS = ("hra-g", "hra-e", "hra-n", "btl", "tcv")
 _JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
-_SCORES = "table of model scores: item,score (and sd, if the model states it)"
+_SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
 _FILES = "CSV, TSV, JSON lines or Parquet; a header names the columns"
 
 
@@ -19,6 +20,29 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         self.exit(2, f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'.\n")
+
+    def parse_known_args(  # type: ignore[override]  # the stricter half of its parent's signature
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse what is left over here, where the command's own options are known."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            known = [option for action in self._actions for option in action.option_strings]
+            close = get_close_matches(rest[0].split("=")[0], known, 1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            if not rest[0].startswith("-"):
+                hint = " (put a value that holds spaces in quotation marks)"
+            self.error(f"{' '.join(rest)} is not understood{hint}")
+        return found, rest
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Shows a default where it tells something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, []) or action.default is argparse.SUPPRESS:
+            return action.help
+        return f"{action.help} (default: %(default)s)"
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -57,7 +81,7 @@ def _command(commands: _Commands, name: str, help_: str, more: str = "") -> _Par
         name,
         help=help_,
         description=f"{help_[0].upper()}{help_[1:]}. {more}".strip(),
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Formatter,
     )
     command.set_defaults(command=name)
     command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
@@ -87,13 +111,18 @@ def _stage_1(command: _Parser) -> None:
         "--score-sd",
         type=float,
         metavar="X",
-        help="prior sd of the scores on the link's scale (1 for the logistic link; "
-        "the same share of the noise for others)",
+        help="how widely scores are expected to spread, as a prior sd (1 for hra-g and btl, "
+        "1.1 for hra-e, 0.55 for hra-n and tcv)",
     )
     group.add_argument(
-        "--reliability-sd", type=float, metavar="X", help="prior sd of the reliabilities (0.5)"
+        "--reliability-sd",
+        type=float,
+        metavar="X",
+        help="how widely reliabilities are expected to spread about 1, as a prior sd (0.5)",
     )
-    group.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    group.add_argument(
+        "--seed", type=int, default=0, help="seed of what is random (only --prior auto is)"
+    )
     _judgment_options(command)
 
 
@@ -161,7 +190,8 @@ def _calibrate(commands: _Commands) -> None:
     command.add_argument(
         "consensus",
         metavar="CONSENSUS",
-        help="an items.csv that aggcal wrote, or any item,score table: only its order is used",
+        help="an items.csv that aggcal wrote, or any item,score table: only its order is used, "
+        "higher is better",
     )
     command.add_argument("scores", metavar="SCORES", help=_SCORES)
     _output(command, "the results")

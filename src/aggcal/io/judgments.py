@@ -81,6 +81,11 @@ def read_judgments(
         pair = ("left", "right") if long else ("winner", "loser")
         _refuse_missing_ids(source, ("annotator", *pair))
         criteria = _choose_criterion(source, criterion)
+        if outcomes and not long:
+            raise OptionError(
+                f"{source.name}: has winners and losers, so there is no outcome to map; "
+                "leave the outcomes out."
+            )
         means = _meaning(outcomes or {}) if long else None
         if means is not None:
             _refuse_outcomes(source, means)

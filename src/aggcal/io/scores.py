@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, TextArray
-from aggcal.errors import ScoreError, TableError, TooLittleDataError, count
+from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError, count
 from aggcal.io.source import Source, opened
 from aggcal.scores import Scores
 
@@ -19,8 +19,8 @@ def read_scores(data: Any, *, column: str = "score") -> Scores:
     Parameters
     ----------
     data
-        A path, a data frame, a list of ``(item, score)`` or ``(item, score, sd)`` tuples, or a
-        mapping of columns, as in `read_judgments`.
+        A path, a data frame, a list of ``(item, score)`` or ``(item, score, sd)`` tuples, a
+        mapping of columns as in `read_judgments`, or a mapping of item to score.
     column
         The name of the column that holds the score.
 
@@ -29,10 +29,14 @@ def read_scores(data: Any, *, column: str = "score") -> Scores:
     >>> read_scores([("a", 1.5), ("b", -0.5)]).values
     array([ 1.5, -0.5])
     """
+    if column.strip().lower() == "item":
+        raise OptionError("the column 'item' names the items; give the column that scores them.")
+    if isinstance(data, Mapping) and not any(str(key).lower() == "item" for key in data):
+        return Scores.of({str(item): float(score) for item, score in data.items()})
     shapes = {2: ("item", column), 3: ("item", column, "sd")}
     wanted = ("item", "value", "sd")
     with opened(data, wanted, what="scores", shapes=shapes, aliases={"value": column}) as source:
-        _require(source, column)
+        _require(source, column, "score")
         _refuse_double_items(source)
         _refuse_numbers(source, "value", column, positive=False, optional=False)
         if "sd" in source.columns:
@@ -59,7 +63,7 @@ def read_truth(data: Any, *, column: str = "truth") -> tuple[Scores, int]:
     shapes = {2: ("item", column)}
     aliases = {"value": column}
     with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
-        _require(source, column)
+        _require(source, column, "truth")
         _refuse_double_items(source)
         _refuse_numbers(source, "value", column, positive=False, optional=True)
         blank = source.one("count(*)", "value IS NULL")
@@ -96,13 +100,20 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
         return _ids(table["item"]), {c: _numbers(table[c]) for c in present}
 
 
-def _require(source: Source, column: str) -> None:
+def _require(source: Source, column: str, flag: str) -> None:
     missing = [n for n, c in (("item", "item"), ("value", column)) if n not in source.columns]
     if missing:
         named = ", ".join(f"'{column if n == 'value' else n}'" for n in missing)
+        noun = "column" if len(missing) == 1 else "columns"
+        found = {name.strip().lower() for name in source.found}
+        if found >= {"winner", "loser"} or found >= {"left", "right"}:
+            remedy = "this looks like a table of judgments: check whether two files are swapped."
+        elif "item" in source.columns:
+            remedy = f"rename the column, or name it with --{flag}-column or column=."
+        else:
+            remedy = f"the table needs the columns item, {column}."
         raise TableError(
-            f"{source.name}: column {named} missing (found: {', '.join(source.found)}); "
-            f"the table needs the columns item, {column}."
+            f"{source.name}: {noun} {named} missing (found: {', '.join(source.found)}); {remedy}"
         )
     if not source.rows():
         raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
@@ -112,13 +123,13 @@ def _refuse_double_items(source: Source) -> None:
     if source.one("count(*)", "item IS NULL"):
         place, _ = source.first("item IS NULL", "1")
         raise TableError(f"{source.name}: {place} has no item; fill it in or remove the row.")
-    double = "rowid IN (SELECT max(rowid) FROM raw GROUP BY item HAVING count(*) > 1)"
-    number = source.one("count(*)", double)
+    again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
+    number = source.one("count(*)", again)
     if number:
-        place, value = source.first(double, "item")
+        place, value = source.first(again, "item")
         raise ScoreError(
-            f"{source.name}: item '{value}' stands twice (again in {place}; "
-            f"{count(number, 'such item')} in all); keep one row per item."
+            f"{source.name}: item '{value}' stands more than once (again in {place}; "
+            f"{count(number, 'row')} too many in all); keep one row per item."
         )
 
 

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -176,24 +177,36 @@ def _fill(connection: duckdb.DuckDBPyConnection, present: Mapping[str, str], rel
 # ---------------------------------------------------------------------------- files
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file to load: where it is, what the user calls it, what DuckDB may call it, its head."""
+
+    path: Path
+    name: str
+    plain: str
+    head: bytes
+
+
 def _load_file(
     connection: duckdb.DuckDBPyConnection, path: Path, names: Mapping[str, str], scratch: Path
 ) -> Source:
     import duckdb
 
     name = str(path)
-    head = _head(path)
+    path = _regular(path, scratch)
+    head = _head(path, name)
     plain = str(path)
     if re.search(r"[*?\[\]{}]", plain):  # DuckDB would take these for a pattern
         link = scratch / ("table" + "".join(path.suffixes[-2:]))
         link.symlink_to(path.resolve())
         plain = str(link)
+    file = _File(path, name, plain, head)
     try:
         if head.startswith(b"PAR1"):
-            return _load_parquet(connection, path, plain, names)
+            return _load_parquet(connection, file, names)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            return _load_json(connection, path, plain, names, head)
-        return _load_csv(connection, path, plain, names, head)
+            return _load_json(connection, file, names)
+        return _load_csv(connection, file, names)
     except duckdb.Error as error:
         reason = str(error).split("\n", 1)[0].replace(plain, name)
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
@@ -211,26 +224,37 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _head(path: Path) -> bytes:
+def _regular(path: Path, scratch: Path) -> Path:
+    """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-')."""
+    stream = Path("/dev/stdin") if str(path) == "-" else path
+    if not (stream.is_fifo() or stream.is_char_device() or stream != path):
+        return path
+    copy = scratch / "stream"
+    with stream.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
+
+
+def _head(path: Path, name: str) -> bytes:
     try:
         with _opened(path) as file:
             head = file.read(_HEAD_BYTES)
     except FileNotFoundError:
-        raise FileError(f"{path}: no such file; check the path.") from None
+        raise FileError(f"{name}: no such file; check the path.") from None
     except IsADirectoryError:
-        raise FileError(f"{path}: is a directory; give the file in it.") from None
+        raise FileError(f"{name}: is a directory; give the file in it.") from None
     except PermissionError:
-        raise FileError(f"{path}: no permission to read it; change its mode or owner.") from None
+        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
     except (OSError, EOFError) as error:
-        raise FileError(f"{path}: cannot be read ({error}).") from None
+        raise FileError(f"{name}: cannot be read ({error}).") from None
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise FileError(f"{path}: is empty; the first line must name the columns.")
+        raise FileError(f"{name}: is empty; the first line must name the columns.")
     if head.startswith(b"PAR1"):
         return head
     if head.startswith(b"PK\x03\x04"):
-        raise FileError(f"{path}: is not a text file but looks like a workbook; export it as CSV.")
+        raise FileError(f"{name}: is not a text file but looks like a workbook; export it as CSV.")
     if b"\0" in head:
-        raise FileError(f"{path}: is not a text file; save it as CSV in UTF-8.")
+        raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
     return head
 
 
@@ -246,62 +270,58 @@ def quoted(text: str) -> str:
 
 
 def _load_parquet(
-    connection: duckdb.DuckDBPyConnection, path: Path, plain: str, names: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
-    relation = f"read_parquet({quoted(plain)})"
+    relation = f"read_parquet({quoted(file.plain)})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     found = tuple(str(row[0]) for row in described)
-    present = _present(found, names, str(path))
+    present = _present(found, names, file.name)
     if present:
         _fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
-    return Source(connection, str(path), frozenset(present), found, None, path)
+    return Source(connection, file.name, frozenset(present), found, None, file.path)
 
 
 def _load_json(
-    connection: duckdb.DuckDBPyConnection,
-    path: Path,
-    plain: str,
-    names: Mapping[str, str],
-    head: bytes,
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
-    array = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    array = file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
     layout = "array" if array else "newline_delimited"
     keys = connection.execute(
         "SELECT DISTINCT unnest(json_keys(json)) FROM (SELECT json FROM read_json_objects("
-        f"{quoted(plain)}, format='{layout}') LIMIT {_SAMPLED_RECORDS}) ORDER BY 1"
+        f"{quoted(file.plain)}, format='{layout}') LIMIT {_SAMPLED_RECORDS}) ORDER BY 1"
     ).fetchall()
     found = tuple(str(k) for (k,) in keys)
-    present = _present(found, names, str(path))
+    present = _present(found, names, file.name)
     if present:
         kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
-        relation = f"read_json({quoted(plain)}, format='{layout}', columns={{{kinds}}})"
+        relation = f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}})"
         _fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
-    return Source(connection, str(path), frozenset(present), found, None, path)
+    return Source(connection, file.name, frozenset(present), found, None, file.path)
 
 
 def _load_csv(
-    connection: duckdb.DuckDBPyConnection,
-    path: Path,
-    plain: str,
-    names: Mapping[str, str],
-    head: bytes,
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
     import duckdb
 
+    head = file.head
     try:
         text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD_BYTES else "ignore")
     except UnicodeDecodeError as error:
         line = head[: error.start].count(b"\n") + 1
-        raise FileError(f"{path}: line {line} is not UTF-8 text; save the file as UTF-8.") from None
+        raise FileError(
+            f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
+        ) from None
     delimiter, found = _header(text, names)
-    present = _present(found, names, str(path))
+    present = _present(found, names, file.name)
     if not present:
-        return Source(connection, str(path), frozenset(), found, None, path, delimiter)
+        return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
 
     def relation(*, strict: bool) -> str:
         return (
-            f"read_csv({quoted(plain)}, header=true, auto_detect=false, delim={quoted(delimiter)}"
+            f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
+            f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
             f", strict_mode={str(strict).lower()})"
         )
@@ -312,8 +332,8 @@ def _load_csv(
     except duckdb.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
         _fill(connection, cells, relation(strict=False))
-    _refuse_rejects(connection, path, len(found))
-    return Source(connection, str(path), frozenset(present), found, None, path, delimiter)
+    _refuse_rejects(connection, file, len(found))
+    return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
 
 
 def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
@@ -355,7 +375,7 @@ _REJECTS = {
 }
 
 
-def _refuse_rejects(connection: duckdb.DuckDBPyConnection, path: Path, width: int) -> None:
+def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: _File, width: int) -> None:
     rejects = connection.execute(
         "SELECT line, line_byte_position, error_type::VARCHAR, error_message, csv_line "
         "FROM reject_errors ORDER BY line_byte_position"
@@ -366,8 +386,8 @@ def _refuse_rejects(connection: duckdb.DuckDBPyConnection, path: Path, width: in
     rest = "" if len(rejects) == 1 else f" ({len(rejects):,} such lines in all)"
     remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
     if position is not None:
-        line = _physical_line(path, line, position, text or "")
-    raise TableError(f"{path}: line {line} {remedy[:-1]}{rest}.")
+        line = _physical_line(file.path, line, position, text or "")
+    raise TableError(f"{file.name}: line {line} {remedy[:-1]}{rest}.")
 
 
 def _physical_line(path: Path, line: int, position: int, text: str) -> int:

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from aggcal.errors import OutputError
-from aggcal.tables import Columns
+from aggcal.tables import Columns, cells
 
 Writer = Callable[[IO[str]], object]
 
@@ -74,7 +74,7 @@ def csv_writer(columns: Columns) -> Writer:
     def write(file: IO[str]) -> None:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(columns)
-        out.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+        out.writerows(zip(*(cells(column) for column in columns.values()), strict=True))
 
     return write
 
@@ -117,17 +117,30 @@ def _finite(data: Any) -> Any:
     return data
 
 
-def _cells(column: np.ndarray) -> list[Any]:
-    cells: list[Any] = column.tolist()
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        return [None if cell != cell else cell for cell in cells]  # noqa: PLR0124  # NaN
-    return cells
-
-
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def refuse_overwriting(
+    directory: Path | str, names: Iterable[str], inputs: Iterable[Path | str]
+) -> None:
+    """Refuse to write a file over one that is being read.
+
+    Examples
+    --------
+    >>> refuse_overwriting("out", ["items.csv"], ["data/items.csv"])
+    """
+    if not str(directory):
+        raise OutputError("the output folder has no name; give one with -o DIR.")
+    read = {Path(path).resolve() for path in inputs}
+    for name in names:
+        target = Path(directory) / name
+        if target.resolve() in read:
+            raise OutputError(
+                f"{target}: is being read and would be overwritten; choose another folder."
+            )
 
 
 def _missing_parents(directory: Path) -> list[Path]:

@@ -19,8 +19,9 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
 from aggcal.models.links import Link
+from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Point, Thurstone
+from aggcal.models.thurstone import Thurstone
 
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _CODES = {"logistic": 0, "normal": 1, "laplace": 2}
@@ -88,9 +89,9 @@ class CompiledThurstone(Thurstone):
         self._ranges = _balanced(self._starts)
         self._near32 = np.empty(len(rows), dtype=np.float32)
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
-        self.inner = np.ones(rows.n_annotators)
         self._slope_gradient = np.zeros(rows.n_annotators)
         self._last_norm = 1.0
+        self._item_curvature = np.full(rows.n_items, score_precision)
 
     def evaluate(self, scores: FloatArray) -> Point:
         """Eliminate γ at these scores; return value, reduced gradient and Jacobi diagonal."""

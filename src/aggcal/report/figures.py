@@ -7,7 +7,7 @@ from math import ceil, floor, isfinite, log10
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal.arrays import FloatArray, IntArray, TextArray
 
 _WIDTH, _HEIGHT = 760.0, 340.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 16.0, 44.0
@@ -17,28 +17,31 @@ _TITLED_POINTS = 1000
 
 def calibration_figure(
     item_ids: TextArray,
+    position: IntArray,
     model: FloatArray,
     calibrated: FloatArray,
-    block: np.ndarray,
+    block: IntArray,
 ) -> str:
     """Draw each item's model score and the calibrated line, in consensus order.
 
-    The items must stand in consensus order, the highest first, and have both numbers.
+    The items must stand in consensus order, the highest first, and have both numbers; position
+    is each one's place in that order, items without a score counted.
 
     Examples
     --------
     >>> ids = np.array(["a", "b"], dtype=object)
-    >>> calibration_figure(ids, np.array([1.0, 2.0]), np.array([1.5, 1.5]), np.array([1, 1]))[:4]
+    >>> one, two = np.array([1.0, 2.0]), np.array([1.5, 1.5])
+    >>> calibration_figure(ids, np.array([1, 2]), one, two, np.array([1, 1]))[:4]
     '<svg'
     """
     n = len(item_ids)
     y = _Scale(np.concatenate([model, calibrated]), _HEIGHT - _BOTTOM, _TOP)
-    x = _Scale(np.array([0.5, n + 0.5]), _LEFT, _WIDTH - _RIGHT, pad=0.0)
+    x = _Scale(position[[0, -1]] + np.array([-0.5, 0.5]), _LEFT, _WIDTH - _RIGHT, pad=0.0)
     shown = np.unique(np.linspace(0, n - 1, min(n, _MOST_POINTS)).round().astype(np.int64))
     radius = 3.2 if n <= 150 else 2.2 if n <= 600 else 1.4  # noqa: PLR2004  # dots that do not clog
     dots: list[str] = []
     for k in shown:
-        cx, cy, to = x.at(k + 1.0), y.at(float(model[k])), y.at(float(calibrated[k]))
+        cx, cy, to = x.at(float(position[k])), y.at(float(model[k])), y.at(float(calibrated[k]))
         if n <= _TITLED_POINTS:
             dots.append(f'<path class="move" d="M{cx:.1f} {cy:.1f}V{to:.1f}"/>')
             said = f"{item_ids[k]}: model {model[k]:.4g}, calibrated {calibrated[k]:.4g}"
@@ -52,9 +55,8 @@ def calibration_figure(
     path: list[str] = []
     for begin, end in zip([0, *ends], [*ends, n], strict=True):
         level = y.at(float(calibrated[begin]))
-        path.append(
-            f"{'L' if path else 'M'}{x.at(begin + 0.5):.1f} {level:.1f}H{x.at(end + 0.5):.1f}"
-        )
+        left, right = x.at(position[begin] - 0.5), x.at(position[end - 1] + 0.5)
+        path.append(f"{'L' if path else 'M'}{left:.1f} {level:.1f}H{right:.1f}")
     body = "".join(dots) + f'<path class="calibrated" d="{"".join(path)}"/>'
     return _svg(
         "Model scores (dots) and calibrated scores (line) in consensus order",
@@ -93,7 +95,7 @@ def reliability_figure(reliability: FloatArray) -> str:
     return _svg(
         "How many annotators have which reliability",
         _y_axis(y, "annotators", whole=True)
-        + _x_axis(x, "reliability (1 = typical, 0 = random, below 0 = reversed)")
+        + _x_axis(x, "reliability (0 = random, below 0 = reversed)")
         + "".join(bars)
         + zero,
     )

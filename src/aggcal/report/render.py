@@ -49,6 +49,7 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
         if done.any():
             svg = calibration_figure(
                 items["item"][done],
+                np.flatnonzero(done) + 1,
                 items["model"][done],
                 items["calibrated"][done],
                 items["block"][done].astype(np.int64),

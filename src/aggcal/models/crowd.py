@@ -1,0 +1,96 @@
+r"""Crowd mixtures: P(u puts i above j) = η_u F(d/c) + (1 − η_u) F(−d/c), d = s_i − s_j.
+
+η_u in [0, 1] is the chance that annotator u reports what they see: 1 always, ½ at random, 0 always
+the other way round. CrowdBT has the logistic link and c = 1, CrowdTCV the normal link and c = √2.
+With a Beta(α, β) prior (α, β ≥ 1) the problem in each η is convex; that in s is not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.models.links import Link
+from aggcal.models.objective import Objective, RowTerms
+from aggcal.models.rows import Rows
+
+_OPEN = 1e-9
+
+
+class Crowd(Objective):
+    """The objective of the crowd mixtures.
+
+    Parameters
+    ----------
+    rows, link, score_precision
+        See `Objective`.
+    alpha, beta
+        Of the Beta prior of η, each at least 1; (1, 1) is none.
+    width
+        c.
+    virtual
+        Weight of the virtual annotator, who sees every item win once and lose once against an
+        item of score 0 (the regulariser of the original CrowdBT).
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        link: Link,
+        score_precision: float,
+        *,
+        alpha: float,
+        beta: float,
+        width: float,
+        virtual: float,
+    ) -> None:
+        # The prior's logarithm is infinite at an end where its exponent is above 0.
+        bounds = (_OPEN if alpha > 1.0 else 0.0, 1.0 - _OPEN if beta > 1.0 else 1.0)
+        super().__init__(rows, link, score_precision, first=0.9, heterogeneous=True, bounds=bounds)
+        self._exponents = (alpha - 1.0, beta - 1.0)
+        self._width = width
+        self._virtual = virtual
+
+    def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
+        """Loss −log P and its derivatives."""
+        x = gap / self._width
+        ahead, behind = self.link.probability(x), self.link.probability(-x)
+        _, pull, curve = self.link.terms(x)
+        density = ahead * pull / self._width
+        bend = ahead * (pull * pull - curve) / self._width**2
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # A step of the solver too far into a tail: P = 0, an infinite loss, refused there.
+            inverse = 1.0 / (theta * ahead + (1.0 - theta) * behind)
+            lean = 2.0 * theta - 1.0
+            pd = lean * density * inverse
+            pt = (ahead - behind) * inverse
+            return RowTerms(
+                np.log(inverse),
+                -pd,
+                pd * pd - lean * bend * inverse,
+                -pt,
+                pt * pt,
+                pd * pt - 2.0 * density * inverse,
+            )
+
+    def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """−(α − 1) log η − (β − 1) log(1 − η)."""
+        value, slope, bend = 0.0, np.zeros(theta.shape), np.zeros(theta.shape)
+        for exponent, distance, sign in zip(
+            self._exponents, (theta, 1.0 - theta), (-1.0, 1.0), strict=True
+        ):
+            if exponent > 0.0:
+                value -= exponent * float(np.sum(np.log(distance)))
+                slope += sign * exponent / distance
+                bend += exponent / distance**2
+        return value, slope, bend
+
+    def item_penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Add the virtual annotator's two judgments of each item to the prior."""
+        value, slope, bend = super().item_penalty(scores)
+        if self._virtual > 0.0:
+            up, down = self.link.terms(scores / self._width), self.link.terms(-scores / self._width)
+            value += self._virtual * float(np.sum(up[0] + down[0]))
+            slope = slope + self._virtual / self._width * (down[1] - up[1])
+            bend = bend + self._virtual / self._width**2 * (down[2] + up[2])
+        return value, slope, bend

@@ -1,0 +1,238 @@
+r"""The penalised likelihood of judgments with one parameter per annotator, as the solver sees it.
+
+    Σ w·ℓ(s_i − s_j, θ_u)  +  λ/2 Σ s_i²  +  Σ penalty(θ_u)
+
+Given s, each θ_u has a convex problem of its own, so the annotators' parameters are eliminated
+exactly (a one-dimensional Newton iteration each) and the solver sees a function of s only: its
+gradient is that of s at the eliminated θ, its curvature the Schur complement A − B D⁻¹ Bᵀ.
+What ℓ and its derivatives are is each model's own business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.models.links import Link
+from aggcal.models.rows import Rows
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+_INNER_STEPS = 200
+_INNER_TOLERANCE = 1e-12
+_INNER_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Point:
+    """The objective and its derivatives at one vector of scores."""
+
+    value: float
+    gradient: FloatArray
+    diagonal: FloatArray
+    gradient_norm: float
+    """Norm of the whole gradient (scores and annotators), relative to its natural size."""
+
+
+class RowTerms(NamedTuple):
+    """The loss of each row and its derivatives in the gap d = s_i − s_j and in θ."""
+
+    loss: FloatArray
+    d: FloatArray
+    dd: FloatArray
+    theta: FloatArray
+    theta_theta: FloatArray
+    d_theta: FloatArray
+
+
+class Objective:
+    """A model with one parameter per annotator; subclasses say what its rows contribute.
+
+    Parameters
+    ----------
+    rows
+        The weighted wins.
+    link
+        The distribution function F.
+    score_precision
+        λ; 0 for none, and the scores are then free up to a constant.
+    first
+        The annotators' parameter to begin with.
+    heterogeneous
+        Whether that parameter is fitted at all.
+    bounds
+        The interval it lies in.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        link: Link,
+        score_precision: float,
+        *,
+        first: float,
+        heterogeneous: bool,
+        bounds: tuple[float, float] = (-inf, inf),
+    ) -> None:
+        self.rows = rows
+        self.link = link
+        self.score_precision = score_precision
+        self.heterogeneous = heterogeneous
+        self.reliabilities: FloatArray = np.full(rows.n_annotators, first)
+        self.data_passes = 0
+        self.products = 0
+        degrees = rows.degrees
+        self._natural_size = link.pull_at_zero * sqrt(float(degrees @ degrees))
+        self._sizes = np.diff(rows.starts)
+        self._bounds = bounds
+        self._near: FloatArray
+        self._cross: FloatArray
+        self.inner: FloatArray = np.ones(rows.n_annotators)
+        """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
+        self.diagonal: FloatArray
+        """Diagonal of A (in size), the curvature in s for fixed θ."""
+
+    def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
+        """Loss and derivatives of rows with these gaps and parameters."""
+        raise NotImplementedError
+
+    def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Penalty of the annotators' parameters: its sum, and each one's two derivatives."""
+        raise NotImplementedError
+
+    def item_penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Penalty of the scores: its sum, and each one's two derivatives."""
+        precision = self.score_precision
+        value = 0.5 * precision * float(scores @ scores)
+        return value, precision * scores, np.full(scores.shape, precision)
+
+    def evaluate(self, scores: FloatArray) -> Point:
+        """Eliminate θ at these scores; return value, reduced gradient and Jacobi diagonal."""
+        rows, weight, n = self.rows, self.rows.weight, self.rows.n_items
+        gap = scores[rows.winner] - scores[rows.loser]
+        terms, left_over = self._eliminate(gap)
+        value, gradient, self._item_curvature = self.item_penalty(scores)
+        value += float(np.dot(weight, terms.loss))
+        force = weight * terms.d
+        self._near = weight * terms.dd
+        square = 0.0
+        if self.heterogeneous:
+            self._cross = weight * terms.d_theta
+            # What is left of θ's gradient after the inner iteration enters to first order.
+            force -= self._cross * np.repeat(left_over / self.inner, self._sizes)
+            value += self.penalty(self.reliabilities)[0]
+            square = float(left_over @ left_over)
+        gradient = gradient + self._spread(force)
+        size = np.abs(self._near)
+        self.diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
+        self.diagonal += self._item_curvature
+        norm = sqrt(square + float(gradient @ gradient)) / self._natural_size
+        return Point(value, gradient, self.diagonal, norm)
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
+        self.products += 1
+        rows = self.rows
+        gap = vector[rows.winner] - vector[rows.loser]
+        flow = self._near * gap
+        if self.heterogeneous:
+            shared = np.add.reduceat(self._cross * gap, rows.starts[:-1]) / self.inner
+            flow -= self._cross * np.repeat(shared, self._sizes)
+        return self._spread(flow) + self._item_curvature * vector
+
+    def carry(self, vector: FloatArray) -> FloatArray:
+        """Multiply a vector over annotators by B D⁻¹."""
+        _, cross = self._row_curvature()
+        return self._spread(cross * np.repeat(vector / self.inner, self._sizes))
+
+    def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
+        """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
+        from scipy import sparse
+
+        rows, n = self.rows, self.rows.n_items
+        near_weight, cross = self._row_curvature()
+        flat = rows.winner.astype(np.int64) * n + rows.loser
+        near = sums(flat, near_weight, n * n).reshape(n, n)
+        schur = -(near + near.T)
+        schur[np.diag_indices(n)] = self._item_curvature + near.sum(axis=0) + near.sum(axis=1)
+        if not self.heterogeneous:
+            return schur, None, None
+        owner = np.repeat(np.arange(rows.n_annotators), self._sizes)
+        border = sparse.coo_array(
+            (
+                np.concatenate([cross, -cross]),
+                (np.concatenate([rows.winner, rows.loser]), np.concatenate([owner, owner])),
+            ),
+            shape=(n, rows.n_annotators),
+        ).tocsr()
+        schur -= (border @ sparse.diags_array(1.0 / self.inner) @ border.T).toarray()
+        return schur, border, self.inner
+
+    def log_likelihood(self, scores: FloatArray) -> float:
+        """Σ w·(−ℓ) at the annotators' current parameters."""
+        rows, total = self.rows, 0.0
+        # In pieces: the rows are many, and this is asked for once.
+        owner_of = np.searchsorted(rows.starts, np.arange(0, len(rows) + 1, _PIECE), side="right")
+        for k, begin in enumerate(range(0, len(rows), _PIECE)):
+            end = min(begin + _PIECE, len(rows))
+            first = owner_of[k] - 1
+            inside = rows.starts[first : np.searchsorted(rows.starts, end, side="left") + 1]
+            clipped: IntArray = np.clip(inside, begin, end)
+            sizes = clipped[1:] - clipped[:-1]
+            theta = np.repeat(self.reliabilities[first : first + len(sizes)], sizes)
+            gap = scores[rows.winner[begin:end]] - scores[rows.loser[begin:end]]
+            total -= float(np.dot(rows.weight[begin:end], self.row_terms(gap, theta).loss))
+        return total
+
+    def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
+        """Second derivatives of the rows at the last point: in the gap twice, and in gap and θ."""
+        return self._near, self._cross
+
+    def _spread(self, flow: FloatArray) -> FloatArray:
+        rows, n = self.rows, self.rows.n_items
+        return sums(rows.winner, flow, n) - sums(rows.loser, flow, n)
+
+    def _eliminate(self, gap: FloatArray) -> tuple[RowTerms, FloatArray]:
+        """Solve each annotator's convex problem in θ_u by a bracketed, projected Newton iteration.
+
+        Returns the rows' terms there and what is left of the gradient (0 at a bound).
+        """
+        rows, theta = self.rows, self.reliabilities
+        begins, weight = rows.starts[:-1], rows.weight
+        if not self.heterogeneous:
+            self.data_passes += 1
+            return self.row_terms(gap, np.repeat(theta, self._sizes)), np.zeros(1)
+        low, high = np.full(theta.shape, -inf), np.full(theta.shape, inf)
+        before = inf
+        for _ in range(_INNER_STEPS):
+            self.data_passes += 1
+            terms = self.row_terms(gap, np.repeat(theta, self._sizes))
+            _, slope, bend = self.penalty(theta)
+            gradient = slope + np.add.reduceat(weight * terms.theta, begins)
+            self.inner = bend + np.add.reduceat(weight * terms.theta_theta, begins)
+            newton = np.clip(theta - gradient / self.inner, *self._bounds)
+            size = float(np.max(np.abs(newton - theta) / (1.0 + np.abs(theta))))
+            # Done, or so close that only rounding is left to fight with.
+            if size <= _INNER_TOLERANCE or _INNER_ROUNDING > size >= 0.5 * before:
+                break
+            before = size
+            # The gradient is increasing in θ: each sign tightens the bracket of the root.
+            low = np.where(gradient < 0.0, theta, low)
+            high = np.where(gradient > 0.0, theta, high)
+            inside = (newton > low) & (newton < high)
+            bounded = np.isfinite(low) & np.isfinite(high)
+            middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
+            theta = np.where(inside | ~bounded, newton, middle)
+        self.reliabilities = theta
+        lower, upper = self._bounds
+        stuck = ((theta <= lower) & (gradient > 0.0)) | ((theta >= upper) & (gradient < 0.0))
+        self.inner = np.where(stuck, inf, self.inner)
+        return terms, np.where(stuck, 0.0, gradient)
+
+
+_PIECE = 1 << 20
