@@ -25,7 +25,7 @@ class KernelBuildHook(BuildHookInterface):
         """Compile before the files are gathered."""
         if self.target_name != "wheel":
             return
-        folder = Path(self.root) / "src" / "aggcal" / "models"
+        folder = Path(self.root) / "src" / "aggcal" / "kernels"
         source, target = folder / "kernels.c", folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         command = [compiler[0], *_FLAGS, "-o", str(target), str(source), "-lm"]

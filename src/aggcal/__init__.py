@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aggcal.aggregation import BTL, HRA, TCV, aggregate
+    from aggcal.aggregation import aggregate
+    from aggcal.aggregators import BTL, HRA, TCV, CrowdBT, CrowdTCV
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
     from aggcal.consensus import Aggregator, Consensus
@@ -18,14 +19,15 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BTL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator", "Assessment",
-    "Calibration", "Consensus", "Judgments", "Prior", "Scores",
+    "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Judgments", "Prior", "Scores",
     "aggregate", "assess", "calibrate", "read_judgments", "read_scores",
 ]
 # fmt: on
 
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
-    "aggregation": ("BTL", "HRA", "TCV", "aggregate"),
+    "aggregation": ("aggregate",),
+    "aggregators": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
     "assessment": ("Assessment", "assess"),
     "calibration": ("Calibration", "calibrate"),
     "consensus": ("Aggregator", "Consensus"),

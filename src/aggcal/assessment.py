@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from aggcal import __version__
-from aggcal.aggregation import PriorChoice, aggregate
+from aggcal.aggregation import aggregate
+from aggcal.aggregators import PriorChoice
 from aggcal.calibration import Calibration, calibrate
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.errors import AggcalWarning
@@ -90,7 +91,8 @@ class Assessment:
                 "converged": record.converged if record else None,
                 "iterations": record.iterations if record else None,
                 "gradient_norm": record.gradient_norm if record else None,
-                "reversed_annotators": list(consensus.annotator_ids[consensus.reliabilities < 0]),
+                "reversed_annotators": consensus.reversed_ids,
+                "random_reliability": consensus.random_reliability,
             }
         if calibration is not None:
             if consensus is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal.calibration import unmatched_warnings
 from aggcal.errors import AggcalWarning, count, some
-from aggcal.graph import comparison_graph
+from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.quality import data_warnings
 from aggcal.scores import Scores
@@ -73,7 +73,7 @@ def check(judgments: Judgments, scores: Scores | None = None) -> Check:
     >>> [finding.code for finding in found.findings]
     ['disconnected', 'few-judgments']
     """
-    graph = comparison_graph(judgments)
+    graph = ComparisonGraph(judgments)
     findings = [_finding(w) for w in data_warnings(judgments, graph)]
     findings += _few(judgments)
     if scores is not None:

@@ -58,6 +58,8 @@ class Consensus:
     seconds: float = 0.0
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
+    random_reliability: float = 0.0
+    """The reliability of one who answers at random; below it, answers are reversed."""
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Consensus:
         *,
         method: str,
         reliabilities: FloatArray | None = None,
+        random_reliability: float = 0.0,
         warnings: tuple[AggcalWarning, ...] = (),
         **record: Any,
     ) -> Consensus:
@@ -77,16 +80,22 @@ class Consensus:
         """
         tied = _snapped(np.asarray(scores, dtype=np.float64))
         gammas = np.ones(judgments.n_annotators) if reliabilities is None else reliabilities
-        reversed_ids = list(judgments.annotator_ids[gammas < 0.0])
+        reversed_ids = list(judgments.annotator_ids[gammas < random_reliability])
+        below = (
+            f"a reliability below {random_reliability:g}"
+            if random_reliability
+            else "a negative reliability"
+        )
         if reversed_ids:
             warnings = (
                 *warnings,
                 ReversedWarning(
                     f"{count(len(reversed_ids), 'annotator')} of {judgments.n_annotators:,} "
-                    f"{'has' if len(reversed_ids) == 1 else 'have'} a negative reliability "
+                    f"{'has' if len(reversed_ids) == 1 else 'have'} {below} "
                     f"({some(reversed_ids)})",
-                    "their judgments count the other way round (hardly at all where it is near 0: "
-                    "such answers are random): check whether they understood the question",
+                    "their judgments count the other way round (hardly at all where it is near "
+                    f"{random_reliability:g}: such answers are random): check whether they "
+                    "understood the question",
                 ),
             )
         return cls(
@@ -100,6 +109,7 @@ class Consensus:
             judgments.judgments_per_annotator,
             warnings=warnings,
             backend=judgments.backend,
+            random_reliability=random_reliability,
             **record,
         )
 
@@ -113,6 +123,11 @@ class Consensus:
     def order(self) -> IntArray:
         """Positions of the items from the highest score to the lowest."""
         return np.argsort(-self.scores, kind="stable")
+
+    @property
+    def reversed_ids(self) -> list[str]:
+        """Annotators whose answers run against the consensus."""
+        return list(self.annotator_ids[self.reliabilities < self.random_reliability])
 
     @property
     def n_judgments(self) -> int:

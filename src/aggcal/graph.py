@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray, sums
 from aggcal.judgments import Judgments
+from aggcal.kernels import at, library
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
-@dataclass(frozen=True)
 class ComparisonGraph:
     """Which items were compared, and which way.
 
-    ``component`` numbers the connected pieces, the largest first. ``strong`` numbers the
-    strongly connected ones (each item beats each other through a chain): a plain
-    maximum-likelihood estimate exists only if there is one.
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "a"), ("ann", "c", "d")]
+    >>> graph = ComparisonGraph(aggcal.read_judgments(rows))
+    >>> graph.component_sizes, graph.never_win
+    (array([2, 2]), ['d'])
     """
 
-    item_ids: TextArray
-    component: IntArray
-    strong: IntArray
-    wins: FloatArray
-    losses: FloatArray
+    def __init__(self, judgments: Judgments) -> None:
+        self._judgments = judgments
+
+    @property
+    def item_ids(self) -> TextArray:
+        """The items."""
+        return self._judgments.item_ids
+
+    @cached_property
+    def component(self) -> IntArray:
+        """Number of the connected piece of each item, the largest piece being 0."""
+        judgments, kernels = self._judgments, library()
+        if kernels is None:
+            from scipy.sparse.csgraph import connected_components
+
+            return _largest_first(connected_components(self._edges(), directed=False)[1])
+        left, right = (np.ascontiguousarray(c) for c in (judgments.left, judgments.right))
+        parent = np.empty(judgments.n_items, dtype=np.int32)
+        rows, (a, b, c) = len(left), at(left, right, parent)
+        kernels.aggcal_components(rows, a, b, judgments.n_items, c)
+        return _largest_first(np.unique(parent, return_inverse=True)[1])
+
+    @cached_property
+    def strong(self) -> IntArray:
+        """Number of the strongly connected piece of each item, the largest being 0.
+
+        In such a piece each item beats each other through a chain; a plain maximum-likelihood
+        estimate exists only if there is one.
+        """
+        from scipy.sparse.csgraph import connected_components
+
+        found = connected_components(self._edges(), directed=True, connection="strong")
+        return _largest_first(found[1])
 
     @property
     def component_sizes(self) -> IntArray:
@@ -35,46 +71,36 @@ class ComparisonGraph:
         """Items in each strongly connected piece, the largest first."""
         return np.bincount(self.strong).astype(np.int64)
 
+    @cached_property
+    def _wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        judgments, n = self._judgments, self._judgments.n_items
+        left, right, weight = judgments.left, judgments.right, judgments.weight
+        if judgments.decided_for_left:
+            return sums(left, weight, n), sums(right, weight, n)
+        ahead, behind = weight * judgments.outcome, weight * (1.0 - judgments.outcome)
+        wins = sums(left, ahead, n) + sums(right, behind, n)
+        return wins, sums(left, behind, n) + sums(right, ahead, n)
+
     @property
     def never_win(self) -> list[str]:
         """Items without as much as half a win."""
-        return list(self.item_ids[self.wins == 0.0])
+        return list(self.item_ids[self._wins_and_losses[0] == 0.0])
 
     @property
     def never_lose(self) -> list[str]:
         """Items without as much as half a loss."""
-        return list(self.item_ids[self.losses == 0.0])
+        return list(self.item_ids[self._wins_and_losses[1] == 0.0])
 
+    def _edges(self) -> csr_array:
+        """Return the matrix of who beat whom."""
+        from scipy.sparse import coo_array
 
-def comparison_graph(judgments: Judgments) -> ComparisonGraph:
-    """Build the comparison graph of some judgments.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = [("ann", "a", "b"), ("ann", "b", "a"), ("ann", "c", "d")]
-    >>> graph = comparison_graph(aggcal.read_judgments(rows))
-    >>> graph.component_sizes, graph.never_win
-    (array([2, 2]), ['d'])
-    """
-    from scipy.sparse import coo_array  # a third of a second
-    from scipy.sparse.csgraph import connected_components
-
-    n = judgments.n_items
-    left, right, outcome = judgments.left, judgments.right, judgments.outcome
-    ahead, behind = outcome > 0.0, outcome < 1.0
-    winner = np.concatenate([left[ahead], right[behind]])
-    loser = np.concatenate([right[ahead], left[behind]])
-    edges = coo_array((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n)).tocsr()
-    _, component = connected_components(edges, directed=False)
-    _, strong = connected_components(edges, directed=True, connection="strong")
-    wins = sums(left, judgments.weight * outcome, n)
-    wins += sums(right, judgments.weight * (1.0 - outcome), n)
-    losses = sums(left, judgments.weight * (1.0 - outcome), n)
-    losses += sums(right, judgments.weight * outcome, n)
-    return ComparisonGraph(
-        judgments.item_ids, _largest_first(component), _largest_first(strong), wins, losses
-    )
+        judgments, n = self._judgments, self._judgments.n_items
+        ahead, behind = judgments.outcome > 0.0, judgments.outcome < 1.0
+        winner = np.concatenate([judgments.left[ahead], judgments.right[behind]])
+        loser = np.concatenate([judgments.right[ahead], judgments.left[behind]])
+        one = np.ones(len(winner), dtype=np.float32)
+        return coo_array((one, (winner, loser)), shape=(n, n)).tocsr()
 
 
 def _largest_first(labels: np.ndarray) -> IntArray:

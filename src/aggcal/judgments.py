@@ -104,6 +104,11 @@ class Judgments:
         return self.n_judgments + int(self.unfitted.count.sum())
 
     @property
+    def decided_for_left(self) -> bool:
+        """Whether every judgment puts the left item above, as in the short form."""
+        return self.outcome.strides == (0,) and bool(self.outcome[:1].all())
+
+    @property
     def n_repeated(self) -> int:
         """Rows that repeat an earlier one to the letter."""
         return self.n_judgments - len(self.count)

@@ -14,7 +14,7 @@ from aggcal.errors import (
     count,
     some,
 )
-from aggcal.graph import ComparisonGraph, comparison_graph
+from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 
 
@@ -32,7 +32,7 @@ def data_warnings(
     1 self-pair was not fitted ('bob' compared 'b' with itself)
     1 row repeats an earlier one (the same annotator, items and outcome; ...)
     """
-    graph = graph or comparison_graph(judgments)
+    graph = graph or ComparisonGraph(judgments)
     return [*_rows(judgments), *_annotators(judgments), *_items(graph)]
 
 

@@ -163,6 +163,7 @@ def test_every_method_runs_and_json_goes_to_stdout(
     summary = json.loads(done.stdout)
     assert summary["method"] == method
     assert summary["converged"] is True
+    assert len(summary["reversed_annotators"]) == (0 if method in ("btl", "tcv") else 1)
 
 
 @pytest.mark.parametrize(

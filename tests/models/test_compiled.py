@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal import kernels
 from aggcal.arrays import FloatArray
-from aggcal.models import compiled
-from aggcal.models.compiled import CompiledThurstone, library
+from aggcal.kernels import library
+from aggcal.models.compiled import CompiledThurstone
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import Thurstone
@@ -91,7 +92,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
 
 
 def test_kernels_can_be_switched_off() -> None:
-    code = "from aggcal.models.compiled import library; print(library())"
+    code = "from aggcal.kernels import library; print(library())"
     environment = {**os.environ, "AGGCAL_KERNELS": "off"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment
@@ -106,5 +107,5 @@ def test_a_library_of_another_machine_is_passed_over(
 
     wrong = Path(str(tmp_path)) / "kernels.so"
     wrong.write_bytes(b"not a library")
-    monkeypatch.setattr(compiled, "_LIBRARY", wrong)
+    monkeypatch.setattr(kernels, "_LIBRARY", wrong)
     assert library.__wrapped__() is None

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import aggcal
 from aggcal.arrays import FloatArray
+from aggcal.models.crowd import Crowd
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of
 from aggcal.models.thurstone import Thurstone
@@ -93,3 +94,23 @@ def test_pooling_forgets_who_judged() -> None:
         0: 2.0,
         1: 1.0,
     }
+
+
+@pytest.mark.parametrize("width", [1.0, 2.0**0.5])
+@pytest.mark.parametrize("beta", [1.0, 2.0])
+@pytest.mark.parametrize("virtual", [0.0, 0.7])
+def test_crowd_gradient_and_curvature_agree_with_finite_differences(
+    width: float, beta: float, virtual: float, problem_scores: FloatArray
+) -> None:
+    rows = rows_of(aggcal.read_judgments(ROWS))
+    name = "logistic" if width == 1.0 else "normal"
+    problem = Crowd(rows, link(name), LAMBDA, alpha=2.0, beta=beta, width=width, virtual=virtual)
+    s, h, unit = problem_scores, 1e-5, np.eye(4)
+    point = problem.evaluate(s)
+    up = [problem.evaluate(s + h * e) for e in unit]
+    down = [problem.evaluate(s - h * e) for e in unit]
+    values = [(a.value - b.value) / (2 * h) for a, b in zip(up, down, strict=True)]
+    np.testing.assert_allclose(point.gradient, values, atol=1e-6)
+    slopes = [(a.gradient - b.gradient) / (2 * h) for a, b in zip(up, down, strict=True)]
+    problem.evaluate(s)
+    np.testing.assert_allclose([problem.product(e) for e in unit], slopes, atol=1e-5)

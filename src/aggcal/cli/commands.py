@@ -13,7 +13,7 @@ from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.io.write import csv_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
-    from aggcal.aggregation import PriorChoice
+    from aggcal.aggregators import PriorChoice
     from aggcal.assessment import Assessment
     from aggcal.judgments import Judgments
     from aggcal.scores import Scores
@@ -264,9 +264,10 @@ def _prior(options: argparse.Namespace) -> PriorChoice:
             f"--prior {options.prior} and a prior sd exclude each other; give one of them."
         )
     model = METHODS[options.method].make()
-    if options.reliability_sd is not None and not getattr(model, "heterogeneous", True):
+    if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):
         raise OptionError(
-            f"{options.method} has no reliabilities; leave --reliability-sd out or choose hra-g."
+            f"{options.method} has no prior of that kind; leave --reliability-sd out or choose "
+            "hra-g."
         )
     usual = default_prior(link(getattr(model, "link", "logistic")))
     return Prior(

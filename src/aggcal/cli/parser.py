@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aggcal import __version__
 
-_METHODS = ("hra-g", "hra-e", "hra-n", "btl", "tcv")
+_METHODS = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
 _JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
 _SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
 _FILES = "CSV, TSV, JSON lines or Parquet; a header names the columns"

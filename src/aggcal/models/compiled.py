@@ -1,56 +1,28 @@
-"""The Thurstone objective by compiled sums, in threads.
-
-The kernels are compiled when the package is installed, where there is a C compiler; without them
-everything works as before, only slower.
-"""
+"""The Thurstone objective by compiled sums, in threads."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
+from aggcal.kernels import at, library
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone
 
-_LIBRARY = Path(__file__).with_name("kernels.so")
 _CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _PIECE = 2048
 _ROWS_PER_RANGE = 20_000
 _MOST_RANGES = 16
 _TIGHT, _LOOSE = 1e-12, 1e-3
-
-
-@cache
-def library() -> ctypes.CDLL | None:
-    """Load the compiled kernels; None where they were not built (or are switched off).
-
-    ``AGGCAL_KERNELS=off`` switches them off.
-    """
-    if os.environ.get("AGGCAL_KERNELS", "").lower() == "off" or not _LIBRARY.exists():
-        return None
-    try:
-        kernels = ctypes.CDLL(str(_LIBRARY))
-    except OSError:  # built for another machine
-        return None
-    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-    kernels.aggcal_evaluate.restype = number
-    kernels.aggcal_evaluate.argtypes = [
-        ctypes.c_int, count, count, *([array] * 5), number, number, *([array] * 6)
-    ]  # fmt: skip
-    kernels.aggcal_product.restype = None
-    kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
-    return kernels
 
 
 @cache
@@ -105,9 +77,9 @@ class CompiledThurstone(Thurstone):
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             sums = np.zeros((rows.n_items, 2))
             value = self._kernels.aggcal_evaluate(
-                _CODES[self.link.name], begin, end, *_at(self._winner, self._loser, self._weight),
-                *_at(self._starts, scores), -1.0 if precision is None else precision, tolerance,
-                *_at(slopes, self._slope_gradient, self.inner, sums, self._near32, self._cross32),
+                _CODES[self.link.name], begin, end, *at(self._winner, self._loser, self._weight),
+                *at(self._starts, scores), -1.0 if precision is None else precision, tolerance,
+                *at(slopes, self._slope_gradient, self.inner, sums, self._near32, self._cross32),
             )  # fmt: skip
             return value, sums
 
@@ -133,7 +105,7 @@ class CompiledThurstone(Thurstone):
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(self.rows.n_items)
             self._kernels.aggcal_product(
-                begin, end, *_at(self._winner, self._loser, self._starts, self._near32, cross,
+                begin, end, *at(self._winner, self._loser, self._starts, self._near32, cross,
                                  self.inner, vector, out),
             )  # fmt: skip
             return out
@@ -155,10 +127,6 @@ def thurstone(
     """Return the objective with compiled sums where they are there, else in NumPy."""
     kind = Thurstone if library() is None else CompiledThurstone
     return kind(rows, link, score_precision, reliability_precision)
-
-
-def _at(*arrays: np.ndarray | None) -> list[int | None]:
-    return [None if array is None else array.ctypes.data for array in arrays]
 
 
 def _balanced(starts: IntArray) -> list[int]:

@@ -14,7 +14,8 @@ from aggcal.models.links import Link
 from aggcal.models.objective import Objective, RowTerms
 from aggcal.models.rows import Rows
 
-_OPEN = 1e-9
+# η stops this short of 0 and 1: no judgment is then impossible, however far the solver looks.
+MARGIN = 1e-12
 
 
 class Crowd(Objective):
@@ -44,8 +45,7 @@ class Crowd(Objective):
         width: float,
         virtual: float,
     ) -> None:
-        # The prior's logarithm is infinite at an end where its exponent is above 0.
-        bounds = (_OPEN if alpha > 1.0 else 0.0, 1.0 - _OPEN if beta > 1.0 else 1.0)
+        bounds = (MARGIN, 1.0 - MARGIN)
         super().__init__(rows, link, score_precision, first=0.9, heterogeneous=True, bounds=bounds)
         self._exponents = (alpha - 1.0, beta - 1.0)
         self._width = width
@@ -58,20 +58,18 @@ class Crowd(Objective):
         _, pull, curve = self.link.terms(x)
         density = ahead * pull / self._width
         bend = ahead * (pull * pull - curve) / self._width**2
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # A step of the solver too far into a tail: P = 0, an infinite loss, refused there.
-            inverse = 1.0 / (theta * ahead + (1.0 - theta) * behind)
-            lean = 2.0 * theta - 1.0
-            pd = lean * density * inverse
-            pt = (ahead - behind) * inverse
-            return RowTerms(
-                np.log(inverse),
-                -pd,
-                pd * pd - lean * bend * inverse,
-                -pt,
-                pt * pt,
-                pd * pt - 2.0 * density * inverse,
-            )
+        inverse = 1.0 / (theta * ahead + (1.0 - theta) * behind)
+        lean = 2.0 * theta - 1.0
+        in_gap = lean * density * inverse
+        in_theta = (ahead - behind) * inverse
+        return RowTerms(
+            np.log(inverse),
+            -in_gap,
+            in_gap * in_gap - lean * bend * inverse,
+            -in_theta,
+            in_theta * in_theta,
+            in_gap * in_theta - 2.0 * density * inverse,
+        )
 
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """−(α − 1) log η − (β − 1) log(1 − η)."""

@@ -67,7 +67,7 @@ def rows_of(judgments: Judgments) -> Rows:
     (array([0, 1], dtype=int32), array([0.75, 0.25]))
     """
     outcome, weight = judgments.outcome, judgments.weight
-    if (outcome == 1.0).all():
+    if judgments.decided_for_left:
         sizes = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         return Rows(judgments.left, judgments.right, weight, starts, judgments.n_items)

@@ -66,8 +66,8 @@ def calibration_figure(
     )
 
 
-def reliability_figure(reliability: FloatArray) -> str:
-    """Draw how the annotators' reliabilities are spread; negative ones stand out.
+def reliability_figure(reliability: FloatArray, random: float = 0.0) -> str:
+    """Draw how the annotators' reliabilities are spread; those below random stand out.
 
     Examples
     --------
@@ -84,18 +84,18 @@ def reliability_figure(reliability: FloatArray) -> str:
     bars = []
     for number, begin, end in zip(counts, edges[:-1], edges[1:], strict=True):
         if number:
-            kind = "reversed" if end <= width * 1e-6 else "bar"
+            kind = "reversed" if end <= random + width * 1e-6 else "bar"
             top = y.at(float(number))
             bars.append(
                 f'<rect class="{kind}" x="{x.at(begin) + 0.5:.1f}" y="{top:.1f}" '
                 f'width="{x.at(end) - x.at(begin) - 1:.1f}" height="{y.at(0.0) - top:.1f}">'
                 f"<title>{number} annotators from {begin:.3g} to {end:.3g}</title></rect>"
             )
-    zero = f'<path class="zero" d="M{x.at(0.0):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"/>'
+    zero = f'<path class="zero" d="M{x.at(random):.1f} {_TOP}V{_HEIGHT - _BOTTOM}"/>'
     return _svg(
         "How many annotators have which reliability",
         _y_axis(y, "annotators", whole=True)
-        + _x_axis(x, "reliability (0 = random, below 0 = reversed)")
+        + _x_axis(x, f"reliability ({random:g} = random, below = reversed)")
         + "".join(bars)
         + zero,
     )

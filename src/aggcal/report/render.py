@@ -56,7 +56,9 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
             )
             figures["calibration"] = Markup(svg)  # ids are escaped in the figure
     if annotators:
-        figures["reliability"] = Markup(reliability_figure(annotators["reliability"]))
+        figures["reliability"] = Markup(
+            reliability_figure(annotators["reliability"], summary.get("random_reliability", 0.0))
+        )
     return environment.get_template("template.html").render(
         summary=dict(summary),
         figures=figures,

@@ -16,8 +16,8 @@ from math import log, sqrt
 import numpy as np
 
 from aggcal.arrays import FloatArray
+from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior
-from aggcal.models.thurstone import Thurstone
 from aggcal.solve.fit import Fit
 
 _DENSE_ITEMS = 3000
@@ -68,7 +68,7 @@ def _spread(centred: FloatArray, trace: float, first: float) -> float:
     return sqrt(total / (len(centred) + _PSEUDO_OBSERVATIONS))
 
 
-def _posterior_traces(problem: Thurstone, scores: FloatArray, seed: int) -> tuple[float, float]:
+def _posterior_traces(problem: Objective, scores: FloatArray, seed: int) -> tuple[float, float]:
     problem.evaluate(scores)
     if len(scores) <= _DENSE_ITEMS:
         schur, border, inner = problem.curvature()
@@ -81,7 +81,7 @@ def _posterior_traces(problem: Thurstone, scores: FloatArray, seed: int) -> tupl
     return _probed_traces(problem, len(scores), seed)
 
 
-def _probed_traces(problem: Thurstone, n: int, seed: int) -> tuple[float, float]:
+def _probed_traces(problem: Objective, n: int, seed: int) -> tuple[float, float]:
     from scipy.sparse.linalg import LinearOperator, cg
 
     random = np.random.default_rng(seed)

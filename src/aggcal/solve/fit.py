@@ -1,17 +1,17 @@
-"""Fit the Thurstone family: the right start, the optimum, and what it was."""
+"""Fit a model: the right start, the optimum, and what it was."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aggcal.arrays import FloatArray
 from aggcal.models.compiled import thurstone
 from aggcal.models.links import Link
+from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Thurstone
 from aggcal.solve.newton import Convergence, minimise
 
 _ROUGH = 1e-3
@@ -26,7 +26,36 @@ class Fit:
     objective: float
     log_likelihood: float
     convergence: Convergence
-    problem: Thurstone
+    problem: Objective
+
+
+def rough_start(rows: Rows, link: Link, score_precision: float) -> FloatArray:
+    """Return the rough optimum of the homogeneous model.
+
+    The problem is convex for γ ≡ 1 only. From here the best optimum of the heterogeneous models
+    was reached in every trial.
+    """
+    plain = thurstone(rows.pooled(), link, score_precision, None)
+    return minimise(plain, np.zeros(rows.n_items), tolerance=_ROUGH)[0]
+
+
+def fit_objective(
+    problem: Objective,
+    start: FloatArray,
+    *,
+    tolerance: float,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> Fit:
+    """Find the optimum of an objective from a start."""
+    scores, record = minimise(problem, start, tolerance=tolerance, on_iteration=on_iteration)
+    return Fit(
+        scores,
+        problem.reliabilities,
+        record.objectives[-1],
+        problem.log_likelihood(scores),
+        record,
+        problem,
+    )
 
 
 def fit_thurstone(
@@ -39,32 +68,19 @@ def fit_thurstone(
     start: FloatArray | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
 ) -> Fit:
-    """Find the optimum of the penalised likelihood.
-
-    The problem is convex for γ ≡ 1 only. With reliabilities the start is therefore the rough
-    optimum of the homogeneous model, from which the best optimum was reached in every trial;
-    ``start`` overrides it.
-    """
-    if start is None:
-        start = np.zeros(rows.n_items)
-        if reliability_precision is not None:
-            plain = thurstone(rows.pooled(), link, score_precision, None)
-            start, _ = minimise(plain, start, tolerance=_ROUGH)
+    """Fit the Thurstone family; ``start`` overrides the rough optimum with γ ≡ 1."""
     if reliability_precision is None:
         problem = thurstone(rows.pooled(), link, score_precision, None)
+        begin = np.zeros(rows.n_items) if start is None else start
     else:
         problem = thurstone(rows, link, score_precision, reliability_precision)
-    scores, convergence = minimise(problem, start, tolerance=tolerance, on_iteration=on_iteration)
-    if score_precision == 0.0:
-        scores = scores - scores.mean()
-    reliabilities = (
-        np.ones(rows.n_annotators) if reliability_precision is None else problem.reliabilities
-    )
-    return Fit(
-        scores,
-        reliabilities,
-        convergence.objectives[-1],
-        problem.log_likelihood(scores),
-        convergence,
-        problem,
+        begin = rough_start(rows, link, score_precision) if start is None else start
+    fit = fit_objective(problem, begin, tolerance=tolerance, on_iteration=on_iteration)
+    if reliability_precision is not None:
+        return fit
+    return replace(
+        fit,
+        # Without a prior the scores are free up to a constant.
+        scores=fit.scores - fit.scores.mean() if score_precision == 0.0 else fit.scores,
+        reliabilities=np.ones(rows.n_annotators),
     )

@@ -289,3 +289,25 @@ void aggcal_product(int64_t first, int64_t last, const int32_t *winner, const in
         }
     }
 }
+
+static int32_t root_of(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+/* Connected pieces by union-find: parent[i] ends as the smallest item of i's piece. */
+void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right, int32_t n_items,
+                       int32_t *parent)
+{
+    for (int32_t i = 0; i < n_items; i++) parent[i] = i;
+    for (int64_t k = 0; k < n_rows; k++) {
+        int32_t a = root_of(parent, left[k]), b = root_of(parent, right[k]);
+        if (a < b) parent[b] = a;
+        if (b < a) parent[a] = b;
+    }
+    for (int32_t i = 0; i < n_items; i++) parent[i] = root_of(parent, i);
+}

@@ -1,0 +1,47 @@
+"""What aggregators share: where to start, and what to say when the end was not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.consensus import Consensus
+from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError
+from aggcal.judgments import Judgments
+from aggcal.scores import Scores
+from aggcal.solve.newton import Convergence
+from aggcal.tables import aligned
+
+Progress = Callable[[int, float], None]
+Start = Consensus | Scores | FloatArray | None
+
+
+def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
+    """Return the scores to start from, in the order of the judgments' items."""
+    if start is None:
+        return None
+    if isinstance(start, Consensus | Scores):
+        values = start.scores if isinstance(start, Consensus) else start.values
+        return np.nan_to_num(aligned(values, start.item_ids, judgments.item_ids))
+    array = np.asarray(start, dtype=np.float64)
+    if array.shape != (judgments.n_items,) or not np.isfinite(array).all():
+        raise OptionError(
+            f"start has the shape {array.shape}; give one finite number for each of the "
+            f"{judgments.n_items} items, in the order of judgments.item_ids."
+        )
+    return array
+
+
+def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
+    """Warn of a fit that did not reach its optimum."""
+    if record.converged:
+        return []
+    return [
+        ConvergenceWarning(
+            f"{name} did not reach its optimum (relative gradient {record.gradient_norm:.1e}, "
+            f"wanted {record.tolerance:.0e})",
+            "use a stronger prior, or look for items and annotators with few judgments",
+        )
+    ]

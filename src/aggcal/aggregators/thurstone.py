@@ -1,0 +1,230 @@
+"""The Thurstone family as aggregators: HRA, and with every annotator alike BTL and TCV."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
+from aggcal.arrays import FloatArray
+from aggcal.consensus import Consensus
+from aggcal.errors import AggcalWarning, NoMaximumWarning, some
+from aggcal.graph import ComparisonGraph
+from aggcal.judgments import Judgments
+from aggcal.models.links import link as link_of
+from aggcal.models.priors import Prior, default_prior
+from aggcal.models.rows import Rows, rows_of
+from aggcal.quality import data_warnings
+from aggcal.solve.empirical_bayes import choose_prior
+from aggcal.solve.fit import Fit, fit_thurstone
+
+PriorChoice = Prior | Literal["default", "auto"] | None
+
+_TOLERANCE = 1e-10
+_VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+
+
+@dataclass(frozen=True)
+class ThurstoneAggregator:
+    """P(u puts i above j) = F(γ_u (s_i − s_j)), fitted to the true optimum."""
+
+    link: str
+    prior: PriorChoice
+    tolerance: float
+    seed: int
+    heterogeneous: bool
+    name: str
+
+    def fit(
+        self,
+        judgments: Judgments,
+        /,
+        *,
+        start: Start = None,
+        on_iteration: Progress | None = None,
+    ) -> Consensus:
+        """Find the optimum, and say what the data leave open."""
+        began = time.perf_counter()
+        rows = rows_of(judgments)
+        graph = ComparisonGraph(judgments)
+        said = data_warnings(judgments, graph)
+        begin = start_scores(start, judgments)
+        exists = self.prior is not None or len(graph.strong_sizes) == 1
+        prior, fit = self._optimum(rows, begin, on_iteration, exists=exists)
+        if prior is None:
+            said += self._without_prior(
+                judgments, rows, fit, list(graph.item_ids[graph.strong > 0])
+            )
+        said += not_converged(self.name, fit.convergence)
+        return Consensus.of(
+            judgments,
+            fit.scores,
+            method=self.name,
+            reliabilities=fit.reliabilities,
+            warnings=tuple(said),
+            objective=fit.objective,
+            log_likelihood=fit.log_likelihood,
+            convergence=fit.convergence,
+            prior=prior,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _optimum(
+        self, rows: Rows, start: FloatArray | None, on_iteration: Progress | None, *, exists: bool
+    ) -> tuple[Prior | None, Fit]:
+        link = link_of(self.link)
+
+        def refit(prior: Prior, begin: FloatArray | None) -> Fit:
+            return fit_thurstone(
+                rows,
+                link,
+                score_precision=prior.score_precision,
+                reliability_precision=prior.reliability_precision if self.heterogeneous else None,
+                tolerance=self.tolerance,
+                start=begin,
+                on_iteration=on_iteration,
+            )
+
+        if isinstance(self.prior, Prior):
+            return self.prior, refit(self.prior, start)
+        if self.prior == "default":
+            prior = default_prior(link)
+            return prior, refit(prior, start)
+        if self.prior == "auto":
+            return choose_prior(refit, default_prior(link), seed=self.seed)
+        # Without priors the scale is free between s and γ, and there may be no maximum at all:
+        # priors too weak to matter hold what the data leave free, approached step by step
+        # because the bare likelihood has many optima.
+        for weak in _VANISHING if self.heterogeneous or not exists else (0.0,):
+            fit = fit_thurstone(
+                rows,
+                link,
+                score_precision=weak,
+                reliability_precision=weak if self.heterogeneous else None,
+                tolerance=self.tolerance,
+                start=start,
+                on_iteration=on_iteration,
+            )
+            start = fit.scores
+        scale = float(fit.reliabilities.mean())
+        if self.heterogeneous and scale > 0.0:
+            fit = Fit(
+                fit.scores * scale,
+                fit.reliabilities / scale,
+                -fit.log_likelihood,
+                fit.log_likelihood,
+                fit.convergence,
+                fit.problem,
+            )
+        return None, fit
+
+    def _without_prior(
+        self, judgments: Judgments, rows: Rows, fit: Fit, outside: list[str]
+    ) -> list[AggcalWarning]:
+        found: list[AggcalWarning] = []
+        remedy = "use a prior (the default), or gather judgments that contradict these"
+        if outside:
+            found.append(
+                NoMaximumWarning(
+                    f"the maximum-likelihood estimate does not exist for {some(outside)}: no chain "
+                    "of wins and losses ties them to the other items both ways",
+                    remedy,
+                )
+            )
+        if self.heterogeneous:
+            gap = fit.scores[rows.winner] - fit.scores[rows.loser]
+            begins = rows.starts[:-1]
+            one_sided = np.minimum.reduceat(gap, begins) > 0.0
+            one_sided |= np.maximum.reduceat(gap, begins) < 0.0
+            if one_sided.any():
+                found.append(
+                    NoMaximumWarning(
+                        "the maximum-likelihood reliability is infinite for "
+                        f"{some(judgments.annotator_ids[one_sided])}, who never (or always) "
+                        "contradict the consensus",
+                        remedy,
+                    )
+                )
+        return found
+
+
+@dataclass(frozen=True)
+class HRA(ThurstoneAggregator):
+    """Heterogeneous rank aggregation: each annotator has a reliability of their own.
+
+    Parameters
+    ----------
+    link
+        ``logistic`` (the paper's HRA-G), ``normal`` (HRA-N) or ``laplace`` (HRA-E).
+    prior
+        A `Prior`; ``"default"``; ``"auto"`` to choose its scales from the data; None for the
+        pure maximum-likelihood estimate, scaled to a mean reliability of 1.
+    tolerance
+        Relative gradient norm at which the fit is finished.
+    seed
+        Of the random probes that ``prior="auto"`` uses for many items.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
+    >>> consensus = HRA(link="normal").fit(aggcal.read_judgments(rows))
+    >>> consensus.convergence.converged
+    True
+    """
+
+    link: str = "logistic"
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=True, init=False, repr=False)
+    name: str = field(default="hra", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        suffix = {"logistic": "g", "normal": "n", "laplace": "e"}[link_of(self.link).name]
+        object.__setattr__(self, "name", f"hra-{suffix}")
+
+
+@dataclass(frozen=True)
+class BTL(ThurstoneAggregator):
+    """Bradley–Terry–Luce: the logistic link, every annotator alike.
+
+    Examples
+    --------
+    With one pair, two wins to one and no prior, the odds are the wins:
+
+    >>> import aggcal, math
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
+    >>> scores = BTL(prior=None).fit(aggcal.read_judgments(rows)).scores
+    >>> round(math.exp(scores[0] - scores[1]), 6)
+    2.0
+    """
+
+    link: str = field(default="logistic", init=False, repr=False)
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="btl", init=False, repr=False)
+
+
+@dataclass(frozen=True)
+class TCV(ThurstoneAggregator):
+    """Thurstone's case V: the normal link, every annotator alike.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> TCV().fit(aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")])).scores
+    array([0., 0.])
+    """
+
+    link: str = field(default="normal", init=False, repr=False)
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="tcv", init=False, repr=False)

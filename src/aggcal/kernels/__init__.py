@@ -1,0 +1,45 @@
+"""The compiled kernels: sums over rows that NumPy would need temporaries for.
+
+They are compiled when the package is installed, where there is a C compiler; without them
+everything works as before, only slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+_LIBRARY = Path(__file__).with_name("kernels.so")
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Load the compiled kernels; None where they were not built (or are switched off).
+
+    ``AGGCAL_KERNELS=off`` switches them off.
+    """
+    if os.environ.get("AGGCAL_KERNELS", "").lower() == "off" or not _LIBRARY.exists():
+        return None
+    try:
+        kernels = ctypes.CDLL(str(_LIBRARY))
+    except OSError:  # built for another machine
+        return None
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    kernels.aggcal_evaluate.restype = number
+    kernels.aggcal_evaluate.argtypes = [
+        ctypes.c_int, count, count, *([array] * 5), number, number, *([array] * 6)
+    ]  # fmt: skip
+    kernels.aggcal_product.restype = None
+    kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
+    kernels.aggcal_components.restype = None
+    kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
+    return kernels
+
+
+def at(*arrays: np.ndarray | None) -> list[int | None]:
+    """Return the addresses of arrays, for a kernel."""
+    return [None if array is None else array.ctypes.data for array in arrays]
