@@ -11,7 +11,7 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
 endef
 
-.PHONY: demo test check lint types imports tests picture clean
+.PHONY: demo test lint types imports tests picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo

@@ -28,7 +28,7 @@ class KernelBuildHook(BuildHookInterface):
         folder = Path(self.root) / "src" / "aggcal" / "kernels"
         source, target = folder / "kernels.c", folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-        command = [compiler[0], *_FLAGS, "-o", str(target), str(source), "-lm"]
+        command = [*compiler, *_FLAGS, "-o", str(target), str(source), "-lm"]
         try:
             subprocess.run(command, check=True, capture_output=True)  # noqa: S603
         except (OSError, subprocess.CalledProcessError) as error:

@@ -263,6 +263,92 @@ def test_impossible_crowds_are_refused(wrong: dict[str, object]) -> None:
         aggcal.CrowdBT(**wrong)  # type: ignore[arg-type]  # on purpose
 
 
+def test_two_opposite_annotators_are_told_apart_and_called_out() -> None:
+    """Their average says nothing: equal scores are a saddle of the objective, not its optimum."""
+    pairs = [(a, b) for a in range(10) for b in range(10) if a < b]
+    rows = [("ann", f"i{a}", f"i{b}") for a, b in pairs]
+    rows += [("bob", f"i{b}", f"i{a}") for a, b in pairs]
+    consensus = aggcal.aggregate(rows, warn=False)
+    assert np.ptp(consensus.scores) > 1.0
+    assert (np.sort(consensus.reliabilities) * [-1, 1] > 0.5).all()
+    assert any("quite another order" in str(w) for w in consensus.warnings)
+
+
+def test_the_better_of_two_optima_is_found() -> None:
+    """Here the homogeneous start alone leads to the mirrored, worse optimum."""
+    made = simulate(
+        items=15, annotators=5, judgments=200, reversed_share=0.2, reliability_sd=0.8, seed=41
+    )
+    judgments = aggcal.read_judgments(made.judgments)
+    consensus = aggcal.aggregate(judgments, warn=False)
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        start = 2.0 * random.normal(size=15)
+        other = aggcal.aggregate(judgments, start=start, warn=False)
+        assert consensus.objective is not None
+        assert other.objective is not None
+        assert consensus.objective <= other.objective + 1e-6
+
+
+def test_one_enormous_weight_does_not_hide_the_other_items(random: np.random.Generator) -> None:
+    columns = {
+        "annotator": random.integers(0, 4, 200),
+        "winner": random.integers(0, 8, 200),
+        "loser": random.integers(8, 16, 200),
+        "weight": np.ones(200),
+    }
+    columns["weight"][0] = 1e8
+    judgments = aggcal.read_judgments(columns)
+    consensus = aggcal.aggregate(judgments, "btl", warn=False)
+    assert consensus.prior is not None
+    assert abs(consensus.scores.sum()) < 1e-7
+    heavy = int(np.argmax(judgments.weight))
+    light = np.ones(len(judgments.weight), dtype=bool)
+    light[heavy] = False
+    s, pull = consensus.scores, link("logistic").terms
+    gap = s[judgments.left] - s[judgments.right]
+    force = judgments.weight * pull(gap)[1]
+    gradient = sums(judgments.right, force, 16) - sums(judgments.left, force, 16) + s
+    elsewhere = np.setdiff1d(np.arange(16), [judgments.left[heavy], judgments.right[heavy]])
+    assert np.abs(gradient[elsewhere]).max() < 1e-7
+
+
+@pytest.mark.parametrize("reliability_sd", [1e-3, 0.01, 50.0])
+@pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n"])
+def test_extreme_priors_converge(
+    method: str, reliability_sd: float, study_judgments: aggcal.Judgments
+) -> None:
+    prior = aggcal.Prior(1.0, reliability_sd)
+    consensus = aggcal.aggregate(study_judgments, method, prior=prior, warn=False)
+    assert consensus.convergence is not None
+    assert consensus.convergence.converged
+
+
+def test_auto_prior_stays_put_when_there_is_little_data() -> None:
+    made = simulate(items=300, annotators=100, judgments=1500, seed=0)
+    usual = aggcal.aggregate(made.judgments, warn=False)
+    auto = aggcal.aggregate(made.judgments, prior="auto", warn=False)
+    assert auto.prior is not None
+    assert 0.3 < auto.prior.score_sd < 2.0
+    assert auto.prior.reliability_sd < 1.5
+    tau = [
+        stats.kendalltau(c.scores, made.latent[[int(i[5:]) - 1 for i in c.item_ids]]).statistic
+        for c in (usual, auto)
+    ]
+    assert tau[1] > tau[0] - 0.03
+
+
+def test_a_plug_in_that_returns_nonsense_is_refused() -> None:
+    class Broken:
+        def fit(self, judgments: aggcal.Judgments, /) -> aggcal.Consensus:
+            return aggcal.Consensus.of(judgments, np.array([1.0, np.nan]), method="broken")
+
+    with pytest.raises(OptionError, match="'broken'"):
+        aggcal.aggregate([("u", "a", "b")], Broken())
+    with pytest.raises(OptionError, match="BTL itself"):
+        aggcal.aggregate([("u", "a", "b")], aggcal.BTL(), prior=None)
+
+
 def test_aggregate_emits_its_warnings() -> None:
     with pytest.warns(AggcalWarning, match="one annotator only"):
         aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])

@@ -43,8 +43,10 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"aggcal.{home}"), name)
-    raise AttributeError(f"module 'aggcal' has no attribute '{name}'")
+if not TYPE_CHECKING:  # type checkers see the imports above, and nothing else
+
+    def __getattr__(name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(f"aggcal.{home}"), name)
+        raise AttributeError(f"module 'aggcal' has no attribute '{name}'")

@@ -104,7 +104,12 @@ def aggregate(
 
 def _aggregator(method: str | Aggregator, prior: PriorChoice, seed: int) -> Aggregator:
     if not isinstance(method, str):
-        if not isinstance(method, Aggregator):
+        if prior != "default" or seed != 0:
+            raise OptionError(
+                f"prior and seed are for methods by name; give them to {type(method).__name__} "
+                "itself."
+            )
+        if isinstance(method, type) or not isinstance(method, Aggregator):
             raise OptionError(
                 f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
             )

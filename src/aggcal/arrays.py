@@ -18,6 +18,9 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 """Ids: Python strings in an object array."""
 
 
+_PIECE = 1 << 22
+
+
 def constant(value: float, length: int) -> FloatArray:
     """Return a read-only column that repeats one value and takes no memory.
 
@@ -31,7 +34,7 @@ def constant(value: float, length: int) -> FloatArray:
     return np.broadcast_to(np.float64(value), (length,))
 
 
-def sums(index: CodeArray | IntArray, values: FloatArray, length: int) -> FloatArray:
+def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int) -> FloatArray:
     """Add up ``values`` by their index.
 
     Examples
@@ -39,7 +42,22 @@ def sums(index: CodeArray | IntArray, values: FloatArray, length: int) -> FloatA
     >>> sums(np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]), 4)
     array([1., 0., 5., 0.])
     """
-    return np.asarray(np.bincount(index, values, length), dtype=np.float64)
+    total = np.zeros(length)
+    # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
+    for k in range(0, len(index), _PIECE):
+        total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
+    return total
+
+
+def dot(x: FloatArray, y: FloatArray) -> float:
+    """Inner product whose bits do not depend on the number of threads, as those of BLAS do.
+
+    Examples
+    --------
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float(np.add.reduce(x * y))
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

@@ -59,6 +59,11 @@ class Assessment:
         """The annotators' table (as in ``annotators.csv``)."""
         return self.consensus.annotators if self.consensus else {}
 
+    @property
+    def guarantees(self) -> dict[str, Any]:
+        """What may honestly be claimed for this data: nothing yet."""
+        return {}
+
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
         if self.calibration is not None:
@@ -108,7 +113,7 @@ class Assessment:
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
-            "guarantees": {},
+            "guarantees": self.guarantees,
         }
 
     def save(self, directory: str | Path) -> list[Path]:

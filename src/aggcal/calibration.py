@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings as python_warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -112,7 +112,7 @@ class Calibration:
 
 def calibrate(
     scores: Any,
-    consensus: Consensus | Scores | Mapping[str, float],
+    consensus: Any,
     *,
     method: str = "atc",
     weights: Literal["sd"] | Mapping[str, float] | None = "sd",
@@ -131,7 +131,8 @@ def calibrate(
     scores
         `Scores`, or anything that `read_scores` takes.
     consensus
-        A `Consensus`, or any order at all: scores, or a mapping of item to number.
+        A `Consensus`, or any order at all: `Scores`, a mapping of item to number, or anything
+        else that `read_scores` takes.
     method
         ``"atc"``.
     weights
@@ -153,8 +154,8 @@ def calibrate(
         raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
-    if isinstance(consensus, Mapping):
-        consensus = Scores.of({str(k): v for k, v in consensus.items()}, source="consensus")
+    if not isinstance(consensus, Consensus | Scores):
+        consensus = replace(read_scores(consensus), source="the consensus")
     if isinstance(consensus, Consensus):
         ids, heights = consensus.item_ids, consensus.scores
     else:
@@ -240,7 +241,9 @@ def _weights(
         raise OptionError(f"weights {weights!r} is unknown; give 'sd', a mapping, or None.")
     if weights is None or scores.sd is None:
         return np.ones(len(ids)), False
-    return aligned(scores.sd**-2.0, scores.item_ids, ids), True
+    # Only ratios count: about the median, squares neither over- nor underflow.
+    relative = np.clip(scores.sd / np.median(scores.sd), 1e-100, 1e100)
+    return aligned(relative**-2.0, scores.item_ids, ids), True
 
 
 def _ranks(heights: FloatArray) -> IntArray:
@@ -259,8 +262,7 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
     n = len(heights)
     if n < _ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
         return []
-    ranks = [np.unique(x, return_inverse=True)[1].astype(np.float64) for x in (heights, model)]
-    correlation = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    correlation = float(np.corrcoef(_mean_ranks(heights), _mean_ranks(model))[0, 1])
     if correlation * np.sqrt(n - 1.0) > -_BEYOND_CHANCE:
         return []
     return [
@@ -271,6 +273,12 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
             "which column is the winner",
         )
     ]
+
+
+def _mean_ranks(values: FloatArray) -> FloatArray:
+    """Rank values from the lowest, ties at their mean (without waiting a second for SciPy's)."""
+    _, level, size = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(size) - 0.5 * (size - 1.0))[level]
 
 
 def _alike(ids: list[str], others: list[str]) -> str:

@@ -8,13 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
-from aggcal.errors import AggcalWarning, ReversedWarning, count, some
+from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
 from aggcal.models.priors import Prior
 from aggcal.solve.newton import Convergence
 from aggcal.tables import Columns, as_frame
 
 _TIE = 1e-9
+_PIECE = 1 << 20
 
 
 @runtime_checkable
@@ -78,7 +79,13 @@ class Consensus:
         Scores that differ by no more than rounding are made equal, so that tied items are
         tied for everyone who reads them; reversed annotators are added to the warnings.
         """
-        tied = _snapped(np.asarray(scores, dtype=np.float64))
+        scores = np.asarray(scores, dtype=np.float64)
+        if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
+            raise OptionError(
+                f"method '{method}' gave scores of shape {scores.shape}; a finite number is needed "
+                f"for each of the {judgments.n_items} items."
+            )
+        tied = _snapped(scores)
         gammas = np.ones(judgments.n_annotators) if reliabilities is None else reliabilities
         reversed_ids = list(judgments.annotator_ids[gammas < random_reliability])
         below = (
@@ -185,7 +192,7 @@ class Consensus:
 def _snapped(scores: FloatArray) -> FloatArray:
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
-    near = _TIE * max(1.0, float(np.ptp(ordered)) if len(ordered) else 1.0)
+    near = _TIE * float(np.ptp(ordered))
     group = np.concatenate([[0], np.cumsum(np.diff(ordered) > near)])
     means = np.bincount(group, ordered) / np.bincount(group)
     snapped = np.empty_like(scores)
@@ -195,8 +202,11 @@ def _snapped(scores: FloatArray) -> FloatArray:
 
 
 def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
-    side = np.sign(scores[judgments.left] - scores[judgments.right])
-    agrees = 0.5 + side * (judgments.outcome - 0.5)
     m = judgments.n_annotators
-    total = sums(judgments.annotator, judgments.weight, m)
-    return sums(judgments.annotator, judgments.weight * agrees, m) / total
+    agreed = np.zeros(m)
+    for k in range(0, len(judgments.left), _PIECE):
+        rows = slice(k, k + _PIECE)
+        side = np.sign(scores[judgments.left[rows]] - scores[judgments.right[rows]])
+        agrees = judgments.weight[rows] * (0.5 + side * (judgments.outcome[rows] - 0.5))
+        agreed += sums(judgments.annotator[rows], agrees, m)
+    return agreed / sums(judgments.annotator, judgments.weight, m)

@@ -22,6 +22,7 @@ The tree::
     ├── SeparationWarning       items that never win or never lose
     ├── DisconnectedWarning     a comparison graph in several pieces
     ├── ReversedWarning         annotators with a negative reliability
+    ├── DividedWarning          two opposite orders fit the judgments about as well
     ├── UnmatchedItemsWarning   items in only one of the two tables
     ├── DirectionWarning        a model that runs against the consensus
     ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
@@ -174,6 +175,12 @@ class ReversedWarning(AggcalWarning):
     """Annotators whose judgments run against the consensus."""
 
     code = "reversed-annotators"
+
+
+class DividedWarning(AggcalWarning):
+    """Annotators fall into camps with opposite orders."""
+
+    code = "divided"
 
 
 class UnmatchedItemsWarning(AggcalWarning):

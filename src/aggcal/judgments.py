@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
+from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
+from aggcal.errors import TooLittleDataError
+from aggcal.tables import as_text
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,48 @@ class Judgments:
             frozen(column)
         frozen(self.count)
 
+    @classmethod
+    def of_codes(
+        cls,
+        annotator: CodeArray,
+        winner: CodeArray,
+        loser: CodeArray,
+        *,
+        item_ids: TextArray | None = None,
+        annotator_ids: TextArray | None = None,
+    ) -> Judgments:
+        """Make judgments from codes that are numbered already (0, 1, ...), without a copy.
+
+        Rows must be sorted by annotator; every code up to the highest must occur. Equal rows are
+        not merged.
+
+        Examples
+        --------
+        >>> codes = [np.array(c, dtype=np.int32) for c in ([0, 0, 1], [0, 1, 2], [1, 2, 0])]
+        >>> Judgments.of_codes(*codes)
+        Judgments(3 items, 2 annotators, 3 judgments)
+        """
+        n, m = int(max(winner.max(), loser.max())) + 1, int(annotator.max()) + 1
+        seen = sums(winner, constant(1.0, len(winner)), n) + sums(
+            loser, constant(1.0, len(loser)), n
+        )
+        sorted_ = bool((annotator[1:] >= annotator[:-1]).all())
+        if not sorted_ or (seen == 0.0).any() or (winner == loser).any():
+            raise TooLittleDataError(
+                "codes must be sorted by annotator, use every number, and never compare an item "
+                "with itself; give ids to read_judgments instead."
+            )
+        return cls(
+            as_text(range(n)) if item_ids is None else item_ids,
+            as_text(range(m)) if annotator_ids is None else annotator_ids,
+            annotator,
+            winner,
+            loser,
+            constant(1.0, len(winner)),
+            constant(1.0, len(winner)),
+            np.broadcast_to(np.int64(1), (len(winner),)),
+        )
+
     def __repr__(self) -> str:
         return (
             f"Judgments({self.n_items:,} items, {self.n_annotators:,} annotators, "
@@ -117,13 +161,12 @@ class Judgments:
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
         n = self.n_items
-        total = np.bincount(self.left, self.count, n) + np.bincount(self.right, self.count, n)
-        return total.astype(np.int64)
+        return (sums(self.left, self.count, n) + sums(self.right, self.count, n)).astype(np.int64)
 
     @property
     def judgments_per_annotator(self) -> IntArray:
         """How many judgments each annotator gave."""
-        return np.bincount(self.annotator, self.count, self.n_annotators).astype(np.int64)
+        return sums(self.annotator, self.count, self.n_annotators).astype(np.int64)
 
     @property
     def unjudged_ids(self) -> list[str]:

@@ -57,11 +57,13 @@ def _rows(judgments: Judgments) -> list[AggcalWarning]:
     if counts:
         aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
         lost = judgments.unjudged_ids
-        only = f"; {some(lost)} appear in no other row" if lost else ""
+        only = f"; items {some(lost)} appear in no other row" if lost else ""
+        mute = sorted(set(unfitted.annotator) - set(judgments.annotator_ids))
+        silent = f"; annotators {some(mute)} gave no other answer" if mute else ""
         found.append(
             UnansweredWarning(
                 f"{count(sum(counts.values()), 'row')} without a usable answer are kept but not "
-                f"fitted ({aside}{only})",
+                f"fitted ({aside}{only}{silent})",
                 "nothing to do unless there are many",
             )
         )
@@ -105,7 +107,7 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
             DisconnectedWarning(
                 f"the comparison graph is in {len(sizes):,} pieces (the largest has "
                 f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)})",
-                "only the prior relates scores of different pieces: ask for judgments between them",
+                "nothing relates scores of different pieces: ask for judgments between them",
             )
         )
     for items, what in ((graph.never_win, "never win"), (graph.never_lose, "never lose")):
@@ -114,7 +116,7 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
             found.append(
                 SeparationWarning(
                     f"{count(len(items), 'item')} {verb} ({some(items)})",
-                    "how far out they lie is the prior's choice: "
+                    "the data do not say how far out they lie: "
                     "compare them with items near their own level",
                 )
             )

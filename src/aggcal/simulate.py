@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, isfinite
 
 import numpy as np
 
@@ -103,8 +104,18 @@ def simulate(
         ("model_sd", model_sd, 0),
         ("reliability_sd", reliability_sd, 0),
     ):
-        if number < least:
+        if not least <= number < inf:
             raise OptionError(f"{name} is {number}; give at least {least}.")
+    for name, number in (
+        ("location", location),
+        ("scale", scale),
+        ("model_bias", model_bias),
+        ("model_slope", model_slope),
+    ):
+        if not isfinite(number):
+            raise OptionError(f"{name} is {number}; give a finite number.")
+    if seed < 0:
+        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
     if not 0.0 <= reversed_share <= 1.0:
         raise OptionError(f"the reversed share is {reversed_share}; give a number from 0 to 1.")
     chance = link_of(link).probability

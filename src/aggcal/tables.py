@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -140,7 +139,7 @@ def row_columns(
     if not every:
         raise TableError(f"the {what} are empty: there is no row to read.")
     if isinstance(every[0], Mapping):
-        names = list(dict.fromkeys(str(k) for row in islice(every, 1000) for k in row))
+        names = list(dict.fromkeys(str(k) for row in every for k in row))
         return {n.strip().lower(): _objects([r.get(n) for r in every]) for n in names}, names
     names = list(shapes.get(len(every[0]), ()))
     if not names:

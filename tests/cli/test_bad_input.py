@@ -41,6 +41,7 @@ BAD_JUDGMENTS = {
     "missing weight": ("annotator,winner,loser,weight\nu,a,b,1\nu,b,c,\n", "line 3 has no weight"),
     "weight not a number": ("annotator,winner,loser,weight\nu,a,b,heavy\n", "'heavy'"),
     "infinite weight": ("annotator,winner,loser,weight\nu,a,b,inf\n", "not finite"),
+    "weight beyond measure": ("annotator,winner,loser,weight\nu,a,b,1e-200\n", "beyond all"),
     "fewer than two items": ("annotator,winner,loser\nu,a,a\n", "fewer than two items"),
     "nothing answered": (LONG + "u,a,b,skip\n", "fewer than two items"),
 }  # fmt: skip
@@ -59,6 +60,8 @@ BAD_SCORES = {
     "missing item": ("item,score\na,1\n,2\n", "line 3 has no item"),
     "negative sd": ("item,score,sd\na,1,1\nb,2,-1\n", "line 3, item 'b': the sd ('-1')"),
     "missing sd": ("item,score,sd\na,1,1\nb,2,\n", "the sd is missing"),
+    "score too large": ("item,score\na,1\nb,1e308\n", "is too large"),
+    "sd too small": ("item,score,sd\na,1,1\nb,2,1e-170\n", "is too small"),
     "no common item": ("item,score\nx,1\ny,2\n", "no item is in both tables"),
 }  # fmt: skip
 
@@ -227,6 +230,8 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
         (("evaluate", "judgments.csv", "scores.csv"), "'item' missing"),
         (("calibrate", "judgments.csv", "scores.csv", "-o", "out"), "'item' missing"),
         (("simulate", "-o", "out", "--items", "1"), "items is 1"),
+        (("simulate", "-o", "out", "--seed", "-1"), "the seed is -1"),
+        (("simulate", "-o", "out", "--model-sd", "nan"), "model_sd is nan"),
         (("check", "nowhere.csv"), "no such file"),
     ],
     ids=str,

@@ -487,7 +487,10 @@ def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     pipe.stderr.close()
 
 
-def test_interruption_writes_nothing_and_exits_130(tmp_path: Path, command: Command) -> None:
+@pytest.mark.parametrize("seconds", [0.6, 3.0], ids=["reading", "fitting"])
+def test_interruption_writes_nothing_and_exits_130(
+    seconds: float, tmp_path: Path, command: Command
+) -> None:
     command(
         "simulate",
         "-o",
@@ -516,7 +519,7 @@ def test_interruption_writes_nothing_and_exits_130(tmp_path: Path, command: Comm
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.5)
+    time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130

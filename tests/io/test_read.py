@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aggcal
-from aggcal.errors import OptionError, OutcomeError, ScoreError, TableError
+from aggcal.errors import OptionError, OutcomeError, ScoreError, TableError, WeightError
 
 SHORT = {"annotator": ["u", "u", "v"], "winner": ["007", "b", "b"], "loser": ["b", "007", "1.0"]}
 LONG = {
@@ -231,6 +231,54 @@ def test_scores_and_their_sd_keep_every_digit(tmp_path: Path) -> None:
 def test_scores_may_be_a_mapping_of_item_to_score() -> None:
     scores = aggcal.read_scores({"a": 1, "b": 2.5})
     assert dict(zip(scores.item_ids, scores.values, strict=True)) == {"a": 1.0, "b": 2.5}
+
+
+def test_blank_lines_before_the_header_are_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "j.csv"
+    path.write_text("\n  \nannotator,winner,loser\nu,a,b\nv,b,a\n")
+    assert aggcal.read_judgments(path).n_rows == 2
+    path.write_text("\n  \nannotator,winner,loser\nu,a,b\nv,,a\n")
+    with pytest.raises(TableError, match="line 5"):
+        aggcal.read_judgments(path)
+
+
+def test_keys_that_appear_late_are_read(tmp_path: Path) -> None:
+    rows = [{"annotator": "u", "winner": "a", "loser": "b", "weight": 1.0}] * 3
+    plain = [{k: v for k, v in row.items() if k != "weight"} for row in rows] * 700
+    path = tmp_path / "j.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in [*plain, rows[0] | {"weight": -7}]))
+    with pytest.raises(WeightError, match="no weight"):
+        aggcal.read_judgments(path)
+    with pytest.raises(WeightError, match="no weight"):
+        aggcal.read_judgments([*plain, rows[0] | {"weight": -7}])
+
+
+def test_a_row_with_other_columns_only_is_not_blank(tmp_path: Path) -> None:
+    path = tmp_path / "j.csv"
+    path.write_text("annotator,winner,loser,note\nu,a,b,\n,,,someone lost this\n,,,\n")
+    with pytest.raises(TableError, match="line 3 has no value"):
+        aggcal.read_judgments(path)
+
+
+def test_gzip_is_known_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "j.csv"
+    path.write_bytes(gzip.compress(b"annotator,winner,loser\nu,a,b\nv,b,a\n"))
+    assert aggcal.read_judgments(path).n_rows == 2
+
+
+def test_old_line_ends_and_long_cells_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "j.csv"
+    path.write_bytes(b"annotator,winner,loser\ru,a,b\rv,b,a\r")
+    assert aggcal.read_judgments(path).n_rows == 2
+    path.write_text(f"annotator,winner,loser,note\nu,a,b,{'x' * 200_000}\nu,,b,y\n")
+    with pytest.raises(TableError, match="line 3"):
+        aggcal.read_judgments(path)
+
+
+def test_rows_of_other_criteria_are_counted() -> None:
+    columns = {**{k: v[:3] for k, v in LONG.items()}, "criterion": ["style", "style", "fact"]}
+    judgments = aggcal.read_judgments(columns, criterion="style")
+    assert judgments.unfitted.counts == {"other criterion": 1}
 
 
 def test_bad_frames_and_rows_are_refused_in_words() -> None:

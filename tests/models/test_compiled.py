@@ -62,6 +62,30 @@ def test_kernels_agree_with_numpy(
     np.testing.assert_allclose(fast.product(vector), exact, atol=1e-5 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("prior", ["auto", None])
+@pytest.mark.parametrize("method", ["hra-g", "btl", "tcv"])
+def test_every_prior_works_without_the_kernels(
+    method: str, prior: None, study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for home in ("models.compiled", "graph"):
+        monkeypatch.setattr(f"aggcal.{home}.library", lambda: None)
+    found = aggcal.aggregate(study_judgments, method, prior=prior, warn=False)
+    assert found.convergence is not None
+    assert found.convergence.converged
+
+
+def test_a_forked_child_makes_threads_of_its_own() -> None:
+    code = (
+        "import multiprocessing, sys, aggcal\nfrom aggcal.simulate import simulate\n"
+        "made = simulate(items=30, annotators=50, judgments=60_000)\n"
+        "def fit(_): return aggcal.aggregate(made.judgments, warn=False).objective\n"
+        "first = fit(0)\n"
+        "with multiprocessing.get_context('fork').Pool(1) as pool: second = pool.map(fit, [0])[0]\n"
+        "sys.exit(first != second)\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
 @pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv"])
 def test_both_reach_the_same_optimum(
     method: str, study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
@@ -77,8 +101,9 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
     code = (
         "import os, sys\n"
         "os.sched_getaffinity = lambda _: set(range(int(sys.argv[1])))\n"
+        "os.environ['OPENBLAS_NUM_THREADS'] = sys.argv[1]\n"
         "import aggcal\nfrom aggcal.simulate import simulate\n"
-        "made = simulate(items=50, annotators=300, judgments=200_000)\n"
+        "made = simulate(items=25_000, annotators=300, judgments=300_000)\n"
         "found = aggcal.aggregate(made.judgments, warn=False)\n"
         "print(found.scores.tobytes().hex(), found.reliabilities.tobytes().hex())\n"
     )

@@ -11,7 +11,7 @@ import numpy as np
 from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.errors import AggcalWarning, NoMaximumWarning, some
+from aggcal.errors import AggcalWarning, DividedWarning, NoMaximumWarning, some
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.links import link as link_of
@@ -24,6 +24,8 @@ from aggcal.solve.fit import Fit, fit_thurstone
 PriorChoice = Prior | Literal["default", "auto"] | None
 
 _TOLERANCE = 1e-10
+_FAR_OUT = 15.0
+_CLOSE_CALL = 2.0
 _VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
@@ -52,11 +54,18 @@ class ThurstoneAggregator:
         graph = ComparisonGraph(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
-        exists = self.prior is not None or len(graph.strong_sizes) == 1
-        prior, fit = self._optimum(rows, begin, on_iteration, exists=exists)
+        prior, fit = self._optimum(rows, begin, on_iteration)
         if prior is None:
-            said += self._without_prior(
-                judgments, rows, fit, list(graph.item_ids[graph.strong > 0])
+            said += self._without_prior(judgments, rows, fit, graph)
+        if fit.rival is not None and fit.rival - fit.objective < _CLOSE_CALL:
+            said.append(
+                DividedWarning(
+                    "annotators contradict each other so much that quite another order fits their "
+                    f"judgments nearly as well (objective {fit.objective:.2f} against "
+                    f"{fit.rival:.2f})",
+                    "which way round the consensus runs is not certain: ask who misread the "
+                    "question, or add annotators you trust",
+                )
             )
         said += not_converged(self.name, fit.convergence)
         return Consensus.of(
@@ -73,7 +82,7 @@ class ThurstoneAggregator:
         )
 
     def _optimum(
-        self, rows: Rows, start: FloatArray | None, on_iteration: Progress | None, *, exists: bool
+        self, rows: Rows, start: FloatArray | None, on_iteration: Progress | None
     ) -> tuple[Prior | None, Fit]:
         link = link_of(self.link)
 
@@ -95,22 +104,30 @@ class ThurstoneAggregator:
             return prior, refit(prior, start)
         if self.prior == "auto":
             return choose_prior(refit, default_prior(link), seed=self.seed)
+
+        def bare(precision: float, begin: FloatArray | None) -> Fit:
+            return fit_thurstone(
+                rows,
+                link,
+                score_precision=precision,
+                reliability_precision=precision if self.heterogeneous else None,
+                tolerance=self.tolerance,
+                start=begin,
+                on_iteration=on_iteration,
+            )
+
+        if not self.heterogeneous:
+            fit = bare(0.0, start)
+            if _within_bounds(fit):
+                return None, fit
         # Without priors the scale is free between s and γ, and there may be no maximum at all:
         # priors too weak to matter hold what the data leave free, approached step by step
         # because the bare likelihood has many optima.
-        for weak in _VANISHING if self.heterogeneous or not exists else (0.0,):
-            fit = fit_thurstone(
-                rows,
-                link,
-                score_precision=weak,
-                reliability_precision=weak if self.heterogeneous else None,
-                tolerance=self.tolerance,
-                start=start,
-                on_iteration=on_iteration,
-            )
+        for precision in _VANISHING:
+            fit = bare(precision, start)
             start = fit.scores
         scale = float(fit.reliabilities.mean())
-        if self.heterogeneous and scale > 0.0:
+        if self.heterogeneous and scale > 0.1 * float(np.abs(fit.reliabilities).mean()):
             fit = Fit(
                 fit.scores * scale,
                 fit.reliabilities / scale,
@@ -122,9 +139,12 @@ class ThurstoneAggregator:
         return None, fit
 
     def _without_prior(
-        self, judgments: Judgments, rows: Rows, fit: Fit, outside: list[str]
+        self, judgments: Judgments, rows: Rows, fit: Fit, graph: ComparisonGraph
     ) -> list[AggcalWarning]:
+        if not self.heterogeneous and _within_bounds(fit):
+            return []
         found: list[AggcalWarning] = []
+        outside = list(graph.item_ids[graph.strong > 0])
         remedy = "use a prior (the default), or gather judgments that contradict these"
         if outside:
             found.append(
@@ -149,6 +169,15 @@ class ThurstoneAggregator:
                     )
                 )
         return found
+
+
+def _within_bounds(fit: Fit) -> bool:
+    """Whether a convex fit without a prior came to rest: there is then a maximum, and this is it.
+
+    Where there is none the scores run away until the gradient drowns in rounding, far out.
+    """
+    bare = fit.problem.score_precision == 0.0
+    return bare and fit.convergence.converged and float(np.ptp(fit.scores)) < _FAR_OUT
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hra-g ...
     0
     """
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
+        options = parse(sys.argv[1:] if arguments is None else list(arguments))
         # Each command is imported when it is called: --help must not wait for SciPy.
         from aggcal.cli import commands
 

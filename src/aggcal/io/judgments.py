@@ -22,6 +22,7 @@ from aggcal.judgments import Judgments, Unfitted
 
 _OUTCOMES = ("left", "right", "tie", "skip", "failed")
 _LISTED = 5
+_LIGHTEST, _HEAVIEST = 1e-50, 1e50
 _SHAPES = {
     3: ("annotator", "winner", "loser"),
     4: ("annotator", "left", "right", "outcome"),
@@ -91,7 +92,7 @@ def read_judgments(
             _refuse_outcomes(source, means)
         if "weight" in source.columns:
             _refuse_weights(source)
-        return _encode(source, pair, means, criteria)
+        return _encode(source, pair, means, criteria, chosen=criterion is not None)
 
 
 def _refuse_missing_ids(source: Source, columns: tuple[str, ...]) -> None:
@@ -122,7 +123,8 @@ def _choose_criterion(source: Source, criterion: str | None) -> tuple[str, ...]:
             f"{source.name}: no judgment has the criterion '{criterion}'; "
             f"there are {', '.join(sorted(found)) or 'none'}."
         )
-    source.connection.execute("DELETE FROM raw WHERE criterion IS DISTINCT FROM ?", [criterion])
+    source.connection.execute("ALTER TABLE raw ADD COLUMN other BOOLEAN")
+    source.connection.execute("UPDATE raw SET other = criterion IS DISTINCT FROM ?", [criterion])
     return (criterion,)
 
 
@@ -136,7 +138,7 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
                 f"outcome '{label}' is mapped to '{value}'; "
                 f"map it to one of {', '.join(_OUTCOMES)} or to a number from 0 to 1."
             )
-        meaning[label.strip().lower()] = text
+        meaning[str(label).strip().lower()] = text
     cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
     return f"(CASE lower(outcome) {cases} ELSE outcome END)"
 
@@ -182,11 +184,13 @@ def _refuse_outcomes(source: Source, means: str) -> None:
 
 
 def _refuse_weights(source: Source) -> None:
+    within = f"(weight::DOUBLE BETWEEN {_LIGHTEST} AND {_HEAVIEST})"
     for where, what in (
         ("weight IS NULL", "has no weight"),
         ("try_cast(weight AS DOUBLE) IS NULL", "has a weight that is not a number"),
         ("NOT isfinite(try_cast(weight AS DOUBLE))", "has a weight that is not finite"),
         ("try_cast(weight AS DOUBLE) < 0", "has a negative weight"),
+        (f"weight::DOUBLE > 0 AND NOT {within}", "has a weight beyond all measure"),
     ):
         number = source.one("count(*)", where)
         if number:
@@ -203,6 +207,8 @@ def _encode(
     pair: tuple[str, str],
     means: str | None,
     criteria: tuple[str, ...],
+    *,
+    chosen: bool,
 ) -> Judgments:
     """Give ids their numbers, merge equal rows, and fetch them as compact columns.
 
@@ -220,6 +226,8 @@ def _encode(
             f"ELSE try_cast({means} AS DOUBLE) END"
         )
         reasons.insert(0, f"WHEN {means} IN ('skip', 'failed') THEN {means}")
+    if chosen:
+        reasons.insert(0, "WHEN other THEN 'other criterion'")
     if weighted:
         reasons.append("WHEN weight::DOUBLE = 0 THEN 'zero weight'")
     run(

@@ -12,6 +12,8 @@ from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataErro
 from aggcal.io.source import Source, opened
 from aggcal.scores import Scores
 
+_LARGEST = 1e50
+
 
 def read_scores(data: Any, *, column: str = "score") -> Scores:
     """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.
@@ -140,11 +142,13 @@ def _refuse_numbers(
     faults = [
         (f'"{column}" IS NOT NULL AND {number} IS NULL', "is not a number"),
         (f"NOT isfinite({number})", "is not a finite number"),
+        (f"abs({number}) > {_LARGEST}", "is too large"),
     ]
     if not optional:
         faults.insert(0, (f'"{column}" IS NULL', "is missing"))
     if positive:
         faults.append((f"{number} <= 0", "is not positive"))
+        faults.append((f"{number} < {1 / _LARGEST}", "is too small"))
     for where, what in faults:
         bad = source.one("count(*)", where)
         if bad:

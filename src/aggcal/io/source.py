@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
-_SAMPLED_RECORDS = 1000
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,10 @@ class Source:
         # inside quotes make the number of a record and of its line differ.
         with _opened(self.path) as binary:
             text = io.TextIOWrapper(binary, "utf-8-sig", errors="replace", newline="")
+            csv.field_size_limit(sys.maxsize)
             reader = csv.reader(text, delimiter=self.delimiter)
-            next(reader, None)
+            while not any(cell.strip() for cell in next(reader, ["end"])):
+                pass  # blank lines before the header
             start = reader.line_num + 1
             for row in reader:
                 if row:
@@ -135,6 +137,10 @@ def opened(
                 yield _load_file(connection, Path(data), names, Path(scratch))
             else:
                 yield _load_memory(connection, data, names, what, shapes)
+        except (duckdb.InterruptException, RuntimeError) as error:
+            if "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
         finally:
             connection.close()
 
@@ -166,12 +172,18 @@ def _load_memory(
     return Source(connection, what, frozenset(present), tuple(found), backend)
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, present: Mapping[str, str], relation: str) -> None:
+def _fill(
+    connection: duckdb.DuckDBPyConnection,
+    present: Mapping[str, str],
+    relation: str,
+    every: Sequence[str] = (),
+) -> None:
     cells = ", ".join(f"nullif(trim({c}::VARCHAR), '') AS \"{n}\"" for n, c in present.items())
-    connection.execute(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM {relation}")
+    blank = " AND ".join(f"coalesce(trim({c}), '') = ''" for c in every) or "false"
+    chosen = f"SELECT {cells}, {blank} AS _blank FROM {relation}"
+    connection.execute(f"CREATE TEMP TABLE raw AS {chosen}")
     # Spreadsheets leave rows of empty cells behind: those are blank lines, not judgments.
-    blank = " AND ".join(f'"{n}" IS NULL' for n in present)
-    connection.execute(f"DELETE FROM raw WHERE {blank}")
+    connection.execute("DELETE FROM raw WHERE _blank")
 
 
 # ---------------------------------------------------------------------------- files
@@ -185,6 +197,12 @@ class _File:
     name: str
     plain: str
     head: bytes
+
+    @property
+    def compression(self) -> str:
+        """What DuckDB must unpack, whatever the name of the file ends in."""
+        with self.path.open("rb") as raw:
+            return "gzip" if raw.read(2) == b"\x1f\x8b" else "none"
 
 
 def _load_file(
@@ -288,13 +306,16 @@ def _load_json(
     layout = "array" if array else "newline_delimited"
     keys = connection.execute(
         "SELECT DISTINCT unnest(json_keys(json)) FROM (SELECT json FROM read_json_objects("
-        f"{quoted(file.plain)}, format='{layout}') LIMIT {_SAMPLED_RECORDS}) ORDER BY 1"
+        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}')) ORDER BY 1"
     ).fetchall()
     found = tuple(str(k) for (k,) in keys)
     present = _present(found, names, file.name)
     if present:
         kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
-        relation = f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}})"
+        relation = (
+            f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}}, "
+            f"compression='{file.compression}')"
+        )
         _fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
     return Source(connection, file.name, frozenset(present), found, None, file.path)
 
@@ -312,7 +333,9 @@ def _load_csv(
         raise FileError(
             f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
         ) from None
-    delimiter, found = _header(text, names)
+    blank_lines = len(text) - len(text.lstrip("\r\n \t"))
+    skip = text[:blank_lines].count("\n")
+    delimiter, found = _header(text[blank_lines:], names)
     present = _present(found, names, file.name)
     if not present:
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
@@ -323,15 +346,16 @@ def _load_csv(
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
-            f", strict_mode={str(strict).lower()})"
+            f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}')"
         )
 
     cells = {n: f"c{k}" for n, k in present.items()}
+    every = [f"c{k}" for k in range(len(found))]
     try:
-        _fill(connection, cells, relation(strict=True))
+        _fill(connection, cells, relation(strict=True), every)
     except duckdb.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
-        _fill(connection, cells, relation(strict=False))
+        _fill(connection, cells, relation(strict=False), every)
     _refuse_rejects(connection, file, len(found))
     return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
 
@@ -340,7 +364,7 @@ def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Choose the delimiter under which the first line names most of the wanted columns."""
     best: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
     for delimiter in _DELIMITERS:
-        first = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=delimiter), [])
+        first = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), [])
         cells = tuple(c.strip() for c in first)
         fit = (sum(c.lower() in names for c in cells), len(cells))
         if best is None or fit > best[0]:

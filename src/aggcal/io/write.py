@@ -37,6 +37,9 @@ def write_files(directory: Path | str, files: Mapping[str, Writer]) -> list[Path
     ['a.txt']
     """
     directory = Path(directory)
+    folders = [name for name in files if (directory / name).is_dir()]
+    if folders:
+        raise OutputError(f"{directory / folders[0]}: is a folder; move it away.")
     made = _missing_parents(directory)
     written: list[tuple[Path, Path]] = []
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+_VERSION = 2
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -26,12 +27,14 @@ def library() -> ctypes.CDLL | None:
         return None
     try:
         kernels = ctypes.CDLL(str(_LIBRARY))
-    except OSError:  # built for another machine
+        if kernels.aggcal_version() != _VERSION:
+            return None
+    except (OSError, AttributeError):  # built for another machine, or from another source
         return None
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_evaluate.restype = number
     kernels.aggcal_evaluate.argtypes = [
-        ctypes.c_int, count, count, *([array] * 5), number, number, *([array] * 6)
+        ctypes.c_int, count, count, *([array] * 6), number, number, *([array] * 6)
     ]  # fmt: skip
     kernels.aggcal_product.restype = None
     kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]

@@ -14,6 +14,9 @@
 #define CHUNK 2048
 #define FAR 1e3
 
+/* Raised with every change of a signature: a library of another version is not loaded. */
+int aggcal_version(void) { return 2; }
+
 enum { LOGISTIC, NORMAL, LAPLACE };
 
 typedef struct {
@@ -165,12 +168,13 @@ static inline void gather(const int32_t *winner, const int32_t *loser, const dou
  *
  * precision < 0: no reliabilities, every slope is 1 (starts may then cut the rows anywhere).
  * Otherwise slope[u] is solved for in place, from what it holds: the zero of an increasing
- * function, by Newton steps within a bracket, to a relative step of tolerance.
+ * function, by Newton steps within a bracket, until it is at most tolerance * natural[u].
  * item[2 i] and item[2 i + 1] gather the gradient and the diagonal of item i.
  */
 double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *winner,
                        const int32_t *loser, const double *weight, const int64_t *starts,
-                       const double *scores, double precision, double tolerance, double *slope,
+                       const double *scores, const double *natural, double precision,
+                       double tolerance, double *slope,
                        double *slope_gradient, double *inner, double *item, float *near,
                        float *cross)
 {
@@ -202,7 +206,8 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
             }
             if (!free_slope) break;
             double change = gradient / curvature, size = fabs(change) / (1.0 + fabs(g));
-            if (size <= tolerance || (size < 1e-9 && size >= 0.5 * before)) break;
+            if (fabs(gradient) <= tolerance * natural[u] || (size < 1e-9 && size >= 0.5 * before))
+                break;
             before = size;
             if (gradient < 0.0) low = g;
             if (gradient > 0.0) high = g;

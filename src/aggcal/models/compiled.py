@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal.arrays import FloatArray, IntArray, dot
 from aggcal.kernels import at, library
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
@@ -32,6 +31,11 @@ def _threads() -> ThreadPoolExecutor:
     except AttributeError:  # not on Linux
         cores = os.cpu_count() or 1
     return ThreadPoolExecutor(cores, thread_name_prefix="aggcal")
+
+
+# Threads do not survive a fork: a child makes its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 class CompiledThurstone(Thurstone):
@@ -63,6 +67,7 @@ class CompiledThurstone(Thurstone):
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         self._slope_gradient = np.zeros(rows.n_annotators)
         self._last_norm = 1.0
+        """Of the scores' part of the gradient."""
         self._item_curvature = np.full(rows.n_items, score_precision)
 
     def evaluate(self, scores: FloatArray) -> Point:
@@ -78,7 +83,8 @@ class CompiledThurstone(Thurstone):
             sums = np.zeros((rows.n_items, 2))
             value = self._kernels.aggcal_evaluate(
                 _CODES[self.link.name], begin, end, *at(self._winner, self._loser, self._weight),
-                *at(self._starts, scores), -1.0 if precision is None else precision, tolerance,
+                *at(self._starts, scores, self._annotator_size),
+                -1.0 if precision is None else precision, tolerance,
                 *at(slopes, self._slope_gradient, self.inner, sums, self._near32, self._cross32),
             )  # fmt: skip
             return value, sums
@@ -88,13 +94,13 @@ class CompiledThurstone(Thurstone):
         total = _added([part[1] for part in parts])
         gradient = total[:, 0] + self.score_precision * scores
         self.diagonal = total[:, 1] + self.score_precision
-        value += 0.5 * self.score_precision * float(scores @ scores)
-        square = float(gradient @ gradient)
+        value += 0.5 * self.score_precision * dot(scores, scores)
+        self._last_norm = norm = float(np.max(np.abs(gradient) / self._item_size))
         if precision is not None:
             self.reliabilities = slopes
-            square += float(self._slope_gradient @ self._slope_gradient)
-        self._last_norm = sqrt(square) / self._natural_size
-        return Point(value, gradient, self.diagonal, self._last_norm)
+            left = np.abs(self._slope_gradient) / self._annotator_size
+            norm = max(norm, float(np.max(left)))
+        return Point(value, gradient, self.diagonal, norm)
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""

@@ -46,7 +46,15 @@ class Crowd(Objective):
         virtual: float,
     ) -> None:
         bounds = (MARGIN, 1.0 - MARGIN)
-        super().__init__(rows, link, score_precision, first=0.9, heterogeneous=True, bounds=bounds)
+        super().__init__(
+            rows,
+            link,
+            score_precision,
+            first=0.9,
+            heterogeneous=True,
+            annotator_precision=alpha + beta,
+            bounds=bounds,
+        )
         self._exponents = (alpha - 1.0, beta - 1.0)
         self._width = width
         self._virtual = virtual

@@ -11,12 +11,12 @@ What ℓ and its derivatives are is each model's own business.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.arrays import FloatArray, dot, sums
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 
@@ -36,7 +36,8 @@ class Point:
     gradient: FloatArray
     diagonal: FloatArray
     gradient_norm: float
-    """Norm of the whole gradient (scores and annotators), relative to its natural size."""
+    """Largest element of the whole gradient (scores and annotators), each relative to the size it
+    would have if every judgment pulled the same way."""
 
 
 class RowTerms(NamedTuple):
@@ -65,6 +66,8 @@ class Objective:
         The annotators' parameter to begin with.
     heterogeneous
         Whether that parameter is fitted at all.
+    annotator_precision
+        The size of its penalty.
     bounds
         The interval it lies in.
     """
@@ -77,6 +80,7 @@ class Objective:
         *,
         first: float,
         heterogeneous: bool,
+        annotator_precision: float,
         bounds: tuple[float, float] = (-inf, inf),
     ) -> None:
         self.rows = rows
@@ -86,12 +90,15 @@ class Objective:
         self.reliabilities: FloatArray = np.full(rows.n_annotators, first)
         self.data_passes = 0
         self.products = 0
-        degrees = rows.degrees
-        self._natural_size = link.pull_at_zero * sqrt(float(degrees @ degrees))
+        # The size a gradient would have if every judgment pulled the same way: the measure of
+        # convergence is relative to it, item by item and annotator by annotator.
+        self._item_size = link.pull_at_zero * rows.degrees + score_precision
+        given = np.add.reduceat(rows.weight, rows.starts[:-1])
+        self._annotator_size = link.pull_at_zero * given + annotator_precision
         self._sizes = np.diff(rows.starts)
         self._bounds = bounds
         self._near: FloatArray
-        self._cross: FloatArray
+        self._cross: FloatArray = np.empty(0)
         self.inner: FloatArray = np.ones(rows.n_annotators)
         """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
         self.diagonal: FloatArray
@@ -108,7 +115,7 @@ class Objective:
     def item_penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Penalty of the scores: its sum, and each one's two derivatives."""
         precision = self.score_precision
-        value = 0.5 * precision * float(scores @ scores)
+        value = 0.5 * precision * dot(scores, scores)
         return value, precision * scores, np.full(scores.shape, precision)
 
     def evaluate(self, scores: FloatArray) -> Point:
@@ -117,21 +124,21 @@ class Objective:
         gap = scores[rows.winner] - scores[rows.loser]
         terms, left_over = self._eliminate(gap)
         value, gradient, self._item_curvature = self.item_penalty(scores)
-        value += float(np.dot(weight, terms.loss))
+        value += dot(weight, terms.loss)
         force = weight * terms.d
         self._near = weight * terms.dd
-        square = 0.0
+        norm = 0.0
         if self.heterogeneous:
             self._cross = weight * terms.d_theta
             # What is left of θ's gradient after the inner iteration enters to first order.
             force -= self._cross * np.repeat(left_over / self.inner, self._sizes)
             value += self.penalty(self.reliabilities)[0]
-            square = float(left_over @ left_over)
+            norm = float(np.max(np.abs(left_over) / self._annotator_size))
         gradient = gradient + self._spread(force)
         size = np.abs(self._near)
         self.diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
         self.diagonal += self._item_curvature
-        norm = sqrt(square + float(gradient @ gradient)) / self._natural_size
+        norm = max(norm, float(np.max(np.abs(gradient) / self._item_size)))
         return Point(value, gradient, self.diagonal, norm)
 
     def product(self, vector: FloatArray) -> FloatArray:
@@ -173,21 +180,10 @@ class Objective:
         schur -= (border @ sparse.diags_array(1.0 / self.inner) @ border.T).toarray()
         return schur, border, self.inner
 
-    def log_likelihood(self, scores: FloatArray) -> float:
-        """Σ w·(−ℓ) at the annotators' current parameters."""
-        rows, total = self.rows, 0.0
-        # In pieces: the rows are many, and this is asked for once.
-        owner_of = np.searchsorted(rows.starts, np.arange(0, len(rows) + 1, _PIECE), side="right")
-        for k, begin in enumerate(range(0, len(rows), _PIECE)):
-            end = min(begin + _PIECE, len(rows))
-            first = owner_of[k] - 1
-            inside = rows.starts[first : np.searchsorted(rows.starts, end, side="left") + 1]
-            clipped: IntArray = np.clip(inside, begin, end)
-            sizes = clipped[1:] - clipped[:-1]
-            theta = np.repeat(self.reliabilities[first : first + len(sizes)], sizes)
-            gap = scores[rows.winner[begin:end]] - scores[rows.loser[begin:end]]
-            total -= float(np.dot(rows.weight[begin:end], self.row_terms(gap, theta).loss))
-        return total
+    def penalties(self, scores: FloatArray) -> float:
+        """Return what of the objective is not the likelihood, at the annotators' current state."""
+        value = self.item_penalty(scores)[0]
+        return value + self.penalty(self.reliabilities)[0] if self.heterogeneous else value
 
     def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
         """Second derivatives of the rows at the last point: in the gap twice, and in gap and θ."""
@@ -217,8 +213,10 @@ class Objective:
             self.inner = bend + np.add.reduceat(weight * terms.theta_theta, begins)
             newton = np.clip(theta - gradient / self.inner, *self._bounds)
             size = float(np.max(np.abs(newton - theta) / (1.0 + np.abs(theta))))
+            left = np.abs(gradient) * (newton != theta)
+            done = float(np.max(left / self._annotator_size)) <= _INNER_TOLERANCE
             # Done, or so close that only rounding is left to fight with.
-            if size <= _INNER_TOLERANCE or _INNER_ROUNDING > size >= 0.5 * before:
+            if done or _INNER_ROUNDING > size >= 0.5 * before:
                 break
             before = size
             # The gradient is increasing in θ: each sign tightens the bracket of the root.
@@ -233,6 +231,3 @@ class Objective:
         stuck = ((theta <= lower) & (gradient > 0.0)) | ((theta >= upper) & (gradient < 0.0))
         self.inner = np.where(stuck, inf, self.inner)
         return terms, np.where(stuck, 0.0, gradient)
-
-
-_PIECE = 1 << 20

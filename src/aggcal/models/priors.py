@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, pi, sqrt
+from math import pi, sqrt
 
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
+
+_SMALLEST, _LARGEST = 1e-6, 1e6
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,11 @@ class Prior:
 
     def __post_init__(self) -> None:
         for name, value in (("scores", self.score_sd), ("reliabilities", self.reliability_sd)):
-            if not (isfinite(value) and value > 0):
-                raise OptionError(f"the prior sd of the {name} is {value}; give a number above 0.")
+            if not _SMALLEST <= value <= _LARGEST:
+                raise OptionError(
+                    f"the prior sd of the {name} is {value}; give a number above 0 "
+                    f"(from {_SMALLEST:g} to {_LARGEST:g})."
+                )
 
     @property
     def score_precision(self) -> float:

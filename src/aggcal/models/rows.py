@@ -68,8 +68,8 @@ def rows_of(judgments: Judgments) -> Rows:
     """
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
-        sizes = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        edges = np.arange(judgments.n_annotators + 1, dtype=judgments.annotator.dtype)
+        starts = np.searchsorted(judgments.annotator, edges)
         return Rows(judgments.left, judgments.right, weight, starts, judgments.n_items)
     forward, backward = outcome > 0.0, outcome < 1.0
     return _merged(

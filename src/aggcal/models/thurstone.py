@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal.arrays import FloatArray, dot
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective, RowTerms
 from aggcal.models.rows import Rows
@@ -34,7 +34,14 @@ class Thurstone(Objective):
         reliability_precision: float | None,
     ) -> None:
         hetero = reliability_precision is not None
-        super().__init__(rows, link, score_precision, first=1.0, heterogeneous=hetero)
+        super().__init__(
+            rows,
+            link,
+            score_precision,
+            first=1.0,
+            heterogeneous=hetero,
+            annotator_precision=reliability_precision or 0.0,
+        )
         self.reliability_precision = reliability_precision
 
     def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
@@ -53,5 +60,5 @@ class Thurstone(Objective):
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """(γ − 1)²/(2τ²)."""
         precision, excess = self.reliability_precision or 0.0, theta - 1.0
-        value = 0.5 * precision * float(excess @ excess)
+        value = 0.5 * precision * dot(excess, excess)
         return value, precision * excess, np.full(theta.shape, precision)

@@ -15,7 +15,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal.arrays import FloatArray, dot
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior
 from aggcal.solve.fit import Fit
@@ -24,6 +24,8 @@ _DENSE_ITEMS = 3000
 _PROBES = 24
 _ROUNDS = 200
 _PSEUDO_OBSERVATIONS = 10
+_SMALLEST_MEAN = 0.2
+_FURTHEST = 5.0
 _CLOSE = 1e-3
 
 
@@ -43,28 +45,41 @@ def choose_prior(
     """
     prior, fit = first, refit(first, None)
     for _ in range(_ROUNDS):
-        new = _updated(fit, first, seed)
+        new, scores = _updated(fit, first, seed)
         change = abs(log(new.score_sd / prior.score_sd))
         change = max(change, abs(log(new.reliability_sd / prior.reliability_sd)))
-        prior, fit = new, refit(new, fit.scores)
+        prior, fit = new, refit(new, scores)
         if change < _CLOSE:
             break
     return prior, fit
 
 
-def _updated(fit: Fit, first: Prior, seed: int) -> Prior:
+def _updated(fit: Fit, first: Prior, seed: int) -> tuple[Prior, FloatArray]:
+    """Return the next prior and the scores on its scale.
+
+    Between s and γ the scale is free but for the prior's mean of γ, 1. EM would walk along that
+    direction for ever; taking the mean reliability out at once (parameter expansion) does not.
+    """
     problem = fit.problem
     score_trace, reliability_trace = _posterior_traces(problem, fit.scores, seed)
     score_sd = _spread(fit.scores, score_trace, first.score_sd)
     if not problem.heterogeneous:
-        return Prior(score_sd, first.reliability_sd)
-    return Prior(
-        score_sd, _spread(fit.reliabilities - 1.0, reliability_trace, first.reliability_sd)
+        return Prior(_within(score_sd, first.score_sd), first.reliability_sd), fit.scores
+    mean = max(_SMALLEST_MEAN, float(fit.reliabilities.mean()))
+    spread = _spread(fit.reliabilities - mean, reliability_trace, first.reliability_sd * mean)
+    new = Prior(
+        _within(score_sd * mean, first.score_sd), _within(spread / mean, first.reliability_sd)
     )
+    return new, fit.scores * mean
+
+
+def _within(sd: float, first: float) -> float:
+    """Keep a scale within what a study can tell from the default."""
+    return min(max(sd, first / _FURTHEST), first * _FURTHEST)
 
 
 def _spread(centred: FloatArray, trace: float, first: float) -> float:
-    total = float(centred @ centred) + trace + _PSEUDO_OBSERVATIONS * first**2
+    total = dot(centred, centred) + trace + _PSEUDO_OBSERVATIONS * first**2
     return sqrt(total / (len(centred) + _PSEUDO_OBSERVATIONS))
 
 

@@ -15,6 +15,10 @@ from aggcal.models.rows import Rows
 from aggcal.solve.newton import Convergence, minimise
 
 _ROUGH = 1e-3
+_MANY_AGAINST = 0.05
+_NOTHING_LEARNT = 1e-3
+_HOLDS_THE_UNSEEN = 1e-3
+_APART = 1e-2
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,12 @@ class Fit:
     log_likelihood: float
     convergence: Convergence
     problem: Objective
+    rival: float | None = None
+    """Objective of the best other optimum, where others were looked for and found."""
 
 
 def rough_start(rows: Rows, link: Link, score_precision: float) -> FloatArray:
-    """Return the rough optimum of the homogeneous model.
-
-    The problem is convex for γ ≡ 1 only. From here the best optimum of the heterogeneous models
-    was reached in every trial.
-    """
+    """Return the rough optimum of the homogeneous model, which is convex and has one only."""
     plain = thurstone(rows.pooled(), link, score_precision, None)
     return minimise(plain, np.zeros(rows.n_items), tolerance=_ROUGH)[0]
 
@@ -52,7 +54,7 @@ def fit_objective(
         scores,
         problem.reliabilities,
         record.objectives[-1],
-        problem.log_likelihood(scores),
+        problem.penalties(scores) - record.objectives[-1],
         record,
         problem,
     )
@@ -77,10 +79,46 @@ def fit_thurstone(
         begin = rough_start(rows, link, score_precision) if start is None else start
     fit = fit_objective(problem, begin, tolerance=tolerance, on_iteration=on_iteration)
     if reliability_precision is not None:
-        return fit
+        if start is not None or not _doubtful(fit, rows):
+            return fit
+
+        def from_(other: FloatArray) -> Fit:
+            fresh = thurstone(rows, link, score_precision, reliability_precision)
+            return fit_objective(fresh, other, tolerance=tolerance, on_iteration=on_iteration)
+
+        fits = [fit, from_(-fit.scores), from_(_first_voice(rows, link, score_precision))]
+        return _best([*fits, from_(-_best(fits).scores)])
     return replace(
         fit,
         # Without a prior the scores are free up to a constant.
         scores=fit.scores - fit.scores.mean() if score_precision == 0.0 else fit.scores,
         reliabilities=np.ones(rows.n_annotators),
     )
+
+
+def _doubtful(fit: Fit, rows: Rows) -> bool:
+    """Whether another optimum may be better: many reversed annotators, or nothing learnt at all.
+
+    The heterogeneous problem is not convex. From the homogeneous start the best optimum was
+    reached unless annotators contradict each other so much that their average says little.
+    """
+    given = np.add.reduceat(rows.weight, rows.starts[:-1])
+    against = float(given[fit.reliabilities < 0.0].sum() / given.sum())
+    return against > _MANY_AGAINST or float(np.ptp(fit.scores)) < _NOTHING_LEARNT
+
+
+def _first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:
+    """Return the rough optimum for the judgments of the most active annotator alone."""
+    given = np.add.reduceat(rows.weight, rows.starts[:-1])
+    u = int(np.argmax(given))
+    mine = slice(rows.starts[u], rows.starts[u + 1])
+    starts = np.array([0, mine.stop - mine.start])
+    alone = Rows(rows.winner[mine], rows.loser[mine], rows.weight[mine], starts, rows.n_items)
+    return rough_start(alone, link, max(score_precision, _HOLDS_THE_UNSEEN))
+
+
+def _best(fits: list[Fit]) -> Fit:
+    """Keep the lowest optimum, and remember the best of those that are not the same one."""
+    best = min(fits, key=lambda fit: fit.objective)
+    apart = [f.objective for f in fits if np.max(np.abs(f.scores - best.scores)) > _APART]
+    return replace(best, rival=min(apart, default=None))

@@ -15,9 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal.arrays import FloatArray, dot
 
 _FORCING = 0.3
+_EXACT = 1e-6
 _ACCEPTED = 1e-4
 _POOR, _GOOD = 0.25, 0.75
 _NOISE = 1e-13
@@ -52,8 +53,8 @@ class Objective(Protocol):
 class Convergence:
     """How the optimum was reached.
 
-    ``gradient_norm`` is relative: the norm of the gradient over that of one in which every
-    judgment pulls its item the same way, so it does not depend on units or on the amount of data.
+    ``gradient_norm`` is the largest element of the gradient, each over the size it would have if
+    every judgment pulled the same way: it does not depend on units or on the amount of data.
     """
 
     converged: bool
@@ -104,13 +105,13 @@ def minimise(
     point = objective.evaluate(x)
     values, norms = [point.value], [point.gradient_norm]
     radius = _FIRST_RADIUS * float(np.sqrt(point.diagonal.sum()))
-    iteration = 0
+    iteration, exact = 0, False
     while point.gradient_norm > tolerance and iteration < max_iterations:
         iteration += 1
         if on_iteration is not None:
             on_iteration(iteration, point.gradient_norm)
         norm = point.gradient_norm
-        forcing = min(_FORCING, max(sqrt(norm), 0.2 * tolerance / norm))
+        forcing = _EXACT if exact else min(_FORCING, max(sqrt(norm), 0.2 * tolerance / norm))
         step = _steihaug(objective, point, x, forcing, radius)
         trial = objective.evaluate(x + step.vector)
         gain = point.value - trial.value
@@ -118,10 +119,11 @@ def minimise(
         drowned = max(abs(gain), step.predicted) <= _NOISE * max(1.0, abs(point.value))
         ratio = gain / step.predicted if step.predicted > 0.0 else -1.0
         if drowned:
-            accepted = trial.gradient_norm < point.gradient_norm
+            accepted = _size(trial) < _size(point) or trial.gradient_norm < point.gradient_norm
         else:
             accepted = bool(np.isfinite(trial.value)) and ratio > _ACCEPTED
         if accepted:
+            exact = False
             x, point = x + step.vector, trial
             if not drowned and ratio < _POOR:
                 radius = _POOR * min(step.length, radius)
@@ -130,8 +132,10 @@ def minimise(
         else:
             radius = _POOR * min(step.length, radius)
             point = objective.evaluate(x)
-            if drowned or radius < _SMALLEST_RADIUS:
+            if (drowned and exact) or radius < _SMALLEST_RADIUS:
                 break
+            # Perhaps the step was only solved for too loosely: once more, exactly.
+            exact = drowned
         values.append(point.value)
         norms.append(point.gradient_norm)
     return x, Convergence(
@@ -144,24 +148,29 @@ def minimise(
     )
 
 
+def _size(point: _Point) -> float:
+    """Norm of the gradient in the metric in which steps are measured."""
+    return dot(point.gradient, point.gradient / point.diagonal)
+
+
 def _steihaug(
     objective: Objective, point: _Point, x: FloatArray, forcing: float, radius: float
 ) -> _Step:
     """Minimise the quadratic model within the trust region by preconditioned CG."""
     diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max(initial=0.0)) + 1e-300)
     along = objective.product(x) if x.any() else x
-    stiffness = float(x @ along)
+    stiffness = dot(x, along)
 
     def precondition(vector: FloatArray) -> FloatArray:
         scaled: FloatArray = vector / diagonal
         if stiffness > 0.0:
-            scaled = scaled + x * (float(x @ vector) / stiffness)
+            scaled = scaled + x * (dot(x, vector) / stiffness)
         return scaled
 
     step = np.zeros_like(x)
     residual = -point.gradient
     direction = precondition(residual)
-    size = first = float(residual @ direction)
+    size = first = dot(residual, direction)
     if not size > 0.0:
         return _Step(step, 0.0, 0.0, on_boundary=False)
     # Norms in the preconditioner's metric follow from recurrences.
@@ -169,7 +178,7 @@ def _steihaug(
     model = 0.0
     for _ in range(max(100, 20 * len(x))):
         flow = objective.product(direction)
-        curvature = float(direction @ flow)
+        curvature = dot(direction, flow)
         convex = curvature > 1e-15 * direction_square
         length = size / curvature if convex else np.inf
         reached = (
@@ -188,7 +197,7 @@ def _steihaug(
         model -= 0.5 * length * size
         step_square = reached
         scaled = precondition(residual)
-        new_size = float(residual @ scaled)
+        new_size = dot(residual, scaled)
         if new_size <= forcing * forcing * first:
             break
         ratio = new_size / size
