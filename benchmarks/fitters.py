@@ -161,7 +161,7 @@ def main(name: str, data: str, warmup: str, result: str, repeats: int) -> None:
 
 
 def peak_gigabytes() -> float:
-    """Return this process's own peak; ``ru_maxrss`` would include that of the one that forked it."""
+    """Return this process's own peak; ``ru_maxrss`` may be that of the one that forked it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -132,7 +132,11 @@ def test_no_such_file_and_directory(tmp_path: Path, command: Command) -> None:
     (tmp_path / "folder").mkdir()
     refused(command("run", "nowhere.csv", "scores.csv", "-o", "out"), "no such file", tmp_path)
     refused(command("run", "judgments.csv", "nowhere.csv", "-o", "out"), "no such file", tmp_path)
-    refused(command("run", "folder", "scores.csv", "-o", "out"), "is a directory", tmp_path)
+    refused(
+        command("run", "folder", "scores.csv", "-o", "out"),
+        "is a directory without Parquet",
+        tmp_path,
+    )
 
 
 def without_override() -> None:

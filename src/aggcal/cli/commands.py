@@ -248,7 +248,9 @@ def _judgments(options: argparse.Namespace) -> Judgments:
         if not equals or not label:
             raise OptionError(f"--outcome '{mapping}' is not LABEL=MEANING; write 'both bad=tie'.")
         outcomes[label] = meaning
-    return read_judgments(options.judgments, outcomes=outcomes, criterion=options.criterion)
+    return read_judgments(
+        options.judgments, outcomes=outcomes, criterion=options.criterion, memory=options.memory
+    )
 
 
 def _prior(options: argparse.Namespace) -> PriorChoice:

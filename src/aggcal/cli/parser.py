@@ -128,6 +128,11 @@ def _stage_1(command: _Parser) -> None:
 
 def _judgment_options(command: _Parser) -> None:
     group = command.add_argument_group("judgments")
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="how much memory reading may take before it goes on on disk, such as 2GB",
+    )
     group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
     group.add_argument(
         "--outcome",

@@ -40,15 +40,16 @@ def read_judgments(
     *,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
+    memory: str | None = None,
 ) -> Judgments:
     """Read a table of judgments.
 
     Parameters
     ----------
     data
-        A path to a CSV, TSV, JSON-lines or Parquet file; a pandas, polars or arrow frame; a
-        list of ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples
-        or of mappings; a mapping of columns. The short form has the columns ``annotator,
+        A path to a CSV, TSV, JSON-lines or Parquet file, or to a folder of Parquet files; a
+        pandas, polars or arrow frame; a list of ``(annotator, winner, loser)`` or
+        ``(annotator, left, right, outcome)`` tuples or of mappings; a mapping of columns. The short form has the columns ``annotator,
         winner, loser``, the long form ``annotator, left, right, outcome`` with the outcome
         ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1].
         Both may have ``weight`` and ``criterion``. Ids are text, whatever they look like.
@@ -56,6 +57,9 @@ def read_judgments(
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion
         Read only the judgments of this criterion.
+    memory
+        How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
+        judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
 
     Returns
     -------
@@ -69,7 +73,7 @@ def read_judgments(
     >>> read_judgments(rows)
     Judgments(3 items, 2 annotators, 2 judgments)
     """
-    with opened(data, _COLUMNS, what="judgments", shapes=_SHAPES) as source:
+    with opened(data, _COLUMNS, what="judgments", shapes=_SHAPES, memory=memory) as source:
         long = {"left", "right", "outcome"} <= source.columns
         short = {"winner", "loser"} <= source.columns
         if not long:
@@ -248,11 +252,14 @@ def _encode(
             f"AS code FROM ({ids})"
         )
     # An ordered sum, so that the same weights add up to the same bits whatever the threads did.
-    total = "sum(weight ORDER BY weight)" if weighted else "count(*)::DOUBLE"
+    # Columns that are constant are not fetched: they would be most of the memory.
+    columns = ["a.code AS annotator", "x.code AS l", "y.code AS r", "count(*)::INTEGER AS n"]
+    columns += ["outcome"] if means is not None else []
+    columns += ["sum(weight ORDER BY weight) AS weight"] if weighted else []
     merged = run(
-        f"SELECT a.code AS annotator, x.code AS l, y.code AS r, outcome, {total} AS weight, "
-        "count(*) AS n FROM judged JOIN annotator_id a ON a.id = annotator JOIN item x ON x.id = l "
-        "JOIN item y ON y.id = r WHERE reason IS NULL GROUP BY ALL ORDER BY 1, 2, 3, 4"
+        f"SELECT {', '.join(columns)} FROM judged JOIN annotator_id a ON a.id = annotator "
+        "JOIN item x ON x.id = l JOIN item y ON y.id = r WHERE reason IS NULL GROUP BY ALL "
+        f"ORDER BY 1, 2, 3{', outcome' if means is not None else ''}"
     ).fetchnumpy()
     aside = run(
         "SELECT annotator, l, r, reason, count(*) AS n FROM judged WHERE reason IS NOT NULL "
@@ -269,27 +276,31 @@ def _encode(
     annotator_ids = _objects(run("SELECT id FROM annotator_id ORDER BY code").fetchnumpy()["id"])
     if len(item_ids) < 2:  # noqa: PLR2004
         raise TooLittleDataError(_too_little(source, unfitted))
-    outcome = np.asarray(merged["outcome"], dtype=np.float64)
-    weight = np.asarray(merged["weight"], dtype=np.float64)
-    number = np.asarray(merged["n"], dtype=np.int64)
+    rows = len(merged["n"])
+    number: IntArray = np.broadcast_to(np.int64(1), (rows,))
+    if (merged["n"] != 1).any():
+        number = np.asarray(merged["n"], dtype=np.int64)
+    outcome = weight = constant(1.0, rows)
+    if means is not None:
+        outcome = np.asarray(merged["outcome"], dtype=np.float64)
+    if weighted:
+        weight = np.asarray(merged["weight"], dtype=np.float64)
+    elif number.strides != (0,):
+        weight = number.astype(np.float64)
     return Judgments(
         item_ids,
         annotator_ids,
         np.ascontiguousarray(merged["annotator"], dtype=np.int32),
         np.ascontiguousarray(merged["l"], dtype=np.int32),
         np.ascontiguousarray(merged["r"], dtype=np.int32),
-        constant(1.0, len(outcome)) if (outcome == 1.0).all() else outcome,
-        constant(1.0, len(weight)) if (weight == 1.0).all() else weight,
-        _compact_counts(number),
+        constant(1.0, rows) if (outcome == 1.0).all() else outcome,
+        constant(1.0, rows) if (weight == 1.0).all() else weight,
+        number,
         unfitted,
         criteria,
         Path(source.name).name if source.path else source.name,
         source.backend,
     )
-
-
-def _compact_counts(number: IntArray) -> IntArray:
-    return np.broadcast_to(np.int64(1), number.shape) if (number == 1).all() else number
 
 
 def _objects(column: Any) -> TextArray:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from aggcal.errors import FileError, TableError, some
+from aggcal.errors import FileError, OptionError, TableError, some
 from aggcal.tables import Columns, frame_columns, row_columns
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def opened(
     what: str,
     shapes: Mapping[int, Sequence[str]],
     aliases: Mapping[str, str] | None = None,
+    memory: str | None = None,
 ) -> Iterator[Source]:
     """Load ``data`` (a path, a data frame, or rows) and close everything afterwards.
 
@@ -123,6 +124,8 @@ def opened(
         The column names of tuples, by their length.
     aliases
         Wanted columns that go by another name in this table.
+    memory
+        DuckDB's limit, beyond which it works on disk.
     """
     import duckdb  # 0.15 s that --help must not pay
 
@@ -133,6 +136,8 @@ def opened(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
         )
         try:
+            if memory is not None:
+                _limit_memory(connection, memory)
             if isinstance(data, str | Path):
                 yield _load_file(connection, Path(data), names, Path(scratch))
             else:
@@ -143,6 +148,15 @@ def opened(
             raise
         finally:
             connection.close()
+
+
+def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
+    import duckdb
+
+    try:
+        connection.execute(f"SET memory_limit = {quoted(memory)}")
+    except duckdb.Error:
+        raise OptionError(f"memory '{memory}' is not a size; write 2GB or 500MB.") from None
 
 
 def _load_memory(
@@ -211,6 +225,8 @@ def _load_file(
     import duckdb
 
     name = str(path)
+    if path.is_dir():
+        return _load_folder(connection, path, names)
     path = _regular(path, scratch)
     head = _head(path, name)
     plain = str(path)
@@ -291,12 +307,38 @@ def _load_parquet(
     connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
     relation = f"read_parquet({quoted(file.plain)})"
+    return _from_parquet(connection, relation, file.name, file.path, names)
+
+
+def _from_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    name: str,
+    path: Path,
+    names: Mapping[str, str],
+) -> Source:
     described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     found = tuple(str(row[0]) for row in described)
-    present = _present(found, names, file.name)
+    present = _present(found, names, name)
     if present:
         _fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
-    return Source(connection, file.name, frozenset(present), found, None, file.path)
+    return Source(connection, name, frozenset(present), found, None, path)
+
+
+def _load_folder(
+    connection: duckdb.DuckDBPyConnection, folder: Path, names: Mapping[str, str]
+) -> Source:
+    import duckdb
+
+    parts = sorted(folder.rglob("*.parquet"))
+    if not parts:
+        raise FileError(f"{folder}: is a directory without Parquet files; give the file in it.")
+    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
+    try:
+        return _from_parquet(connection, relation, str(folder), folder, names)
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{folder}: cannot be read as a table ({reason}).") from None
 
 
 def _load_json(
