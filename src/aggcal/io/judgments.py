@@ -17,7 +17,8 @@ from aggcal.errors import (
     WeightError,
     count,
 )
-from aggcal.io.source import Source, opened, quoted
+from aggcal.io.opening import opened
+from aggcal.io.source import Source, quoted
 from aggcal.judgments import Judgments, Unfitted
 
 _OUTCOMES = ("left", "right", "tie", "skip", "failed")
@@ -49,10 +50,11 @@ def read_judgments(
     data
         A path to a CSV, TSV, JSON-lines or Parquet file, or to a folder of Parquet files; a
         pandas, polars or arrow frame; a list of ``(annotator, winner, loser)`` or
-        ``(annotator, left, right, outcome)`` tuples or of mappings; a mapping of columns. The short form has the columns ``annotator,
-        winner, loser``, the long form ``annotator, left, right, outcome`` with the outcome
-        ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1].
-        Both may have ``weight`` and ``criterion``. Ids are text, whatever they look like.
+        ``(annotator, left, right, outcome)`` tuples or of mappings; a mapping of columns. The
+        short form has the columns ``annotator, winner, loser``, the long form ``annotator, left,
+        right, outcome`` with the outcome ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the
+        strength of "left" in [0, 1]. Both may have ``weight`` and ``criterion``. Ids are text,
+        whatever they look like.
     outcomes
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion

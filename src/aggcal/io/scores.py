@@ -9,7 +9,8 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, TextArray
 from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError, count
-from aggcal.io.source import Source, opened
+from aggcal.io.opening import opened
+from aggcal.io.source import Source
 from aggcal.scores import Scores
 
 _LARGEST = 1e50

@@ -1,0 +1,263 @@
+"""Files as tables: CSV and TSV, JSON and JSON lines, Parquet and folders of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aggcal.errors import FileError, TableError
+from aggcal.io.source import Source, fill, quoted, unpacked
+
+if TYPE_CHECKING:
+    import duckdb
+
+_DELIMITERS = (",", "\t", ";", "|")
+_HEAD_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to load: where it is, what the user calls it, what DuckDB may call it, its head."""
+
+    path: Path
+    name: str
+    plain: str
+    head: bytes
+
+    @property
+    def compression(self) -> str:
+        """What DuckDB must unpack, whatever the name of the file ends in."""
+        with self.path.open("rb") as raw:
+            return "gzip" if raw.read(2) == b"\x1f\x8b" else "none"
+
+
+def load_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, names: Mapping[str, str], scratch: Path
+) -> Source:
+    """Load a file, of the kind that its content says it is."""
+    import duckdb
+
+    name = str(path)
+    if path.is_dir():
+        return _load_folder(connection, path, names)
+    path = _regular(path, scratch)
+    head = _head(path, name)
+    plain = str(path)
+    if re.search(r"[*?\[\]{}]", plain):  # DuckDB would take these for a pattern
+        link = scratch / ("table" + "".join(path.suffixes[-2:]))
+        link.symlink_to(path.resolve())
+        plain = str(link)
+    file = _File(path, name, plain, head)
+    try:
+        if head.startswith(b"PAR1"):
+            return _load_parquet(connection, file, names)
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+            return _load_json(connection, file, names)
+        return _load_csv(connection, file, names)
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0].replace(plain, name)
+        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
+
+
+def _regular(path: Path, scratch: Path) -> Path:
+    """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-')."""
+    stream = Path("/dev/stdin") if str(path) == "-" else path
+    if not (stream.is_fifo() or stream.is_char_device() or stream != path):
+        return path
+    copy = scratch / "stream"
+    with stream.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
+
+
+def _head(path: Path, name: str) -> bytes:
+    try:
+        with unpacked(path) as file:
+            head = file.read(_HEAD_BYTES)
+    except FileNotFoundError:
+        raise FileError(f"{name}: no such file; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a directory; give the file in it.") from None
+    except PermissionError:
+        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
+    except (OSError, EOFError) as error:
+        raise FileError(f"{name}: cannot be read ({error}).") from None
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise FileError(f"{name}: is empty; the first line must name the columns.")
+    if head.startswith(b"PAR1"):
+        return head
+    if head.startswith(b"PK\x03\x04"):
+        raise FileError(f"{name}: is not a text file but looks like a workbook; export it as CSV.")
+    if b"\0" in head:
+        raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
+    return head
+
+
+def _load_parquet(
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
+) -> Source:
+    relation = f"read_parquet({quoted(file.plain)})"
+    return _from_parquet(connection, relation, file.name, file.path, names)
+
+
+def _from_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    name: str,
+    path: Path,
+    names: Mapping[str, str],
+) -> Source:
+    described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    found = tuple(str(row[0]) for row in described)
+    present = _present(found, names, name)
+    if present:
+        fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
+    return Source(connection, name, frozenset(present), found, None, path)
+
+
+def _load_folder(
+    connection: duckdb.DuckDBPyConnection, folder: Path, names: Mapping[str, str]
+) -> Source:
+    import duckdb
+
+    parts = sorted(folder.rglob("*.parquet"))
+    if not parts:
+        raise FileError(f"{folder}: is a directory without Parquet files; give the file in it.")
+    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
+    try:
+        return _from_parquet(connection, relation, str(folder), folder, names)
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{folder}: cannot be read as a table ({reason}).") from None
+
+
+def _load_json(
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
+) -> Source:
+    array = file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    layout = "array" if array else "newline_delimited"
+    keys = connection.execute(
+        "SELECT DISTINCT unnest(json_keys(json)) FROM (SELECT json FROM read_json_objects("
+        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}')) ORDER BY 1"
+    ).fetchall()
+    found = tuple(str(k) for (k,) in keys)
+    present = _present(found, names, file.name)
+    if present:
+        kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
+        relation = (
+            f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}}, "
+            f"compression='{file.compression}')"
+        )
+        fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
+    return Source(connection, file.name, frozenset(present), found, None, file.path)
+
+
+def _load_csv(
+    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
+) -> Source:
+    import duckdb
+
+    head = file.head
+    try:
+        text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD_BYTES else "ignore")
+    except UnicodeDecodeError as error:
+        line = head[: error.start].count(b"\n") + 1
+        raise FileError(
+            f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
+        ) from None
+    blank_lines = len(text) - len(text.lstrip("\r\n \t"))
+    skip = text[:blank_lines].count("\n")
+    delimiter, found = _header(text[blank_lines:], names)
+    present = _present(found, names, file.name)
+    if not present:
+        return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
+    columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
+
+    def relation(*, strict: bool) -> str:
+        return (
+            f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
+            f", delim={quoted(delimiter)}"
+            f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
+            f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}')"
+        )
+
+    cells = {n: f"c{k}" for n, k in present.items()}
+    every = [f"c{k}" for k in range(len(found))]
+    try:
+        fill(connection, cells, relation(strict=True), every)
+    except duckdb.InvalidInputException:
+        # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
+        fill(connection, cells, relation(strict=False), every)
+    _refuse_rejects(connection, file, len(found))
+    return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
+
+
+def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Choose the delimiter under which the first line names most of the wanted columns."""
+    best: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
+    for delimiter in _DELIMITERS:
+        first = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), [])
+        cells = tuple(c.strip() for c in first)
+        fit = (sum(c.lower() in names for c in cells), len(cells))
+        if best is None or fit > best[0]:
+            best = (fit, delimiter, cells)
+    if best is None:  # pragma: no cover  # there is always a delimiter to try
+        raise LookupError
+    return best[1], best[2]
+
+
+def _present(found: Sequence[str], names: Mapping[str, str], name: str) -> dict[str, int]:
+    present: dict[str, int] = {}
+    for position, column in enumerate(found):
+        key = names.get(column.strip().lower())
+        if key is None:
+            continue
+        if key in present:
+            raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
+        present[key] = position
+    return present
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+_REJECTS = {
+    "MISSING COLUMNS": "has too few values: the header names {n} columns; complete or remove it.",
+    "TOO MANY COLUMNS": "has too many values: the header names {n} columns; "
+    "quote values that hold the delimiter.",
+    "UNQUOTED VALUE": "has a quotation mark that is not closed; close it or double it.",
+    "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
+}
+
+
+def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: _File, width: int) -> None:
+    rejects = connection.execute(
+        "SELECT line, line_byte_position, error_type::VARCHAR, error_message, csv_line "
+        "FROM reject_errors ORDER BY line_byte_position"
+    ).fetchall()
+    if not rejects:
+        return
+    line, position, kind, message, text = rejects[0]
+    rest = "" if len(rejects) == 1 else f" ({len(rejects):,} such lines in all)"
+    remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
+    if position is not None:
+        line = _physical_line(file.path, line, position, text or "")
+    raise TableError(f"{file.name}: line {line} {remedy[:-1]}{rest}.")
+
+
+def _physical_line(path: Path, line: int, position: int, text: str) -> int:
+    """Count lines as an editor does: breaks inside quotes and blank lines included."""
+    remaining, seen = int(position) - 1, 0
+    with unpacked(path) as file:
+        while remaining > 0 and (chunk := file.read(min(remaining, 1 << 20))):
+            seen += chunk.count(b"\n")
+            remaining -= len(chunk)
+    blank = len(text) - len(text.lstrip("\r\n"))
+    return seen + text[:blank].count("\n") + 1 if seen else line
