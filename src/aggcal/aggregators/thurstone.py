@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -86,16 +86,19 @@ class ThurstoneAggregator:
     ) -> tuple[Prior | None, Fit]:
         link = link_of(self.link)
 
-        def refit(prior: Prior, begin: FloatArray | None) -> Fit:
+        def fitted(scores: float, reliabilities: float, begin: FloatArray | None) -> Fit:
             return fit_thurstone(
                 rows,
                 link,
-                score_precision=prior.score_precision,
-                reliability_precision=prior.reliability_precision if self.heterogeneous else None,
+                score_precision=scores,
+                reliability_precision=reliabilities if self.heterogeneous else None,
                 tolerance=self.tolerance,
                 start=begin,
                 on_iteration=on_iteration,
             )
+
+        def refit(prior: Prior, begin: FloatArray | None) -> Fit:
+            return fitted(prior.score_precision, prior.reliability_precision, begin)
 
         if isinstance(self.prior, Prior):
             return self.prior, refit(self.prior, start)
@@ -105,36 +108,23 @@ class ThurstoneAggregator:
         if self.prior == "auto":
             return choose_prior(refit, default_prior(link), seed=self.seed)
 
-        def bare(precision: float, begin: FloatArray | None) -> Fit:
-            return fit_thurstone(
-                rows,
-                link,
-                score_precision=precision,
-                reliability_precision=precision if self.heterogeneous else None,
-                tolerance=self.tolerance,
-                start=begin,
-                on_iteration=on_iteration,
-            )
-
         if not self.heterogeneous:
-            fit = bare(0.0, start)
+            fit = fitted(0.0, 0.0, start)
             if _within_bounds(fit):
                 return None, fit
         # Without priors the scale is free between s and γ, and there may be no maximum at all:
         # priors too weak to matter hold what the data leave free, approached step by step
         # because the bare likelihood has many optima.
         for precision in _VANISHING:
-            fit = bare(precision, start)
+            fit = fitted(precision, precision, start)
             start = fit.scores
         scale = float(fit.reliabilities.mean())
         if self.heterogeneous and scale > 0.1 * float(np.abs(fit.reliabilities).mean()):
-            fit = Fit(
-                fit.scores * scale,
-                fit.reliabilities / scale,
-                -fit.log_likelihood,
-                fit.log_likelihood,
-                fit.convergence,
-                fit.problem,
+            fit = replace(
+                fit,
+                scores=fit.scores * scale,
+                reliabilities=fit.reliabilities / scale,
+                objective=-fit.log_likelihood,
             )
         return None, fit
 

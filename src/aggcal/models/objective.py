@@ -10,6 +10,7 @@ What ℓ and its derivatives are is each model's own business.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -51,7 +52,7 @@ class RowTerms(NamedTuple):
     d_theta: FloatArray
 
 
-class Objective:
+class Objective(ABC):
     """A model with one parameter per annotator; subclasses say what its rows contribute.
 
     Parameters
@@ -104,13 +105,13 @@ class Objective:
         self.diagonal: FloatArray
         """Diagonal of A (in size), the curvature in s for fixed θ."""
 
+    @abstractmethod
     def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
         """Loss and derivatives of rows with these gaps and parameters."""
-        raise NotImplementedError
 
+    @abstractmethod
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Penalty of the annotators' parameters: its sum, and each one's two derivatives."""
-        raise NotImplementedError
 
     def item_penalty(self, scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Penalty of the scores: its sum, and each one's two derivatives."""
