@@ -41,10 +41,9 @@ def run(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     refuse_overwriting(options.output, RESULT_FILES, (options.judgments, options.scores))
     prior = _prior(options)
-    console.reading(options.judgments, options.scores)
     scores = read_scores(options.scores, column=options.score_column)
     result = assess(
-        _judgments(options),
+        _judgments(options, console),
         scores,
         method=options.method,
         calibrator=options.calibrator,
@@ -64,9 +63,8 @@ def aggregate(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     refuse_overwriting(options.output, RESULT_FILES, (options.judgments,))
     prior = _prior(options)
-    console.reading(options.judgments)
     result = assess(
-        _judgments(options),
+        _judgments(options, console),
         method=options.method,
         prior=prior,
         seed=options.seed,
@@ -103,11 +101,11 @@ def check(options: argparse.Namespace) -> int:
     from aggcal.check import check as look_over
     from aggcal.io import read_scores
 
-    Console(quiet=options.quiet).reading(options.judgments, options.scores)
+    console = Console(quiet=options.quiet)
     scores = None
     if options.scores is not None:
         scores = read_scores(options.scores, column=options.score_column)
-    found = look_over(_judgments(options), scores)
+    found = look_over(_judgments(options, console), scores)
     if options.json:
         print(to_json(found.to_dict()))
     elif not options.quiet:
@@ -239,7 +237,7 @@ def demo(options: argparse.Namespace) -> int:
 # ---------------------------------------------------------------------------- helpers
 
 
-def _judgments(options: argparse.Namespace) -> Judgments:
+def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
     from aggcal.io import read_judgments
 
     outcomes: dict[str, str | float] = {}
@@ -248,9 +246,15 @@ def _judgments(options: argparse.Namespace) -> Judgments:
         if not equals or not label:
             raise OptionError(f"--outcome '{mapping}' is not LABEL=MEANING; write 'both bad=tie'.")
         outcomes[label] = meaning
-    return read_judgments(
-        options.judgments, outcomes=outcomes, criterion=options.criterion, memory=options.memory
+    judgments = read_judgments(
+        options.judgments,
+        outcomes=outcomes,
+        criterion=options.criterion,
+        memory=options.memory,
+        on_progress=console.on_reading,
     )
+    console.done()
+    return judgments
 
 
 def _prior(options: argparse.Namespace) -> PriorChoice:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from aggcal.errors import AggcalWarning
 
 _PATIENCE = 1.0
 _EVERY_ON_TERMINAL = 0.2
 _EVERY_IN_LOG = 10.0
-_BIG_FILE = 20_000_000
 
 
 class Console:
@@ -35,29 +33,28 @@ class Console:
         for warning in warnings:
             self.say(f"warning: {warning}")
 
-    def reading(self, *paths: str | None) -> None:
-        """Say that large files are being read: it may take a while."""
-        for path in paths:
-            size = Path(path).stat().st_size if path and Path(path).is_file() else 0
-            if size >= _BIG_FILE:
-                self.say(f"reading {path} ({size / 1e6:,.0f} MB)")
+    def on_reading(self, percent: float) -> None:
+        """Report how far a step of reading a large table has got."""
+        self._progress(f"reading: {percent:.0f}% of this step")
 
     def on_iteration(self, iteration: int, gradient: float) -> None:
         """Report the progress of a fit that takes more than a moment."""
-        now = time.monotonic()
-        terminal = sys.stderr.isatty()
+        self._progress(f"fitting: iteration {iteration}, relative gradient {gradient:.1e}")
+
+    def _progress(self, text: str) -> None:
+        """Show a line that the next one replaces; in a log, a line now and then."""
+        now, terminal = time.monotonic(), sys.stderr.isatty()
         every = _EVERY_ON_TERMINAL if terminal else _EVERY_IN_LOG
         if self._quiet or now - self._began < _PATIENCE or now - self._last < every:
             return
         self._last = now
-        text = f"fitting: iteration {iteration}, relative gradient {gradient:.1e}"
-        print(
-            f"\r\033[K{text}" if terminal else text,
-            end="" if terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        shown, end = (f"\r\033[K{text}", "") if terminal else (text, "\n")
+        print(shown, end=end, file=sys.stderr, flush=True)
         self._line_open = terminal
+
+    def done(self) -> None:
+        """Take the line of progress away."""
+        self._close_line()
 
     def _close_line(self) -> None:
         if self._line_open:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ def read_judgments(
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
     memory: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
     """Read a table of judgments.
 
@@ -62,6 +63,8 @@ def read_judgments(
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
+    on_progress
+        Called now and then, from a thread, with the percentage done of the step under way.
 
     Returns
     -------
@@ -75,7 +78,9 @@ def read_judgments(
     >>> read_judgments(rows)
     Judgments(3 items, 2 annotators, 2 judgments)
     """
-    with opened(data, _COLUMNS, what="judgments", shapes=_SHAPES, memory=memory) as source:
+    with opened(
+        data, _COLUMNS, what="judgments", shapes=_SHAPES, memory=memory, on_progress=on_progress
+    ) as source:
         long = {"left", "right", "outcome"} <= source.columns
         short = {"winner", "loser"} <= source.columns
         if not long:

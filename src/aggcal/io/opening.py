@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ from aggcal.tables import Columns, frame_columns, row_columns
 if TYPE_CHECKING:
     import duckdb
 
+_EVERY = 0.3
+_WHOLE = 100.0
+
 
 @contextmanager
 def opened(
@@ -26,6 +30,7 @@ def opened(
     shapes: Mapping[int, Sequence[str]],
     aliases: Mapping[str, str] | None = None,
     memory: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Source]:
     """Load ``data`` (a path, a data frame, or rows) and close everything afterwards.
 
@@ -44,6 +49,8 @@ def opened(
         Wanted columns that go by another name in this table.
     memory
         DuckDB's limit, beyond which it works on disk.
+    on_progress
+        Called now and then, from a thread, with the percentage done of the step under way.
     """
     import duckdb  # 0.15 s that --help must not pay
 
@@ -53,6 +60,7 @@ def opened(
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
         )
+        watched = _watched(connection, on_progress)
         try:
             if memory is not None:
                 _limit_memory(connection, memory)
@@ -65,7 +73,30 @@ def opened(
                 raise KeyboardInterrupt from None
             raise
         finally:
+            watched.set()
             connection.close()
+
+
+def _watched(
+    connection: duckdb.DuckDBPyConnection, on_progress: Callable[[float], None] | None
+) -> threading.Event:
+    """Report the progress of what runs on a connection until the event is set."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_EVERY):
+            # Asked between two queries, or as the connection closes, DuckDB may object.
+            with suppress(Exception):
+                done = float(connection.query_progress())
+                if 0.0 < done <= _WHOLE and on_progress is not None:
+                    on_progress(done)
+
+    if on_progress is not None:
+        # DuckDB measures its progress only for a bar, which it need not print itself.
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        connection.execute("SET progress_bar_time = 0")
+        threading.Thread(target=watch, daemon=True).start()
+    return over
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
