@@ -186,7 +186,7 @@ def assess(
         calibration = calibrate(scores, consensus, method=calibrator, weights=weights, warn=False)
     rows = {
         "judgments": judgments.source,
-        "scores": scores.source if scores is not None else None,
+        "scores": Path(scores.source).name if scores is not None else None,
         "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
         "n_repeated": judgments.n_repeated,

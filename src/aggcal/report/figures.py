@@ -56,7 +56,9 @@ def calibration_figure(
     for begin, end in zip([0, *ends], [*ends, n], strict=True):
         level = y.at(float(calibrated[begin]))
         left, right = x.at(position[begin] - 0.5), x.at(position[end - 1] + 0.5)
-        path.append(f"{'L' if path else 'M'}{left:.1f} {level:.1f}H{right:.1f}")
+        # No line across items without a score: nothing was calibrated there.
+        joined = begin > 0 and position[begin] == position[begin - 1] + 1
+        path.append(f"{'L' if joined else 'M'}{left:.1f} {level:.1f}H{right:.1f}")
     body = "".join(dots) + f'<path class="calibrated" d="{"".join(path)}"/>'
     return _svg(
         "Model scores (dots) and calibrated scores (line) in consensus order",
