@@ -5,6 +5,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from aggcal.kernels import at, library
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
 
@@ -43,10 +45,23 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     array([1., 0., 5., 0.])
     """
     total = np.zeros(length)
+    if len(index) and values.strides == (0,):
+        _count(index, total)
+        return total * float(values[0])
     # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
     for k in range(0, len(index), _PIECE):
         total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
     return total
+
+
+def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
+    """Add to ``total`` how often each index occurs."""
+    kernels = library()
+    if kernels is not None and index.dtype == np.int32 and index.flags.c_contiguous:
+        kernels.aggcal_count(len(index), *at(index, total))
+        return
+    for k in range(0, len(index), _PIECE):
+        total += np.bincount(index[k : k + _PIECE], minlength=len(total))
 
 
 def dot(x: FloatArray, y: FloatArray) -> float:

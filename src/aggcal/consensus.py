@@ -10,6 +10,7 @@ import numpy as np
 from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
+from aggcal.kernels import at, library
 from aggcal.models.priors import Prior
 from aggcal.solve.newton import Convergence
 from aggcal.tables import Columns, as_frame
@@ -202,11 +203,20 @@ def _snapped(scores: FloatArray) -> FloatArray:
 
 
 def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
-    m = judgments.n_annotators
-    agreed = np.zeros(m)
-    for k in range(0, len(judgments.left), _PIECE):
-        rows = slice(k, k + _PIECE)
-        side = np.sign(scores[judgments.left[rows]] - scores[judgments.right[rows]])
-        agrees = judgments.weight[rows] * (0.5 + side * (judgments.outcome[rows] - 0.5))
-        agreed += sums(judgments.annotator[rows], agrees, m)
-    return agreed / sums(judgments.annotator, judgments.weight, m)
+    kernels, weight = library(), judgments.weight
+    plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
+    agreed = np.zeros(judgments.n_annotators)
+    if kernels is not None:
+        columns = (judgments.annotator, judgments.left, judgments.right)
+        codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
+        outcome = None if judgments.decided_for_left else np.ascontiguousarray(judgments.outcome)
+        weights = None if plain else np.ascontiguousarray(weight)
+        arrays = at(*codes, outcome, weights, np.ascontiguousarray(scores), agreed)
+        kernels.aggcal_agreement(len(weight), *arrays)
+    else:
+        for k in range(0, len(weight), _PIECE):
+            rows = slice(k, k + _PIECE)
+            side = np.sign(scores[judgments.left[rows]] - scores[judgments.right[rows]])
+            agrees = weight[rows] * (0.5 + side * (judgments.outcome[rows] - 0.5))
+            agreed += sums(judgments.annotator[rows], agrees, judgments.n_annotators)
+    return agreed / sums(judgments.annotator, weight, judgments.n_annotators)

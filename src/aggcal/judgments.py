@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -157,16 +158,17 @@ class Judgments:
         """Rows that repeat an earlier one to the letter."""
         return self.n_judgments - len(self.count)
 
-    @property
+    @cached_property
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
         n = self.n_items
-        return (sums(self.left, self.count, n) + sums(self.right, self.count, n)).astype(np.int64)
+        both = sums(self.left, self.count, n) + sums(self.right, self.count, n)
+        return frozen(both.astype(np.int64))
 
-    @property
+    @cached_property
     def judgments_per_annotator(self) -> IntArray:
         """How many judgments each annotator gave."""
-        return sums(self.annotator, self.count, self.n_annotators).astype(np.int64)
+        return frozen(sums(self.annotator, self.count, self.n_annotators).astype(np.int64))
 
     @property
     def unjudged_ids(self) -> list[str]:

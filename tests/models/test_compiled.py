@@ -11,7 +11,7 @@ import pytest
 
 import aggcal
 from aggcal import kernels
-from aggcal.arrays import FloatArray
+from aggcal.arrays import FloatArray, constant
 from aggcal.kernels import library
 from aggcal.models.compiled import CompiledThurstone
 from aggcal.models.links import link
@@ -20,6 +20,8 @@ from aggcal.models.thurstone import Thurstone
 from aggcal.simulate import simulate
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
+
+WITH_KERNELS = ("models.compiled", "models.rows", "graph", "consensus", "arrays")
 
 
 def study_rows(judgments: int, annotators: int, *, weighted: bool) -> Rows:
@@ -67,7 +69,7 @@ def test_kernels_agree_with_numpy(
 def test_every_prior_works_without_the_kernels(
     method: str, prior: None, study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for home in ("models.compiled", "graph"):
+    for home in WITH_KERNELS:
         monkeypatch.setattr(f"aggcal.{home}.library", lambda: None)
     found = aggcal.aggregate(study_judgments, method, prior=prior, warn=False)
     assert found.convergence is not None
@@ -91,10 +93,32 @@ def test_both_reach_the_same_optimum(
     method: str, study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = aggcal.aggregate(study_judgments, method, warn=False)
-    monkeypatch.setattr("aggcal.models.compiled.library", lambda: None)
+    for home in WITH_KERNELS:
+        monkeypatch.setattr(f"aggcal.{home}.library", lambda: None)
     plain = aggcal.aggregate(study_judgments, method, warn=False)
     np.testing.assert_allclose(fast.scores, plain.scores, atol=1e-8)
+    np.testing.assert_allclose(fast.agreement, plain.agreement, atol=1e-12)
     np.testing.assert_allclose(fast.reliabilities, plain.reliabilities, atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_tiles_are_the_same_rows(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, count = 3_000, 20_000
+    rng = np.random.default_rng(5)
+    winner = rng.integers(0, n, count, dtype=np.int32)
+    loser = ((winner + rng.integers(1, n, count)) % n).astype(np.int32)
+    weight = rng.choice([0.5, 2.0], count) if weighted else constant(1.0, count)
+    rows = Rows(winner, loser, weight, np.array([0, count]), n)
+    monkeypatch.setattr("aggcal.models.rows._MANY_ITEMS", 1)
+    monkeypatch.setattr("aggcal.models.rows._TILE", 9)
+    tiled = rows.pooled()
+    tile = (tiled.winner >> 9) * 1_000 + (tiled.loser >> 9)
+    assert (np.diff(tile) >= 0).all()
+    assert len(np.unique(tile)) == 36
+    seen, expected = (
+        np.sort(np.rec.fromarrays([r.winner, r.loser, r.weight])) for r in (tiled, rows)
+    )
+    assert (seen == expected).all()
 
 
 def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 2
+_VERSION = 3
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -38,6 +38,12 @@ def library() -> ctypes.CDLL | None:
     ]  # fmt: skip
     kernels.aggcal_product.restype = None
     kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
+    kernels.aggcal_tile.restype = None
+    kernels.aggcal_tile.argtypes = [count, *([array] * 3), ctypes.c_int, count, *([array] * 4)]
+    kernels.aggcal_count.restype = None
+    kernels.aggcal_count.argtypes = [count, array, array]
+    kernels.aggcal_agreement.restype = None
+    kernels.aggcal_agreement.argtypes = [count, *([array] * 7)]
     kernels.aggcal_components.restype = None
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
     return kernels

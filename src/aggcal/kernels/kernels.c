@@ -15,7 +15,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 2; }
+int aggcal_version(void) { return 3; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -292,6 +292,46 @@ void aggcal_product(int64_t first, int64_t last, const int32_t *winner, const in
                 out[lose[k]] -= gap[k];
             }
         }
+    }
+}
+
+/* Order rows by tiles of 2^shift winners by 2^shift losers, so that the scores a stretch of rows
+ * asks for stay in cache. place holds a zero for each of side * side tiles; weight may be NULL. */
+void aggcal_tile(int64_t n_rows, const int32_t *winner, const int32_t *loser, const double *weight,
+                 int shift, int64_t side, int64_t *place, int32_t *winners, int32_t *losers,
+                 double *weights)
+{
+    for (int64_t k = 0; k < n_rows; k++) place[(winner[k] >> shift) * side + (loser[k] >> shift)]++;
+    for (int64_t tile = 0, from = 0; tile < side * side; tile++) {
+        const int64_t here = place[tile];
+        place[tile] = from;
+        from += here;
+    }
+    for (int64_t k = 0; k < n_rows; k++) {
+        const int64_t to = place[(winner[k] >> shift) * side + (loser[k] >> shift)]++;
+        winners[to] = winner[k];
+        losers[to] = loser[k];
+        if (weight) weights[to] = weight[k];
+    }
+}
+
+/* How often each index occurs. */
+void aggcal_count(int64_t n_rows, const int32_t *index, double *out)
+{
+    for (int64_t k = 0; k < n_rows; k++) out[index[k]] += 1.0;
+}
+
+/* agreed[u] += the share of each judgment that the order of the scores confirms; outcome is NULL
+ * where every judgment is for the left item, weight where each weighs 1. */
+void aggcal_agreement(int64_t n_rows, const int32_t *annotator, const int32_t *left,
+                      const int32_t *right, const double *outcome, const double *weight,
+                      const double *scores, double *agreed)
+{
+    for (int64_t k = 0; k < n_rows; k++) {
+        const double a = scores[left[k]], b = scores[right[k]];
+        const double side = (double)((a > b) - (a < b));
+        const double share = 0.5 + side * ((outcome ? outcome[k] : 1.0) - 0.5);
+        agreed[annotator[k]] += weight ? weight[k] * share : share;
     }
 }
 

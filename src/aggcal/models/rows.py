@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from aggcal.arrays import CodeArray, FloatArray, IntArray, constant, sums
 from aggcal.judgments import Judgments
+from aggcal.kernels import at, library
 
 _WORTH_MERGING = 4
+_MANY_ITEMS = 1 << 15
+_TILE, _TILES = 13, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class Rows:
         """How many annotators the rows belong to."""
         return len(self.starts) - 1
 
-    @property
+    @cached_property
     def degrees(self) -> FloatArray:
         """Total weight of the comparisons of each item."""
         n = self.n_items
@@ -47,13 +51,32 @@ class Rows:
         """
         n = self.n_items
         if n * n > _WORTH_MERGING * len(self):
-            starts = np.array([0, len(self)])
-            return Rows(self.winner, self.loser, self.weight, starts, n)
+            return self._tiled()
         total = sums(self.winner.astype(np.int64) * n + self.loser, self.weight, n * n)
         pairs = np.flatnonzero(total)
         winner, loser = np.divmod(pairs, n)
         starts = np.array([0, len(pairs)])
         return Rows(winner.astype(np.int32), loser.astype(np.int32), total[pairs], starts, n)
+
+    def _tiled(self) -> Rows:
+        """Forget who judged, and order rows so that those near each other ask for near items.
+
+        Scores of many items do not fit into the cache: sweeps in this order took half the time
+        or two thirds of it with 100,000 items, which the sorting costs once.
+        """
+        n, kernels, starts = self.n_items, library(), np.array([0, len(self)])
+        if n < _MANY_ITEMS or kernels is None:
+            return Rows(self.winner, self.loser, self.weight, starts, n)
+        shift = max(_TILE, (n - 1).bit_length() - _TILES)
+        side = ((n - 1) >> shift) + 1
+        winner, loser = (np.ascontiguousarray(c, dtype=np.int32) for c in (self.winner, self.loser))
+        weight = None if self.weight.strides == (0,) else np.ascontiguousarray(self.weight)
+        ordered = np.empty_like(winner), np.empty_like(loser)
+        weights = None if weight is None else np.empty_like(weight)
+        place = np.zeros(side * side, dtype=np.int64)
+        old, new = at(winner, loser, weight), at(place, *ordered, weights)
+        kernels.aggcal_tile(len(self), *old, shift, side, *new)
+        return Rows(*ordered, self.weight if weights is None else weights, starts, n)
 
 
 def rows_of(judgments: Judgments) -> Rows:

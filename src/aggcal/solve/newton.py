@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from aggcal.arrays import FloatArray, dot
 
 _FORCING = 0.3
+_QUADRATIC = 3.0
 _EXACT = 1e-6
 _ACCEPTED = 1e-4
 _POOR, _GOOD = 0.25, 0.75
@@ -111,7 +111,7 @@ def minimise(
         if on_iteration is not None:
             on_iteration(iteration, point.gradient_norm)
         norm = point.gradient_norm
-        forcing = _EXACT if exact else min(_FORCING, max(sqrt(norm), 0.2 * tolerance / norm))
+        forcing = _EXACT if exact else min(_FORCING, max(_QUADRATIC * norm, 0.5 * tolerance / norm))
         step = _steihaug(objective, point, x, forcing, radius)
         trial = objective.evaluate(x + step.vector)
         gain = point.value - trial.value
