@@ -151,13 +151,41 @@ def main(name: str, data: str, warmup: str, result: str, repeats: int) -> None:
     fit = FITTERS[name]
     fit(*load(warmup))
     rows = load(data)
-    seconds = []
+    seconds, swept = [], [0.0]
+    if name.startswith("aggcal"):
+        count_bytes(swept)
     for _ in range(repeats):
+        swept[0] = 0.0
         began = time.perf_counter()
         scores = fit(*rows)
         seconds.append(time.perf_counter() - began)
     np.save(result, np.asarray(scores, dtype=np.float64))
-    print(json.dumps({"seconds": min(seconds), "gigabytes": peak_gigabytes()}))
+    measured = {"seconds": min(seconds), "gigabytes": peak_gigabytes(), "swept": swept[0]}
+    print(json.dumps(measured))
+
+
+def count_bytes(swept: list[float]) -> None:
+    """Add up in ``swept`` the bytes of rows that each of aggcal's sweeps has to read and write.
+
+    Two ids and, where there is one, a weight are read; the curvature weights are written by an
+    evaluation and read by a product. What is gathered from the scores is not counted.
+    """
+    from aggcal.models.compiled import CompiledThurstone as Compiled
+
+    evaluate, product = Compiled.evaluate, Compiled.product
+
+    def row_bytes(self: Any) -> int:
+        return 16 if self.heterogeneous else 12
+
+    def evaluate_(self: Any, scores: Any) -> Any:
+        swept[0] += len(self.rows) * (row_bytes(self) + 8 * (self._weight is not None))
+        return evaluate(self, scores)
+
+    def product_(self: Any, vector: Any) -> Any:
+        swept[0] += len(self.rows) * row_bytes(self)
+        return product(self, vector)
+
+    Compiled.evaluate, Compiled.product = evaluate_, product_  # type: ignore[method-assign]
 
 
 def peak_gigabytes() -> float:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, log10
 from pathlib import Path
 
@@ -58,6 +58,8 @@ class Run:
     gigabytes: float | None
     gap: float | None
     note: str = ""
+    swept: float = 0.0
+    """Bytes of rows that its sweeps read and wrote."""
 
 
 def make(folder: Path, items: int, judgments: int, annotators: int) -> str:
@@ -124,7 +126,8 @@ def run(name: str, prefix: str, warmup: str, judgments: int, limit: float) -> tu
         note = "out of memory" if done.returncode < 0 or "llocat" in said else said[:60]
         return Run(name, judgments, None, None, None, note), result
     measured = json.loads(done.stdout.strip().splitlines()[-1])
-    return Run(name, judgments, measured["seconds"], measured["gigabytes"], None), result
+    used, swept = measured["gigabytes"], measured["swept"]
+    return Run(name, judgments, measured["seconds"], used, None, swept=swept), result
 
 
 def bandwidth() -> float:
@@ -166,7 +169,7 @@ def compare(names: Iterable[str], sizes: Iterable[tuple[int, int, int]], limit: 
             best = max((v for _, v in found if v is not None), default=None)
             for done, value in found:
                 gap = None if value is None or best is None else (best - value) / abs(best)
-                runs.append(Run(done.name, judgments, done.seconds, done.gigabytes, gap, done.note))
+                runs.append(replace(done, gap=gap))
             for path in folder.glob(f"data-{judgments}-*"):
                 if judgments != 2_000:  # the warm-up is needed again
                     path.unlink()
@@ -319,12 +322,11 @@ def main() -> None:
         if grown is not None:
             lines.append(f"- {name}: time grows as judgments to the power {grown:.2f}")
         largest = max((r for r in runs if r.name == name and r.seconds), key=lambda r: r.judgments)
-        # Ids (8 bytes) read and a curvature weight (4) written or read in each of some 22 sweeps.
-        floor = 22 * 12 * largest.judgments / speed
-        share = floor / (largest.seconds or 1)
+        share = largest.swept / speed / (largest.seconds or 1)
         lines.append(
-            f"- {name}: {share:.0%} of the speed at which memory could stream its rows at "
-            f"{largest.judgments:,} judgments (22 sweeps of 12 bytes a row)"
+            f"- {name}: {share:.1%} of the speed at which memory could stream its rows at "
+            f"{largest.judgments:,} judgments ({largest.swept / 1e9:.1f} GB of rows in all sweeps, "
+            "counted)"
         )
     text = "\n".join(lines) + "\n"
     print(text)
