@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import log, log10
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -213,10 +214,10 @@ def ratios(runs: list[Run]) -> list[str]:
             and r.seconds is not None and r.gap is not None and r.gap <= CLOSE
         )  # fmt: skip
         if mine and mine[0].seconds and peers:
-            fastest, median = peers[0] / mine[0].seconds, peers[len(peers) // 2] / mine[0].seconds
+            fastest, middle = peers[0] / mine[0].seconds, median(peers) / mine[0].seconds
             lines.append(
                 f"- {judgments:,} judgments: {fastest:.1f} times as fast as the fastest peer that "
-                f"reaches the optimum, {median:.1f} times the median of {len(peers)}"
+                f"reaches the optimum, {middle:.1f} times the median of {len(peers)}"
             )
         hra = [r for r in runs if r.judgments == judgments and r.name == "aggcal hra-g"]
         if mine and hra and mine[0].seconds and hra[0].seconds:
