@@ -11,14 +11,14 @@ from aggcal.simulate import simulate
 
 study = simulate(**DEMO_STUDY)
 calibration = assess(study.judgments, study.scores, warn=False).calibration
-if calibration is None:
+if calibration is None or calibration.low is None or calibration.high is None:
     raise SystemExit("the demo's study gave no calibration")
 picture = calibration_figure(
     calibration.item_ids,
     np.arange(1, len(calibration.item_ids) + 1),
     calibration.model,
     calibration.calibrated,
-    calibration.block,
+    (calibration.low, calibration.high),
 )
 target = Path(__file__).with_name("demo.svg")
 target.write_text(standalone(picture), encoding="utf-8")

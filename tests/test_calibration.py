@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal.arrays import FloatArray
-from aggcal.calibration import project
+from aggcal.calibrators.projection import project
 from aggcal.errors import OptionError, TooLittleDataError, UnmatchedItemsWarning
 
 numbers = st.floats(-100, 100, allow_nan=False).map(lambda x: round(x, 3))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aggcal.aggregators import BTL, HRA, TCV, CrowdBT, CrowdTCV, PriorChoice, Progress, Start
 from aggcal.aggregators.crowd import CrowdAggregator
+from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.errors import OptionError
@@ -96,6 +97,8 @@ def aggregate(
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     else:
         consensus = aggregator.fit(judgments)
+        if consensus.quantifier is None:
+            consensus = replace(consensus, quantifier=Quantify(aggregator, judgments))
     if warn:
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)

@@ -16,6 +16,9 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 CodeArray: TypeAlias = npt.NDArray[np.int32]
 """Items or annotators, each by its number."""
 
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+"""Yes or no."""
+
 TextArray: TypeAlias = npt.NDArray[np.object_]
 """Ids: Python strings in an object array."""
 

@@ -6,6 +6,7 @@ import time
 import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,14 +14,16 @@ from aggcal import __version__
 from aggcal.aggregation import aggregate
 from aggcal.aggregators import PriorChoice
 from aggcal.calibration import Calibration, calibrate
-from aggcal.consensus import Aggregator, Consensus
+from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.errors import AggcalWarning
+from aggcal.guarantees import Guarantees, guarantees
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.write import Writer, csv_writer, json_writer, write_files
 from aggcal.judgments import Judgments
 from aggcal.report.render import render
 from aggcal.scores import Scores
 from aggcal.tables import Columns, as_frame
+from aggcal.uncertainty.summary import check_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,10 @@ class Assessment:
         """The annotators' table (as in ``annotators.csv``)."""
         return self.consensus.annotators if self.consensus else {}
 
-    @property
-    def guarantees(self) -> dict[str, Any]:
-        """What may honestly be claimed for this data: nothing yet."""
-        return {}
+    @cached_property
+    def guarantees(self) -> Guarantees:
+        """What may honestly be claimed for this data, under which conditions."""
+        return guarantees(self.consensus, self.calibration)
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
@@ -70,8 +73,9 @@ class Assessment:
             return self.calibration.item_columns()
         if self.consensus is None:
             return {}
-        columns = replace(self.consensus, backend=None).items
-        return {("consensus" if name == "score" else name): c for name, c in columns.items()}
+        names = {"score": "consensus", "se": "consensus_se"}
+        columns = self.consensus.item_columns()
+        return {names.get(name, name): column for name, column in columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""
@@ -96,6 +100,7 @@ class Assessment:
                 "converged": record.converged if record else None,
                 "iterations": record.iterations if record else None,
                 "gradient_norm": record.gradient_norm if record else None,
+                "uncertainty": _uncertainty(consensus),
                 "reversed_annotators": consensus.reversed_ids,
                 "random_reliability": consensus.random_reliability,
             }
@@ -109,11 +114,16 @@ class Assessment:
                 "weighted": calibration.weighted,
                 "blocks": calibration.blocks,
                 "shift_rms": calibration.shift_rms,
+                "calibrated_interval": {
+                    "covers": calibration.covers,
+                    "level": calibration.level,
+                },
+                **_known(calibration),
             }
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
-            "guarantees": self.guarantees,
+            "guarantees": self.guarantees.to_dict(),
         }
 
     def save(self, directory: str | Path) -> list[Path]:
@@ -128,6 +138,10 @@ class Assessment:
             page = render(summary, items, annotators)
             files["annotators.csv"] = csv_writer(annotators)
             files["report.html"] = lambda file: file.write(page)
+        if self.calibration is not None and self.calibration.unjudged_ids:
+            files["predictions.csv"] = csv_writer(
+                self.calibration.predict_unjudged().item_columns()
+            )
         files["summary.json"] = json_writer(summary)
         return write_files(directory, files)
 
@@ -147,9 +161,16 @@ def assess(
     calibrator: str = "atc",
     prior: PriorChoice = "default",
     weights: Literal["sd"] | None = "sd",
+    uncertainty: str | None = "laplace",
+    level: float = LEVEL,
+    draws: int = 200,
+    model_sd: float | None = None,
+    anchors: Any = None,
+    second_model: Any = None,
     seed: int = 0,
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
+    on_draw: Callable[[int, int], None] | None = None,
 ) -> Assessment:
     """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
 
@@ -161,8 +182,10 @@ def assess(
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
     method, prior, seed, on_iteration
         See `aggregate`.
-    calibrator, weights
+    calibrator, weights, model_sd, anchors, second_model
         See `calibrate`.
+    uncertainty, level, draws, on_draw
+        See `Consensus.quantify`; None for no uncertainty of the consensus.
     warn
         Emit the warnings of both stages as Python warnings too.
 
@@ -181,9 +204,27 @@ def assess(
     consensus = aggregate(
         judgments, method, prior=prior, seed=seed, warn=False, on_iteration=on_iteration
     )
+    check_level(level)
+    if uncertainty is None or (uncertainty == "laplace" and not consensus.quantifiable):
+        consensus = replace(consensus, quantifier=None, stated=None)
+    else:
+        consensus = consensus.quantify(
+            uncertainty, level=level, draws=draws, seed=seed, on_draw=on_draw
+        )
     calibration = None
     if scores is not None:
-        calibration = calibrate(scores, consensus, method=calibrator, weights=weights, warn=False)
+        calibration = calibrate(
+            scores,
+            consensus,
+            method=calibrator,
+            weights=weights,
+            model_sd=model_sd,
+            anchors=anchors,
+            second_model=second_model,
+            level=level,
+            seed=seed,
+            warn=False,
+        )
     rows = {
         "judgments": judgments.source,
         "scores": Path(scores.source).name if scores is not None else None,
@@ -197,3 +238,41 @@ def assess(
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
+
+
+def _uncertainty(consensus: Consensus) -> dict[str, Any] | None:
+    known = consensus.uncertainty
+    if known is None:
+        return None
+    return {
+        "kind": known.kind,
+        "level": known.level,
+        "covers": known.covers,
+        "posterior_scale": known.scale,
+    }
+
+
+def _known(calibration: Calibration) -> dict[str, Any]:
+    """Say what else was known, and what a calibrator made of it."""
+    inputs = calibration.inputs
+    if inputs is None:
+        return {}
+    known: dict[str, Any] = {
+        "model_sd": None if inputs.variances is None else inputs.model_variance**0.5,
+        "n_anchors": 0 if inputs.anchors is None else len(inputs.anchors[0]),
+        "second_model": inputs.second is not None,
+        "kept": calibration.kept,
+    }
+    if calibration.method == "fused":
+        found, noise = inputs.fused, inputs.moments.noise
+        known["fused"] = {
+            "weight_of_line": found.base.straight,
+            "shift": found.shift,
+            "known_from": found.known,
+            "expected_mse": {
+                "model": noise,
+                "consensus": inputs.moments.ranking + inputs.moments.crowd,
+                "fused": float(found.kept.mean()) * noise,
+            },
+        }
+    return known

@@ -1,46 +1,49 @@
-"""Stage 2: the closest scores to the model's that contradict no consensus order."""
+"""Stage 2: scores in the model's units that follow the consensus."""
 
 from __future__ import annotations
 
-import re
 import warnings as python_warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray, frozen
-from aggcal.consensus import Consensus
-from aggcal.errors import (
-    AggcalWarning,
-    DirectionWarning,
-    OptionError,
-    TooLittleDataError,
-    UnmatchedItemsWarning,
-    count,
-    some,
-)
-from aggcal.io import read_scores
+from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal.calibrators.anchors import Gain
+from aggcal.calibrators.inputs import Inputs, anchors_among, second_scores, stated_variances
+from aggcal.calibrators.intervals import calibrated_intervals
+from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
+from aggcal.calibrators.recommendation import recommendation
+from aggcal.consensus import LEVEL, Consensus
+from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
+from aggcal.io import read_judgments, read_scores
+from aggcal.judgments import Judgments
+from aggcal.prediction import Prediction, predict
 from aggcal.scores import Scores
 from aggcal.tables import Columns, aligned, as_frame, as_text
+from aggcal.uncertainty import Covariance
+from aggcal.uncertainty.covariance import independent
+from aggcal.uncertainty.summary import check_level
 
-_ENOUGH_TO_TELL = 5
-_BEYOND_CHANCE = 2.0
-
-CALIBRATORS = {"atc": "isotonic projection of the model's scores onto the consensus order"}
+CALIBRATORS = {
+    "atc": "isotonic projection of the model's scores onto the consensus order (default)",
+    "fused": "a smooth curve in the consensus, and as much of the model as is signal",
+    "safe": "James-Stein towards the projection: never worse than a model of known sd on average",
+}
 """The calibrators by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The model's scores, moved as little as the consensus order demands.
+    """The model's scores, made to follow the consensus.
 
     Items stand in the consensus order, the highest first; items that only the model scored
     come last, by their model score. ``calibrated`` is NaN where there is no calibrated score:
     an item without a model score has nothing to calibrate, an item without a judgment has no
     place in the order. ``block`` numbers the groups of items that share one value, 1 being the
-    highest (0: not calibrated); ``rank`` is 0 where there is no consensus.
+    highest (0: not calibrated, or not by projection); ``rank`` is 0 where there is no consensus.
+    ``covers`` says what ``low`` to ``high`` is an interval of.
     """
 
     method: str
@@ -54,21 +57,41 @@ class Calibration:
     judgments_per_item: IntArray | None = None
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
+    consensus_se: FloatArray | None = None
+    rank_low: IntArray | None = None
+    rank_high: IntArray | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    covers: str | None = None
+    level: float = LEVEL
+    kept: float | None = None
+    """Share of (model − base or projection) that was kept."""
+    gain: Gain | None = None
+    """What calibration gained, measured on anchors that did not tune it."""
+    inputs: Inputs | None = field(default=None, repr=False)
+    fit: Consensus | None = field(default=None, repr=False)
 
     @property
     def blocks(self) -> int:
         """How many different values the calibrated scores have room for."""
-        return int(self.block.max(initial=0))
+        if self.block.any():
+            return int(self.block.max())
+        return len(np.unique(self.calibrated[self.done]))
+
+    @property
+    def done(self) -> BoolArray:
+        """Which items have a calibrated score."""
+        return np.isfinite(self.calibrated)
 
     @property
     def n_calibrated(self) -> int:
         """Items with a calibrated score."""
-        return int(np.count_nonzero(self.block))
+        return int(np.count_nonzero(self.done))
 
     @property
     def shift_rms(self) -> float:
         """Root mean square of what calibration changed."""
-        done = self.block > 0
+        done = self.done
         return float(np.sqrt(np.mean(np.square(self.calibrated[done] - self.model[done]))))
 
     @property
@@ -81,32 +104,93 @@ class Calibration:
         """Items with a model score that are not in the consensus."""
         return list(self.item_ids[np.isnan(self.consensus)])
 
+    def predict(self, scores: Any, judgments: Any = None) -> Prediction:
+        """Predict scores of items that nobody judged, or that were judged a few times since.
+
+        Parameters
+        ----------
+        scores
+            The model's scores of the new items (items that are calibrated already are passed
+            over): `Scores`, or anything that `read_scores` takes.
+        judgments
+            Judgments that compare some of them with calibrated items: these are placed in the
+            consensus, with everything else held fixed, and fused.
+
+        Notes
+        -----
+        An unjudged item's prediction is an increasing function of its model score, so it cannot
+        change the order of unjudged items: it only puts them on the scale of the others.
+
+        Examples
+        --------
+        >>> from aggcal import calibrate
+        >>> seen = {f"i{k}": float(k % 7) for k in range(40)}
+        >>> order = {f"i{k}": float(k % 7) + k / 100 for k in range(40)}
+        >>> found = calibrate(seen, order, warn=False).predict({"new": 3.0, "far": 99.0})
+        >>> found.items["outside"]
+        array([False,  True])
+        """
+        if self.inputs is None:
+            raise OptionError("this calibration does not hold what it was made from.")
+        if not isinstance(scores, Scores):
+            scores = read_scores(scores)
+        known = set(self.inputs.item_ids)
+        new = np.array([item not in known for item in scores.item_ids], dtype=bool)
+        if not new.any():
+            raise TooLittleDataError(
+                f"{scores.source}: every item is calibrated already; give scores of new items."
+            )
+        placed = None
+        if judgments is not None:
+            if self.fit is None:
+                raise OptionError(
+                    "new judgments need the consensus they belong to; calibrate with the Consensus "
+                    "that aggcal.aggregate returned."
+                )
+            placed = self.fit.place(
+                judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+            )
+        ids, model = scores.item_ids[new], scores.values[new]
+        return predict(self.inputs, ids, model, placed, scores.backend or self.backend)
+
+    def predict_unjudged(self) -> Prediction:
+        """Predict the scores of the items that the model scored and nobody judged."""
+        only = np.isnan(self.consensus)
+        return self.predict(Scores(self.item_ids[only], self.model[only].copy()))
+
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns; None marks what is not there."""
-        columns: Columns = {
-            "item": self.item_ids,
-            "consensus": self.consensus,
-            "rank": _or_none(self.rank),
-            "model": self.model,
-            "calibrated": self.calibrated,
-            "block": _or_none(self.block),
-        }
+        columns: Columns = {"item": self.item_ids, "consensus": self.consensus}
+        if self.consensus_se is not None:
+            columns["consensus_se"] = self.consensus_se
+        columns["rank"] = _or_none(self.rank)
+        if self.rank_low is not None and self.rank_high is not None:
+            columns["rank_low"] = _or_none(self.rank_low)
+            columns["rank_high"] = _or_none(self.rank_high)
+        columns |= {"model": self.model, "calibrated": self.calibrated}
+        if self.low is not None and self.high is not None:
+            columns |= {"calibrated_low": self.low, "calibrated_high": self.high}
+        columns["block"] = _or_none(self.block)
         if self.judgments_per_item is not None:
             columns["n_judgments"] = self.judgments_per_item
         return columns
 
     @property
     def items(self) -> Any:
-        """Table of item, consensus, rank, model, calibrated and block, in consensus order."""
+        """Table of the items in consensus order, as in ``items.csv``."""
         return as_frame(self.item_columns(), self.backend)
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
+        blocks = f" in {count(self.blocks, 'block')}" if self.block.any() else ""
+        kept = ""
+        if self.kept is not None:
+            kept = f", keeping {self.kept:.0%} of the model's own deviations"
         return (
-            f"Calibration by {self.method}: {count(self.n_calibrated, 'item')} in "
-            f"{count(self.blocks, 'block')}, moved by {self.shift_rms:.4g} (root mean square)"
+            f"Calibration by {self.method}: {count(self.n_calibrated, 'item')}{blocks}, moved by "
+            f"{self.shift_rms:.4g} (root mean square){kept}"
         )
 
 
@@ -116,28 +200,48 @@ def calibrate(
     *,
     method: str = "atc",
     weights: Literal["sd"] | Mapping[str, float] | None = "sd",
+    model_sd: float | None = None,
+    anchors: Any = None,
+    second_model: Any = None,
+    level: float | None = None,
+    seed: int = 0,
     warn: bool = True,
 ) -> Calibration:
-    r"""Stage 2: project the model's scores onto the consensus order.
+    r"""Stage 2: make the model's scores follow the consensus.
 
     ``atc`` solves the isotonic regression
 
         minimise  Σ w_i (x_i − model_i)²   over x with x_i ≥ x_j wherever i ranks above j,
 
-    by pool-adjacent-violators. Items tied in the consensus share one value.
+    by pool-adjacent-violators. Items tied in the consensus share one value. ``fused`` is closer to
+    the truth on average, most of all with a model sd, anchors or a second model, but not monotone
+    in the consensus. ``safe`` cannot do worse than the model on average, however wrong the ranking,
+    and needs the model's sd.
 
     Parameters
     ----------
     scores
         `Scores`, or anything that `read_scores` takes.
     consensus
-        A `Consensus`, or any order at all: `Scores`, a mapping of item to number, or anything
-        else that `read_scores` takes.
+        A `Consensus`, or any order at all: `Scores` (whose sd counts as the standard error), a
+        mapping of item to number, or anything else that `read_scores` takes.
     method
-        ``"atc"``.
+        ``"atc"``, ``"fused"`` or ``"safe"``.
     weights
-        ``"sd"``: 1/sd² where the scores carry an sd, else equal; a mapping of item to a
-        positive weight; None: equal.
+        For the projection. ``"sd"``: 1/sd² where the scores carry an sd, else equal; a mapping of
+        item to a positive weight; None: equal.
+    model_sd
+        Standard deviation of the model's errors, such as its validation error; round up. An sd
+        column of the scores says the same, item by item.
+    anchors
+        True scores of some items drawn at random (item, truth). They tell how much of the model to
+        keep, measure what calibration gains, and give intervals that cover the truth.
+    second_model
+        Scores of another model whose errors are independent of the first's; for ``fused``.
+    level
+        Of the intervals; that of the consensus if it has one, else 0.95.
+    seed
+        Of everything random.
     warn
         Emit the calibration's warnings as Python warnings too.
 
@@ -152,14 +256,19 @@ def calibrate(
     """
     if method not in CALIBRATORS:
         raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
+    if model_sd is not None and not (np.isfinite(model_sd) and model_sd > 0.0):
+        raise OptionError(f"the model sd is {model_sd}; give a number above 0.")
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
     if not isinstance(consensus, Consensus | Scores):
         consensus = replace(read_scores(consensus), source="the consensus")
-    if isinstance(consensus, Consensus):
-        ids, heights = consensus.item_ids, consensus.scores
-    else:
-        ids, heights = consensus.item_ids, consensus.values
+    fitted = consensus if isinstance(consensus, Consensus) else None
+    known = fitted.uncertainty if fitted is not None else None
+    if level is None:
+        level = known.level if known is not None else LEVEL
+    check_level(level)
+    ids = consensus.item_ids
+    heights = consensus.scores if isinstance(consensus, Consensus) else consensus.values
 
     model = aligned(scores.values, scores.item_ids, ids)
     both = np.isfinite(model)
@@ -169,31 +278,38 @@ def calibrate(
             f"{some(scores.item_ids)}); check that both use the same ids."
         )
     weight, weighted = _weights(weights, scores, ids)
-    calibrated, block = np.full(len(ids), np.nan), np.zeros(len(ids), dtype=np.int64)
-    calibrated[both], block[both] = project(heights[both], model[both], weight[both])
-
-    order = np.lexsort((np.arange(len(ids)), -heights))
-    known = set(ids)
-    extra = [k for k, item in enumerate(scores.item_ids) if item not in known]
-    extra.sort(key=lambda k: -scores.values[k])
-    blank = np.full(len(extra), np.nan)
-    none = np.zeros(len(extra), dtype=np.int64)
-    per_item = consensus.judgments_per_item if isinstance(consensus, Consensus) else None
-    result = Calibration(
-        method,
-        as_text([*ids[order], *scores.item_ids[extra]]),
-        frozen(np.concatenate([heights[order], blank])),
-        frozen(np.concatenate([_ranks(heights)[order], none])),
-        frozen(np.concatenate([model[order], scores.values[extra]])),
-        frozen(np.concatenate([calibrated[order], blank])),
-        frozen(np.concatenate([block[order], none])),
-        weighted,
-        None if per_item is None else frozen(np.concatenate([per_item[order], none])),
-        (
-            *unmatched_warnings(list(ids[~both]), list(scores.item_ids[extra])),
-            *direction_warnings(heights[both], model[both]),
-        ),
-        scores.backend or (consensus.backend if isinstance(consensus, Consensus) else None),
+    seen = set(ids)
+    said = unmatched_warnings(list(ids[~both]), [i for i in scores.item_ids if i not in seen])
+    said += direction_warnings(heights[both], model[both])
+    truths, about_anchors = anchors_among(anchors, ids[both])
+    scale = known.scale if known is not None else 1.0
+    inputs = Inputs(
+        ids[both],
+        model[both],
+        scale * heights[both],
+        _covariance(consensus, both),
+        weight[both],
+        stated_variances(model_sd, scores, ids[both]),
+        truths,
+        second_scores(second_model, method, ids[both]),
+        level,
+        seed,
+        scale,
+    )
+    values, block, kept = inputs.calibrated(method)
+    found = calibrated_intervals(method, inputs, values, kept)
+    said += [*about_anchors, *found.warnings, *recommendation(method, inputs, found.gain)]
+    result = replace(
+        _arranged(scores, consensus, both, (values, found.low, found.high), block),
+        method=method,
+        weighted=weighted,
+        warnings=tuple(said),
+        covers=found.covers,
+        level=level,
+        kept=None if method == "atc" else float(np.mean(kept)),
+        gain=found.gain,
+        inputs=inputs,
+        fit=fitted,
     )
     if warn:
         for warning in result.warnings:
@@ -201,27 +317,66 @@ def calibrate(
     return result
 
 
-def project(
-    heights: FloatArray, values: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, IntArray]:
-    """Project values onto the order of heights; return them and their blocks, 1 the highest.
+def _covariance(consensus: Consensus | Scores, both: BoolArray) -> Covariance | None:
+    """Return what is known of the uncertainty of these items' consensus."""
+    if isinstance(consensus, Scores):
+        return None if consensus.sd is None else independent(consensus.sd[both])
+    known = consensus.uncertainty
+    if known is None:
+        return None
+    return known.covariance if both.all() else known.covariance.of(np.flatnonzero(both))
 
-    Examples
-    --------
-    Equal heights share their weighted mean:
 
-    >>> project(np.array([1.0, 1.0, 2.0]), np.array([0.0, 3.0, 5.0]), np.array([2.0, 1.0, 1.0]))
-    (array([1., 1., 5.]), array([2, 2, 1]))
-    """
-    from scipy.optimize import isotonic_regression  # half a second
+def _arranged(
+    scores: Scores,
+    consensus: Consensus | Scores,
+    both: BoolArray,
+    results: tuple[FloatArray, FloatArray | None, FloatArray | None],
+    block: IntArray,
+) -> Calibration:
+    """Put items into the consensus order, those that only the model knows last."""
+    fitted = consensus if isinstance(consensus, Consensus) else None
+    known = fitted.uncertainty if fitted is not None else None
+    heights = consensus.scores if isinstance(consensus, Consensus) else consensus.values
+    ids = consensus.item_ids
+    order = np.lexsort((np.arange(len(ids)), -heights))
+    seen = set(ids)
+    extra = [k for k, item in enumerate(scores.item_ids) if item not in seen]
+    extra.sort(key=lambda k: -scores.values[k])
+    blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
 
-    _, level = np.unique(heights, return_inverse=True)
-    total = np.bincount(level, weights)
-    means = np.bincount(level, weights * values) / total
-    fitted = isotonic_regression(means, weights=total)
-    sizes = np.diff(fitted.blocks)
-    block = np.repeat(np.arange(len(sizes), 0, -1), sizes)
-    return fitted.x[level], block[level]
+    def arranged(column: FloatArray) -> FloatArray:
+        return frozen(np.concatenate([column[order], blank]))
+
+    def numbered(column: IntArray) -> IntArray:
+        return frozen(np.concatenate([column[order], none]))
+
+    def filled(column: FloatArray) -> FloatArray:
+        whole = np.full(len(ids), np.nan)
+        whole[both] = column
+        return arranged(whole)
+
+    blocks = np.zeros(len(ids), dtype=np.int64)
+    blocks[both] = block
+    given = consensus.sd if isinstance(consensus, Scores) else None
+    se = known.se if known is not None else given
+    model = aligned(scores.values, scores.item_ids, ids)
+    return Calibration(
+        "",
+        as_text([*ids[order], *scores.item_ids[extra]]),
+        arranged(heights),
+        numbered(_ranks(heights)),
+        frozen(np.concatenate([model[order], scores.values[extra]])),
+        filled(results[0]),
+        numbered(blocks),
+        judgments_per_item=None if fitted is None else numbered(fitted.judgments_per_item),
+        backend=scores.backend or (fitted.backend if fitted is not None else None),
+        consensus_se=None if se is None else arranged(se),
+        rank_low=None if known is None else numbered(known.rank_low),
+        rank_high=None if known is None else numbered(known.rank_high),
+        low=None if results[1] is None else filled(results[1]),
+        high=None if results[2] is None else filled(results[2]),
+    )
 
 
 def _weights(
@@ -249,83 +404,6 @@ def _weights(
 def _ranks(heights: FloatArray) -> IntArray:
     ordered = np.sort(heights)
     return len(ordered) + 1 - np.searchsorted(ordered, heights, side="right")
-
-
-def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWarning]:
-    """Warn of a model whose scores fall as the consensus rises, beyond chance.
-
-    Examples
-    --------
-    >>> direction_warnings(np.arange(9.0), -np.arange(9.0))[0].code
-    'direction'
-    """
-    n = len(heights)
-    if n < _ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
-        return []
-    correlation = float(np.corrcoef(_mean_ranks(heights), _mean_ranks(model))[0, 1])
-    if correlation * np.sqrt(n - 1.0) > -_BEYOND_CHANCE:
-        return []
-    return [
-        DirectionWarning(
-            f"the model's scores fall where the consensus rises (rank correlation "
-            f"{correlation:.2f})",
-            "in both, more must mean higher: check which end of the scores is the good one, and "
-            "which column is the winner",
-        )
-    ]
-
-
-def _mean_ranks(values: FloatArray) -> FloatArray:
-    """Rank values from the lowest, ties at their mean (without waiting a second for SciPy's)."""
-    _, level, size = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(size) - 0.5 * (size - 1.0))[level]
-
-
-def _alike(ids: list[str], others: list[str]) -> str:
-    """Name ids that would match but for case, spaces, punctuation or a trailing '.0'."""
-
-    def plain(label: str) -> str:
-        return re.sub(r"[\W_]+", "", re.sub(r"\.0+$", "", label)).casefold()
-
-    theirs = {plain(other): other for other in others}
-    pairs = [(i, theirs[plain(i)]) for i in ids if plain(i) in theirs]
-    if not pairs:
-        return ""
-    first = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
-    return (
-        f"; {count(len(pairs), 'of them differs', 'of them differ')} from an id of the other table "
-        f"only in case, spaces, punctuation or '.0', such as {first}"
-    )
-
-
-def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalWarning]:
-    """Name the items that are in only one of the two tables.
-
-    Examples
-    --------
-    >>> print(unmatched_warnings(["Item 1"], ["item-1"])[0].what)
-    1 item of the consensus has no model score ('Item 1'); 1 of them differs from ...
-    """
-    found: list[AggcalWarning] = []
-    alike = _alike(unscored, unjudged)
-    if unscored:
-        found.append(
-            UnmatchedItemsWarning(
-                f"{count(len(unscored), 'item')} of the consensus "
-                f"{'has' if len(unscored) == 1 else 'have'} no model score "
-                f"({some(unscored)}){alike}",
-                "they keep their rank and get no calibrated score: add them to the scores",
-            )
-        )
-    if unjudged:
-        found.append(
-            UnmatchedItemsWarning(
-                f"{count(len(unjudged), 'scored item')} "
-                f"{'was' if len(unjudged) == 1 else 'were'} never judged ({some(unjudged)})",
-                "they keep their model score and get no calibrated score: have them judged",
-            )
-        )
-    return found
 
 
 def _or_none(numbers: IntArray) -> np.ndarray:

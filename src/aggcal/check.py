@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal.calibration import unmatched_warnings
+from aggcal.calibrators.matching import unmatched_warnings
 from aggcal.errors import AggcalWarning, count, some
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments

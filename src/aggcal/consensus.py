@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,8 +14,13 @@ from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, so
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
 from aggcal.models.priors import Prior
+from aggcal.scores import Scores
 from aggcal.solve.newton import Convergence
 from aggcal.tables import Columns, as_frame
+from aggcal.uncertainty import Uncertainty
+
+LEVEL = 0.95
+"""Of intervals, unless another is asked for."""
 
 _TIE = 1e-9
 _PIECE = 1 << 20
@@ -25,6 +32,37 @@ class Aggregator(Protocol):
 
     def fit(self, judgments: Judgments, /) -> Consensus:
         """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...
+
+
+class Quantifier(Protocol):
+    """Works out how far a consensus can be trusted."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether that needs no refits."""
+        ...
+
+    def __call__(
+        self,
+        consensus: Consensus,
+        kind: str,
+        /,
+        *,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Return the uncertainty of a kind at a level."""
+        ...
+
+    def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
+        """Place items that were judged later."""
+        ...
+
+    def efficiency(self, consensus: Consensus, /) -> dict[str, float] | None:
+        """Return what telling annotators apart is worth."""
         ...
 
 
@@ -62,6 +100,9 @@ class Consensus:
     backend: str | None = None
     random_reliability: float = 0.0
     """The reliability of one who answers at random; below it, answers are reversed."""
+    quantifier: Quantifier | None = field(default=None, repr=False)
+    stated: Uncertainty | None = field(default=None, repr=False)
+    """The uncertainty that was asked for; see `uncertainty`."""
 
     @classmethod
     def of(
@@ -121,6 +162,118 @@ class Consensus:
             **record,
         )
 
+    def quantify(
+        self,
+        kind: str = "laplace",
+        *,
+        level: float = LEVEL,
+        draws: int = 200,
+        seed: int = 0,
+        on_draw: Callable[[int, int], None] | None = None,
+    ) -> Consensus:
+        """Return the same consensus with its uncertainty worked out.
+
+        Parameters
+        ----------
+        kind
+            ``"laplace"``: the penalised inverse information (the default). For the homogeneous
+            models ``"sandwich"`` (annotators are a sample), ``"sandwich-random"``,
+            ``"sandwich-fixed"``. For any aggregator ``"bootstrap"``, by annotator.
+        level
+            Of the intervals.
+        draws
+            Refits of the bootstrap.
+        seed
+            Of everything random.
+        on_draw
+            Called after each refit with its number and how many there are.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "c", "a")]
+        >>> found = aggcal.aggregate(rows, warn=False).quantify(level=0.9)
+        >>> found.uncertainty.se.round(2)
+        array([0.72, 0.71, 0.71])
+        """
+        if self.quantifier is None:
+            raise OptionError(
+                f"method '{self.method}' gave scores without a way to work out their uncertainty; "
+                "aggregate the judgments with aggcal.aggregate."
+            )
+        found = self.quantifier(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
+        return replace(self, stated=found)
+
+    @property
+    def quantifiable(self) -> bool:
+        """Whether its uncertainty can be worked out without fitting again."""
+        return self.quantifier is not None and self.quantifier.quick
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty | None:
+        """How far the scores can be trusted; worked out when first asked for."""
+        if self.stated is not None or not self.quantifiable:
+            return self.stated
+        return self.quantify().stated
+
+    def efficiency(self) -> dict[str, float] | None:
+        """Return diagnostics of what telling annotators apart is worth; None where it is not done.
+
+        ``cv`` is the coefficient of variation of the reliabilities and ``first_order_factor``
+        1 + cv², the variance that equal weights would cost with small gaps and one design for all.
+        For a moderate number of items ``median_ratio`` and ``share_worse`` estimate it for this
+        design: the variances of the homogeneous fit over those of this one, in the directions that
+        both identify. They are no guarantee: the published one (Theorem 3.3) is false.
+        """
+        return None if self.quantifier is None else self.quantifier.efficiency(self)
+
+    def place(self, judgments: Judgments) -> Scores:
+        """Place items that were judged after the fit, everything else held fixed.
+
+        Parameters
+        ----------
+        judgments
+            Judgments that compare new items with items of this consensus. Annotators without a
+            reliability are given the median one.
+
+        Returns
+        -------
+        Scores
+            The new items' scores on the consensus's scale, with their standard deviations.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "b", "c")]
+        >>> consensus = aggcal.aggregate(rows, warn=False)
+        >>> later = aggcal.read_judgments([("ann", "new", "a"), ("bob", "new", "b")])
+        >>> consensus.place(later)["new"] > 0
+        True
+        """
+        if self.quantifier is None:
+            raise OptionError(f"method '{self.method}' cannot place single items.")
+        return self.quantifier.place(self, judgments)
+
+    def order_probability(self, above: str, below: str) -> float:
+        """Probability that one item is above another in the consensus (not in truth).
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+        >>> round(consensus.order_probability("a", "b"), 2)
+        0.87
+        """
+        if self.uncertainty is None:
+            raise OptionError(f"method '{self.method}' has no uncertainty to tell this from.")
+        found = []
+        for item in (above, below):
+            at_ = np.flatnonzero(self.item_ids == str(item))
+            if not len(at_):
+                raise OptionError(f"item '{item}' is not in the consensus; check its id.")
+            found.append(at_[:1])
+        return float(self.uncertainty.order_probability(found[0], found[1])[0])
+
     @property
     def ranks(self) -> IntArray:
         """Rank of each item of ``item_ids``: 1 is the highest, tied items share the best."""
@@ -142,22 +295,28 @@ class Consensus:
         """Judgments that were fitted."""
         return int(self.judgments_per_annotator.sum())
 
+    def item_columns(self) -> Columns:
+        """Return the items' table as plain columns."""
+        order, known = self.order, self.uncertainty
+        columns: Columns = {"item": self.item_ids[order], "score": self.scores[order]}
+        if known is not None:
+            columns["se"] = known.se[order]
+        columns["rank"] = self.ranks[order]
+        if known is not None:
+            columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
+        columns["n_judgments"] = self.judgments_per_item[order]
+        return columns
+
     @property
     def items(self) -> Any:
-        """Table of item, score, rank and n_judgments, the highest first."""
-        order = self.order
-        columns: Columns = {
-            "item": self.item_ids[order],
-            "score": self.scores[order],
-            "rank": self.ranks[order],
-            "n_judgments": self.judgments_per_item[order],
-        }
-        return as_frame(columns, self.backend)
+        """Table of item, score, se, rank, rank_low, rank_high and n_judgments, highest first."""
+        return as_frame(self.item_columns(), self.backend)
 
     @property
     def annotators(self) -> Any:
-        """Table of annotator, reliability, n_judgments and agreement, the most reliable first.
+        """Table of the annotators: reliability and its interval, n_judgments, agreement.
 
+        The most reliable stand first.
         ``agreement`` is the share of the annotator's judgments that the consensus order
         confirms; a tie, on either side, counts one half.
         """
@@ -165,10 +324,16 @@ class Consensus:
 
     def annotator_columns(self) -> Columns:
         """Return the annotators' table as plain columns."""
-        order = np.argsort(-self.reliabilities, kind="stable")
-        return {
+        order, known = np.argsort(-self.reliabilities, kind="stable"), self.uncertainty
+        columns: Columns = {
             "annotator": self.annotator_ids[order],
             "reliability": self.reliabilities[order],
+        }
+        if known is not None and known.reliability_low is not None:
+            columns["reliability_low"] = known.reliability_low[order]
+        if known is not None and known.reliability_high is not None:
+            columns["reliability_high"] = known.reliability_high[order]
+        return columns | {
             "n_judgments": self.judgments_per_annotator[order],
             "agreement": self.agreement[order],
         }

@@ -26,6 +26,9 @@ The tree::
     ├── UnmatchedItemsWarning   items in only one of the two tables
     ├── DirectionWarning        a model that runs against the consensus
     ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
+    ├── FewJudgmentsWarning     too little of each annotator for errors without a prior
+    ├── HarmfulWarning          calibration is likely to make the scores worse
+    ├── AnchorsWarning          anchors that cannot be used, or too few of them
     └── ConvergenceWarning      the optimum was not reached
 
 A message says what is wrong, where, and what to do.
@@ -199,6 +202,24 @@ class NoMaximumWarning(AggcalWarning):
     """The maximum-likelihood estimate does not exist."""
 
     code = "no-maximum"
+
+
+class FewJudgmentsWarning(AggcalWarning):
+    """Annotators gave too few judgments for standard errors without a prior."""
+
+    code = "few-judgments"
+
+
+class HarmfulWarning(AggcalWarning):
+    """Another calibrator is likely to be closer to the truth."""
+
+    code = "harmful"
+
+
+class AnchorsWarning(AggcalWarning):
+    """Anchors are too few, or not all of them can be used."""
+
+    code = "anchors"
 
 
 class ConvergenceWarning(AggcalWarning):

@@ -176,6 +176,40 @@ class Judgments:
         shown = set(self.unfitted.left) | set(self.unfitted.right)
         return sorted(shown - set(self.item_ids))
 
+    def of_annotators(self, chosen: IntArray) -> Judgments:
+        """Return the judgments of the annotators at these positions, each as often as it stands.
+
+        An annotator who stands twice becomes two. Items without a judgment left are dropped.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> both = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
+        >>> both.of_annotators(np.array([1, 1]))
+        Judgments(2 items, 2 annotators, 2 judgments)
+        """
+        starts = np.searchsorted(self.annotator, np.arange(self.n_annotators + 1))
+        sizes = np.diff(starts)[chosen]
+        ends = np.cumsum(sizes)
+        rows = np.arange(ends[-1]) + np.repeat(starts[chosen] - (ends - sizes), sizes)
+        left, right = self.left[rows], self.right[rows]
+        kept = np.zeros(self.n_items, dtype=bool)
+        kept[left] = kept[right] = True
+        place = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        copies = [f"{self.annotator_ids[u]} ({k})" for k, u in enumerate(chosen.tolist(), 1)]
+        constant_outcome = self.outcome.strides == (0,)
+        return Judgments(
+            self.item_ids[kept],
+            as_text(copies),
+            np.repeat(np.arange(len(chosen), dtype=np.int32), sizes),
+            place[left],
+            place[right],
+            constant(float(self.outcome[0]), len(rows)) if constant_outcome else self.outcome[rows],
+            self.weight[rows],
+            self.count[rows],
+            source=self.source,
+        )
+
     def swapped(self) -> Judgments:
         """Return the same judgments with every preference turned round.
 

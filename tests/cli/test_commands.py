@@ -70,12 +70,22 @@ def test_run_writes_the_files_of_the_contract(
     assert list(items[0]) == [
         "item",
         "consensus",
+        "consensus_se",
         "rank",
+        "rank_low",
+        "rank_high",
         "model",
         "calibrated",
+        "calibrated_low",
+        "calibrated_high",
         "block",
         "n_judgments",
     ]
+    for row in items:
+        assert float(row["consensus_se"]) > 0.0
+        assert int(row["rank_low"]) <= int(row["rank"]) <= int(row["rank_high"])
+        ends = float(row["calibrated_low"]), float(row["calibrated_high"])
+        assert ends[0] <= float(row["calibrated"]) <= ends[1]
     assert [int(row["rank"]) for row in items] == list(range(1, 26))
     values = [float(row["calibrated"]) for row in items]
     assert values == sorted(values, reverse=True)
@@ -83,7 +93,14 @@ def test_run_writes_the_files_of_the_contract(
     model = {row["item"]: row["score"] for row in table(study_folder / "scores.csv")}
     assert all(row["model"] == model[row["item"]] for row in items)
     annotators = table(out / "annotators.csv")
-    assert list(annotators[0]) == ["annotator", "reliability", "n_judgments", "agreement"]
+    assert list(annotators[0]) == [
+        "annotator",
+        "reliability",
+        "reliability_low",
+        "reliability_high",
+        "n_judgments",
+        "agreement",
+    ]
     assert sum(float(row["reliability"]) < 0 for row in annotators) == 1
     summary = json.loads((out / "summary.json").read_text())
     assert {
@@ -128,7 +145,10 @@ def test_stages_one_by_one_equal_run(study_folder: Path, tmp_path: Path, command
     assert list(table(tmp_path / "first" / "items.csv")[0]) == [
         "item",
         "consensus",
+        "consensus_se",
         "rank",
+        "rank_low",
+        "rank_high",
         "n_judgments",
     ]
     assert (tmp_path / "first" / "report.html").exists()
@@ -140,7 +160,9 @@ def test_stages_one_by_one_equal_run(study_folder: Path, tmp_path: Path, command
         table(tmp_path / "second" / "items.csv"),
     )
     for a, b in zip(whole, second, strict=True):
-        assert {k: a[k] for k in b} == b
+        # From a table only standard errors are known, not the covariance: intervals differ.
+        same = set(b) - {"calibrated_low", "calibrated_high"}
+        assert {k: a[k] for k in same} == {k: b[k] for k in same}
 
 
 @pytest.mark.parametrize("method", list(METHODS))
@@ -257,9 +279,14 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
     assert items["extra"] == {
         "item": "extra",
         "consensus": "",
+        "consensus_se": "",
         "rank": "",
+        "rank_low": "",
+        "rank_high": "",
         "model": "4.0",
         "calibrated": "",
+        "calibrated_low": "",
+        "calibrated_high": "",
         "block": "",
         "n_judgments": "0",
     }

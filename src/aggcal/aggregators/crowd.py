@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
 
 from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
+from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import PriorChoice
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
 from aggcal.errors import OptionError
 from aggcal.judgments import Judgments
 from aggcal.models.crowd import MARGIN, Crowd
+from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
+from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
-from aggcal.models.rows import rows_of
+from aggcal.models.rows import Rows, rows_of
 from aggcal.quality import data_warnings
 from aggcal.solve.fit import fit_objective, rough_start
 
@@ -73,15 +76,7 @@ class CrowdAggregator:
         begin = start_scores(start, judgments)
         if begin is None:
             begin = rough_start(rows, link, (self.width / score_sd) ** 2) * self.width
-        problem = Crowd(
-            rows,
-            link,
-            score_sd**-2,
-            alpha=self.alpha,
-            beta=self.beta,
-            width=self.width,
-            virtual=self.virtual,
-        )
+        problem = self._problem(rows, score_sd**-2)
         fit = fit_objective(problem, begin, tolerance=self.tolerance, on_iteration=on_iteration)
         return Consensus.of(
             judgments,
@@ -95,6 +90,46 @@ class CrowdAggregator:
             convergence=fit.convergence,
             prior=Prior(score_sd, usual.reliability_sd),
             seconds=time.perf_counter() - began,
+            quantifier=Quantify(self, judgments),
+        )
+
+    @property
+    def heterogeneous(self) -> bool:
+        """Every annotator has a chance of their own."""
+        return True
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """η is a chance."""
+        return 0.0, 1.0
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective of these rows."""
+        if consensus.prior is None:
+            raise ValueError("the crowd mixtures always have a prior")
+        return self._problem(rows, consensus.prior.score_precision)
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Return η, kept off the ends of its interval."""
+        return np.clip(reliabilities, MARGIN, 1.0 - MARGIN)
+
+    def posterior_scale(self, consensus: Consensus, information: Information) -> float:  # noqa: ARG002
+        """Return 1: a chance of honest reports does not stretch the scores."""
+        return 1.0
+
+    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments in the same way."""
+        return replace(self, prior=consensus.prior).fit(judgments, start=start)
+
+    def _problem(self, rows: Rows, precision: float) -> Crowd:
+        return Crowd(
+            rows,
+            link_of(self.link),
+            precision,
+            alpha=self.alpha,
+            beta=self.beta,
+            width=self.width,
+            virtual=self.virtual,
         )
 
 

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Literal
 
 import numpy as np
 
 from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
+from aggcal.aggregators.quantify import Quantify
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.errors import AggcalWarning, DividedWarning, NoMaximumWarning, some
+from aggcal.errors import (
+    AggcalWarning,
+    DividedWarning,
+    FewJudgmentsWarning,
+    NoMaximumWarning,
+    some,
+)
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
+from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
+from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
+from aggcal.models.thurstone import Thurstone
 from aggcal.quality import data_warnings
 from aggcal.solve.empirical_bayes import choose_prior
 from aggcal.solve.fit import Fit, fit_thurstone
+from aggcal.uncertainty.scale import posterior_scale
 
 PriorChoice = Prior | Literal["default", "auto"] | None
 
 _TOLERANCE = 1e-10
 _FAR_OUT = 15.0
 _CLOSE_CALL = 2.0
+_ENOUGH_EACH = 30
 _VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
@@ -68,6 +81,8 @@ class ThurstoneAggregator:
                 )
             )
         said += not_converged(self.name, fit.convergence)
+        if prior is None and self.heterogeneous:
+            said += _few_judgments(judgments)
         return Consensus.of(
             judgments,
             fit.scores,
@@ -79,7 +94,53 @@ class ThurstoneAggregator:
             convergence=fit.convergence,
             prior=prior,
             seconds=time.perf_counter() - began,
+            quantifier=Quantify(self, judgments),
         )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A reliability may be anything."""
+        return -inf, inf
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective of these rows (without a prior, with next to none in γ)."""
+        prior, link = consensus.prior, link_of(self.link)
+        precision = 0.0 if prior is None else prior.score_precision
+        if not self.heterogeneous:
+            return Thurstone(rows.pooled(), link, precision, None)
+        weak = _VANISHING[-1] if prior is None else prior.reliability_precision
+        return Thurstone(rows, link, precision, weak)
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Return the reliabilities; where annotators are alike there is one annotator only."""
+        return reliabilities if self.heterogeneous else np.ones(1)
+
+    def posterior_scale(self, consensus: Consensus, information: Information) -> float:
+        """Return how much larger than the optimum's the scale of the scores probably is."""
+        if not self.heterogeneous or consensus.prior is None:
+            return 1.0
+        return posterior_scale(
+            consensus.scores, consensus.reliabilities, information, consensus.prior
+        )
+
+    def chances(self, judgments: Judgments) -> FloatArray:
+        """Return the chance of each row's outcome by the same model with reliabilities."""
+        apart = HRA(link=self.link).fit(judgments)
+        rows = rows_of(judgments)
+        gap = apart.scores[rows.winner] - apart.scores[rows.loser]
+        gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
+        return link_of(self.link).probability(gamma * gap)
+
+    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+        """Fit the same model with annotators taken to be alike."""
+        plain = ThurstoneAggregator(
+            self.link, consensus.prior, self.tolerance, self.seed, heterogeneous=False, name="alike"
+        )
+        return plain.fit(judgments)
+
+    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments with the same prior (one chosen from the data is kept)."""
+        return replace(self, prior=consensus.prior).fit(judgments, start=start)
 
     def _optimum(
         self, rows: Rows, start: FloatArray | None, on_iteration: Progress | None
@@ -159,6 +220,19 @@ class ThurstoneAggregator:
                     )
                 )
         return found
+
+
+def _few_judgments(judgments: Judgments) -> list[AggcalWarning]:
+    typical = float(np.median(judgments.judgments_per_annotator))
+    if typical >= _ENOUGH_EACH:
+        return []
+    return [
+        FewJudgmentsWarning(
+            f"half of the annotators gave {typical:g} judgments or fewer, and no prior holds their "
+            "reliabilities",
+            "standard errors are then several times too small: use a prior (the default)",
+        )
+    ]
 
 
 def _within_bounds(fit: Fit) -> bool:

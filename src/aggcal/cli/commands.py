@@ -27,7 +27,7 @@ DEMO_STUDY: dict[str, Any] = {
 }
 """The study that the demo simulates."""
 
-RESULT_FILES = ("items.csv", "annotators.csv", "summary.json", "report.html")
+RESULT_FILES = ("items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html")
 """What ``run`` writes."""
 
 _EVALUATED = ("consensus", "model", "calibrated", "score")
@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     from aggcal.io import read_scores
 
     console = Console(quiet=options.quiet)
-    refuse_overwriting(options.output, RESULT_FILES, (options.judgments, options.scores))
+    inputs = (options.judgments, options.scores, *_extra_files(options))
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
     prior = _prior(options)
     scores = read_scores(options.scores, column=options.score_column)
     result = assess(
@@ -49,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
         calibrator=options.calibrator,
         prior=prior,
         weights=None if options.unweighted else "sd",
+        **_uncertainty(options, console),
+        **_knowledge(options),
         seed=options.seed,
         warn=False,
         on_iteration=console.on_iteration,
@@ -67,6 +70,7 @@ def aggregate(options: argparse.Namespace) -> int:
         _judgments(options, console),
         method=options.method,
         prior=prior,
+        **_uncertainty(options, console),
         seed=options.seed,
         warn=False,
         on_iteration=console.on_iteration,
@@ -82,7 +86,8 @@ def calibrate(options: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
-    refuse_overwriting(options.output, RESULT_FILES, (options.consensus, options.scores))
+    inputs = (options.consensus, options.scores, *_extra_files(options))
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
     consensus = _consensus(options)
     scores = read_scores(options.scores, column=options.score_column)
     calibration = project(
@@ -90,6 +95,9 @@ def calibrate(options: argparse.Namespace) -> int:
         consensus,
         method=options.calibrator,
         weights=None if options.unweighted else "sd",
+        **_knowledge(options),
+        level=options.level,
+        seed=options.seed,
         warn=False,
     )
     result = Assessment(None, calibration, seconds=time.perf_counter() - began)
@@ -257,6 +265,29 @@ def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
     return judgments
 
 
+def _uncertainty(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    return {
+        "uncertainty": None if options.uncertainty == "none" else options.uncertainty,
+        "level": options.level,
+        "draws": options.draws,
+        "on_draw": console.on_draw,
+    }
+
+
+def _knowledge(options: argparse.Namespace) -> dict[str, Any]:
+    """Read what else is known about the model and the truth."""
+    from aggcal.io import read_scores
+    from aggcal.io.scores import read_truth
+
+    anchors = None if options.anchors is None else read_truth(options.anchors)[0]
+    second = None if options.second_model is None else read_scores(options.second_model)
+    return {"model_sd": options.model_sd, "anchors": anchors, "second_model": second}
+
+
+def _extra_files(options: argparse.Namespace) -> list[str]:
+    return [name for name in (options.anchors, options.second_model) if name is not None]
+
+
 def _prior(options: argparse.Namespace) -> PriorChoice:
     from aggcal.aggregation import METHODS
     from aggcal.models.links import link
@@ -291,12 +322,15 @@ def _consensus(options: argparse.Namespace) -> Scores:
 
     if options.consensus_column is not None:
         return read_scores(options.consensus, column=options.consensus_column)
-    ids, columns = read_item_columns(options.consensus, ("consensus", "score"))
+    ids, columns = read_item_columns(options.consensus, ("consensus", "consensus_se", "score"))
     if "consensus" not in columns:
         return read_scores(options.consensus)
     # An items.csv has a blank here for items that nobody judged.
     judged = np.isfinite(columns["consensus"])
-    return Scores(ids[judged], columns["consensus"][judged], None, str(options.consensus))
+    sd = columns["consensus_se"][judged] if "consensus_se" in columns else None
+    if sd is not None and not (np.isfinite(sd) & (sd > 0.0)).all():
+        sd = None
+    return Scores(ids[judged], columns["consensus"][judged], sd, str(options.consensus))
 
 
 def _finish(result: Assessment, options: argparse.Namespace, console: Console) -> int:
@@ -321,11 +355,13 @@ def _tell(result: Assessment, console: Console) -> None:
             f"(relative gradient {summary['gradient_norm']:.1e})"
         )
     if result.calibration is not None:
-        console.say(
-            f"{summary['calibrator']}: {count(summary['n_calibrated'], 'item')} calibrated in "
-            f"{count(summary['blocks'], 'block')}, moved by {summary['shift_rms']:.4g} "
-            "(root mean square)"
-        )
+        console.say(str(result.calibration))
+        if result.calibration.covers is not None:
+            interval = summary["calibrated_interval"]
+            console.say(f"intervals at {interval['level']:g}: {interval['covers']}")
+        for name in ("measured_gain", "certified_pairs"):
+            if name in result.guarantees:
+                console.say(f"{result.guarantees[name].says}")
 
 
 def _simulated(folder: str | Path, **study: Any) -> list[Path]:

@@ -41,6 +41,10 @@ class Console:
         """Report the progress of a fit that takes more than a moment."""
         self._progress(f"fitting: iteration {iteration}, relative gradient {gradient:.1e}")
 
+    def on_draw(self, number: int, of: int) -> None:
+        """Report how many of the draws of an uncertainty are done."""
+        self._progress(f"working out the uncertainty: {number} of {of} draws")
+
     def _progress(self, text: str) -> None:
         """Show a line that the next one replaces; in a log, a line now and then."""
         now, terminal = time.monotonic(), sys.stderr.isatty()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aggcal import __version__
 
 _METHODS = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+_KINDS = ("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none")
 _JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
 _SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
 _FILES = "CSV, TSV, JSON lines or Parquet; a header names the columns"
@@ -121,7 +122,14 @@ def _stage_1(command: _Parser) -> None:
         help="how widely reliabilities are expected to spread about 1, as a prior sd (0.5)",
     )
     group.add_argument(
-        "--seed", type=int, default=0, help="seed of what is random (only --prior auto is)"
+        "--uncertainty",
+        choices=_KINDS,
+        default="laplace",
+        help="how to work out standard errors: laplace, from the curvature of the fit; bootstrap, "
+        "refitting resampled annotators; sandwich (-random, -fixed), for btl and tcv",
+    )
+    group.add_argument(
+        "--draws", type=int, default=200, metavar="N", help="refits of the bootstrap"
     )
     _judgment_options(command)
 
@@ -144,9 +152,40 @@ def _judgment_options(command: _Parser) -> None:
     )
 
 
+def _common(command: _Parser) -> None:
+    command.add_argument(
+        "--level", type=float, default=0.95, metavar="P", help="level of the intervals"
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of everything random")
+
+
 def _stage_2(command: _Parser) -> None:
     group = command.add_argument_group("Stage 2: the calibrated scores")
-    group.add_argument("--calibrator", choices=("atc",), default="atc", help="how to calibrate")
+    group.add_argument(
+        "--calibrator",
+        choices=("atc", "fused", "safe"),
+        default="atc",
+        help="atc: project onto the consensus order; fused: closer to the truth on average, not "
+        "strictly in the consensus order; safe: never worse than a model of known sd on average",
+    )
+    group.add_argument(
+        "--model-sd",
+        type=float,
+        metavar="X",
+        help="standard deviation of the model's errors, such as its validation error (round up); "
+        "for fused and safe",
+    )
+    group.add_argument(
+        "--anchors",
+        metavar="FILE",
+        help="table item,truth of some items drawn at random: intervals then cover the truth, the "
+        "gain is measured, and fused learns how far to trust the model",
+    )
+    group.add_argument(
+        "--second-model",
+        metavar="FILE",
+        help="table item,score of another model with independent errors; for fused",
+    )
     group.add_argument(
         "--score-column", metavar="NAME", default="score", help="column that holds the scores"
     )
@@ -162,11 +201,13 @@ def _run(commands: _Commands) -> None:
         commands,
         "run",
         "judgments and scores in, calibrated scores out",
-        "Writes items.csv, annotators.csv, summary.json and report.html into DIR.",
+        "Writes items.csv, annotators.csv, summary.json and report.html into DIR, and "
+        "predictions.csv if there are scores of items that nobody judged.",
     )
     command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
     command.add_argument("scores", metavar="SCORES", help=_SCORES)
     _output(command, "the results")
+    _common(command)
     _stage_1(command)
     _stage_2(command)
     _json(command, "the summary")
@@ -181,6 +222,7 @@ def _aggregate(commands: _Commands) -> None:
     )
     command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
     _output(command, "the results")
+    _common(command)
     _stage_1(command)
     _json(command, "the summary")
 
@@ -189,17 +231,18 @@ def _calibrate(commands: _Commands) -> None:
     command = _command(
         commands,
         "calibrate",
-        "Stage 2 alone: project scores onto an order you have",
+        "Stage 2 alone: calibrate scores by an order you have",
         "Writes items.csv and summary.json into DIR.",
     )
     command.add_argument(
         "consensus",
         metavar="CONSENSUS",
-        help="an items.csv that aggcal wrote, or any item,score table: only its order is used, "
-        "higher is better",
+        help="an items.csv that aggcal wrote, or any item,score table, higher is better; a "
+        "consensus_se or sd column tells how uncertain it is",
     )
     command.add_argument("scores", metavar="SCORES", help=_SCORES)
     _output(command, "the results")
+    _common(command)
     command.add_argument(
         "--consensus-column",
         metavar="NAME",

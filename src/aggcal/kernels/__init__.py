@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 3
+_VERSION = 4
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -38,6 +38,12 @@ def library() -> ctypes.CDLL | None:
     ]  # fmt: skip
     kernels.aggcal_product.restype = None
     kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
+    kernels.aggcal_probe.restype = None
+    kernels.aggcal_probe.argtypes = [count, count, *([array] * 7), ctypes.c_uint64, array]
+    kernels.aggcal_border.restype = None
+    kernels.aggcal_border.argtypes = [count, count, *([array] * 6)]
+    kernels.aggcal_diagonal.restype = None
+    kernels.aggcal_diagonal.argtypes = [count, count, *([array] * 8)]
     kernels.aggcal_tile.restype = None
     kernels.aggcal_tile.argtypes = [count, *([array] * 3), ctypes.c_int, count, *([array] * 4)]
     kernels.aggcal_count.restype = None

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
-
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, dot
+from aggcal.arrays import FloatArray, dot
 from aggcal.kernels import at, library
+from aggcal.kernels.threads import added, balanced, each_range
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
@@ -19,23 +14,7 @@ from aggcal.models.thurstone import Thurstone
 
 _CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _PIECE = 2048
-_ROWS_PER_RANGE = 20_000
-_MOST_RANGES = 16
 _TIGHT, _LOOSE = 1e-12, 1e-3
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        cores = os.cpu_count() or 1
-    return ThreadPoolExecutor(cores, thread_name_prefix="aggcal")
-
-
-# Threads do not survive a fork: a child makes its own.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 class CompiledThurstone(Thurstone):
@@ -62,7 +41,7 @@ class CompiledThurstone(Thurstone):
         else:
             # Without reliabilities rows may be cut anywhere: into pieces that stay in cache.
             self._starts = np.append(np.arange(0, len(rows), _PIECE), len(rows)).astype(np.int64)
-        self._ranges = _balanced(self._starts)
+        self._ranges = balanced(self._starts)
         self._near32 = np.empty(len(rows), dtype=np.float32)
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         self._slope_gradient = np.zeros(rows.n_annotators)
@@ -89,9 +68,9 @@ class CompiledThurstone(Thurstone):
             )  # fmt: skip
             return value, sums
 
-        parts = self._each_range(work)
+        parts = each_range(work, self._ranges)
         value = sum(part[0] for part in parts)
-        total = _added([part[1] for part in parts])
+        total = added([part[1] for part in parts])
         gradient = total[:, 0] + self.score_precision * scores
         self.diagonal = total[:, 1] + self.score_precision
         value += 0.5 * self.score_precision * dot(scores, scores)
@@ -116,12 +95,7 @@ class CompiledThurstone(Thurstone):
             )  # fmt: skip
             return out
 
-        return _added(self._each_range(work)) + self.score_precision * vector
-
-    def _each_range(self, work: Callable[[int, int], Any]) -> list[Any]:
-        if len(self._ranges) == 2:  # noqa: PLR2004  # one range: no thread is worth waking
-            return [work(*self._ranges)]
-        return list(_threads().map(work, self._ranges[:-1], self._ranges[1:]))
+        return added(each_range(work, self._ranges)) + self.score_precision * vector
 
     def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
         return self._near32.astype(np.float64), self._cross32.astype(np.float64)
@@ -133,23 +107,3 @@ def thurstone(
     """Return the objective with compiled sums where they are there, else in NumPy."""
     kind = Thurstone if library() is None else CompiledThurstone
     return kind(rows, link, score_precision, reliability_precision)
-
-
-def _balanced(starts: IntArray) -> list[int]:
-    """Cut the annotators into ranges of about as many rows.
-
-    The cut depends on the data alone, not on the number of cores, and ranges are added up in
-    their order: the same data give the same bits on any number of threads.
-    """
-    rows = int(starts[-1])
-    ranges = int(np.clip(rows // _ROWS_PER_RANGE, 1, _MOST_RANGES))
-    cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))
-    cuts[0], cuts[-1] = 0, len(starts) - 1
-    return [int(cut) for cut in np.unique(cuts)]
-
-
-def _added(parts: list[FloatArray]) -> FloatArray:
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total

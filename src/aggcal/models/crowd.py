@@ -79,6 +79,16 @@ class Crowd(Objective):
             in_gap * in_theta - 2.0 * density * inverse,
         )
 
+    def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of P in the gap and in η, over √(P(1 − P))."""
+        x = gap / self._width
+        ahead, behind = self.link.probability(x), self.link.probability(-x)
+        density = ahead * self.link.terms(x)[1] / self._width
+        chance = theta * ahead + (1.0 - theta) * behind
+        other = theta * behind + (1.0 - theta) * ahead
+        root = np.sqrt(chance * other)
+        return (2.0 * theta - 1.0) * density / root, (ahead - behind) / root
+
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """−(α − 1) log η − (β − 1) log(1 − η)."""
         value, slope, bend = 0.0, np.zeros(theta.shape), np.zeros(theta.shape)

@@ -110,6 +110,10 @@ class Objective(ABC):
         """Loss and derivatives of rows with these gaps and parameters."""
 
     @abstractmethod
+    def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Roots of a row's Fisher information in the gap and in θ: it is (a, b)(a, b)'."""
+
+    @abstractmethod
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Penalty of the annotators' parameters: its sum, and each one's two derivatives."""
 

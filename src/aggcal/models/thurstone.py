@@ -57,6 +57,13 @@ class Thurstone(Objective):
             theta * bent - pull,
         )
 
+    def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """√W (γ, d), W = f²/(F(1 − F)) at γ d."""
+        x = theta * gap
+        # f/F times f/(1 − F), each exact in its tail.
+        root = np.sqrt(self.link.terms(x)[1] * self.link.terms(-x)[1])
+        return theta * root, gap * root
+
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """(γ − 1)²/(2τ²)."""
         precision, excess = self.reliability_precision or 0.0, theta - 1.0

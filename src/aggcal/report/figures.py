@@ -20,9 +20,9 @@ def calibration_figure(
     position: IntArray,
     model: FloatArray,
     calibrated: FloatArray,
-    block: IntArray,
+    interval: tuple[FloatArray, FloatArray] | None = None,
 ) -> str:
-    """Draw each item's model score and the calibrated line, in consensus order.
+    """Draw each item's model score, the calibrated line and its interval, in consensus order.
 
     The items must stand in consensus order, the highest first, and have both numbers; position
     is each one's place in that order, items without a score counted.
@@ -31,11 +31,11 @@ def calibration_figure(
     --------
     >>> ids = np.array(["a", "b"], dtype=object)
     >>> one, two = np.array([1.0, 2.0]), np.array([1.5, 1.5])
-    >>> calibration_figure(ids, np.array([1, 2]), one, two, np.array([1, 1]))[:4]
+    >>> calibration_figure(ids, np.array([1, 2]), one, two)[:4]
     '<svg'
     """
     n = len(item_ids)
-    y = _Scale(np.concatenate([model, calibrated]), _HEIGHT - _BOTTOM, _TOP)
+    y = _Scale(np.concatenate([model, calibrated, *(interval or ())]), _HEIGHT - _BOTTOM, _TOP)
     x = _Scale(position[[0, -1]] + np.array([-0.5, 0.5]), _LEFT, _WIDTH - _RIGHT, pad=0.0)
     shown = np.unique(np.linspace(0, n - 1, min(n, _MOST_POINTS)).round().astype(np.int64))
     radius = 3.2 if n <= 150 else 2.2 if n <= 600 else 1.4  # noqa: PLR2004  # dots that do not clog
@@ -51,21 +51,48 @@ def calibration_figure(
             )
         else:
             dots.append(f'<circle class="model" cx="{cx:.1f}" cy="{cy:.1f}" r="{radius}"/>')
-    ends = np.flatnonzero(np.diff(block)) + 1
-    path: list[str] = []
-    for begin, end in zip([0, *ends], [*ends, n], strict=True):
-        level = y.at(float(calibrated[begin]))
-        left, right = x.at(position[begin] - 0.5), x.at(position[end - 1] + 0.5)
-        # No line across items without a score: nothing was calibrated there.
-        joined = begin > 0 and position[begin] == position[begin - 1] + 1
-        path.append(f"{'L' if joined else 'M'}{left:.1f} {level:.1f}H{right:.1f}")
-    body = "".join(dots) + f'<path class="calibrated" d="{"".join(path)}"/>'
+    path = _steps(position, calibrated, x, y)
+    band = "" if interval is None else _band(position[shown], interval, shown, x, y)
+    body = band + "".join(dots) + f'<path class="calibrated" d="{path}"/>'
     return _svg(
-        "Model scores (dots) and calibrated scores (line) in consensus order",
+        "Model scores (dots), calibrated scores (line) and their intervals, in consensus order",
         _y_axis(y, "score, in the model's units")
         + _x_axis(x, "consensus rank (1 = highest)", whole=True)
         + body,
     )
+
+
+def _steps(position: IntArray, values: FloatArray, x: _Scale, y: _Scale) -> str:
+    """Write a line of steps, one for each run of neighbours that share a value."""
+    gap = (np.diff(values) != 0.0) | (np.diff(position) != 1)
+    ends = np.flatnonzero(gap) + 1
+    path: list[str] = []
+    for begin, end in zip([0, *ends], [*ends, len(values)], strict=True):
+        level = y.at(float(values[begin]))
+        left, right = x.at(position[begin] - 0.5), x.at(position[end - 1] + 0.5)
+        # No line across items without a score: nothing was calibrated there.
+        joined = begin > 0 and position[begin] == position[begin - 1] + 1
+        path.append(f"{'L' if joined else 'M'}{left:.1f} {level:.1f}H{right:.1f}")
+    return "".join(path)
+
+
+def _band(
+    position: IntArray,
+    interval: tuple[FloatArray, FloatArray],
+    shown: IntArray,
+    x: _Scale,
+    y: _Scale,
+) -> str:
+    """Draw an interval behind each item, as wide as its place."""
+    wide = x.at(1.5) - x.at(0.5)
+    bars = []
+    for place, low, high in zip(position, interval[0][shown], interval[1][shown], strict=True):
+        top = y.at(float(high))
+        bars.append(
+            f"M{x.at(float(place)) - 0.5 * wide:.1f} {top:.1f}h{wide:.1f}"
+            f"V{y.at(float(low)):.1f}h{-wide:.1f}z"
+        )
+    return f'<path class="interval" d="{"".join(bars)}"/>'
 
 
 def reliability_figure(reliability: FloatArray, random: float = 0.0) -> str:
@@ -173,6 +200,7 @@ svg.figure .grid{stroke:currentColor;stroke-opacity:.14;fill:none}
 svg.figure .model{fill:#8a8f98;fill-opacity:.75}
 svg.figure .move{stroke:#8a8f98;stroke-opacity:.35;fill:none}
 svg.figure .calibrated{stroke:#1f6feb;stroke-width:2.4;fill:none;stroke-linejoin:round}
+svg.figure .interval{fill:#1f6feb;fill-opacity:.16;stroke:none}
 svg.figure .bar{fill:#1f6feb;fill-opacity:.75}
 svg.figure .reversed{fill:#d1242f}
 svg.figure .zero{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.5;fill:none}

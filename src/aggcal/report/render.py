@@ -52,7 +52,9 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
                 np.flatnonzero(done) + 1,
                 items["model"][done],
                 items["calibrated"][done],
-                items["block"][done].astype(np.int64),
+                (items["calibrated_low"][done], items["calibrated_high"][done])
+                if "calibrated_low" in items
+                else None,
             )
             figures["calibration"] = Markup(svg)  # ids are escaped in the figure
     if annotators:

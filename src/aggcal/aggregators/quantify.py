@@ -1,0 +1,280 @@
+"""Work out how far a consensus can be trusted: by its curvature, or by fitting again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from aggcal.aggregators.common import Start
+from aggcal.arrays import FloatArray
+from aggcal.consensus import Aggregator, Consensus
+from aggcal.errors import OptionError, TooLittleDataError
+from aggcal.judgments import Judgments
+from aggcal.models.information import Information
+from aggcal.models.links import link as link_of
+from aggcal.models.objective import Objective
+from aggcal.models.rows import Rows, rows_of
+from aggcal.scores import Scores
+from aggcal.tables import aligned
+from aggcal.uncertainty import KINDS, Uncertainty
+from aggcal.uncertainty.covariance import DenseCovariance, DrawnCovariance
+from aggcal.uncertainty.efficiency import relative_variances
+from aggcal.uncertainty.laplace import laplace
+from aggcal.uncertainty.sandwich import Design, sandwich
+
+_FEWEST_DRAWS = 10
+_MOST_COMPARED = 600
+_DESIGNS: dict[str, Design] = {
+    "sandwich": "annotator",
+    "sandwich-random": "random",
+    "sandwich-fixed": "fixed",
+}
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """An aggregator that knows the curvature of its fit."""
+
+    @property
+    def link(self) -> str:
+        """Name of the link."""
+        ...
+
+    @property
+    def heterogeneous(self) -> bool:
+        """Whether annotators have a parameter each."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which it lies."""
+        ...
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective that a fit of these rows has, with the priors of a consensus."""
+        ...
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Turn reported reliabilities into the parameters of the problem's annotators."""
+        ...
+
+    def posterior_scale(self, consensus: Consensus, information: Information) -> float:
+        """Return how much larger than a fit's the scale of the scores probably is."""
+        ...
+
+    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments in the same way, from an earlier consensus."""
+        ...
+
+
+@runtime_checkable
+class Alike(Curved, Protocol):
+    """One that may take annotators to be alike."""
+
+    def chances(self, judgments: Judgments) -> FloatArray:
+        """Return the chance of each row's outcome, with annotators told apart."""
+        ...
+
+    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+        """Fit the same model with annotators taken to be alike."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Quantify:
+    """Holds what is needed to work out the uncertainty of a consensus when it is asked for."""
+
+    aggregator: Aggregator
+    judgments: Judgments
+
+    @property
+    def quick(self) -> bool:
+        """Whether the aggregator knows its curvature; if not, only refits tell."""
+        return isinstance(self.aggregator, Curved)
+
+    def __call__(
+        self,
+        consensus: Consensus,
+        kind: str,
+        /,
+        *,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Return the uncertainty of a kind at a level."""
+        if kind not in KINDS:
+            raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
+        own: object = self.aggregator
+        if kind == "bootstrap":
+            return self._bootstrap(consensus, level, draws, seed, on_draw)
+        if not isinstance(own, Curved):
+            raise OptionError(
+                f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
+                "not tell; choose bootstrap."
+            )
+        if kind == "laplace":
+            information = self._information(own, consensus)
+            scale = own.posterior_scale(consensus, information)
+            if scale != 1.0:
+                information = self._information(own, consensus, scale=scale)
+            covariance, spread = laplace(
+                information, constrained=consensus.prior is None, seed=seed, on_draw=on_draw
+            )
+            return Uncertainty.of(
+                kind,
+                level,
+                consensus.scores,
+                covariance,
+                scale=scale,
+                reliabilities=consensus.reliabilities,
+                reliability_variances=spread,
+                bounds=own.bounds,
+                seed=seed,
+            )
+        if not isinstance(own, Alike) or own.heterogeneous:
+            raise OptionError(
+                f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "
+                f"{consensus.method}; choose laplace or bootstrap."
+            )
+        information = self._information(own, consensus, observed=True)
+        if consensus.prior is None:
+            information.constrain()
+        covariance = sandwich(
+            rows_of(self.judgments),
+            link_of(own.link),
+            consensus.scores,
+            information,
+            _DESIGNS[kind],
+            chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
+            seed=seed,
+        )
+        return Uncertainty.of(kind, level, consensus.scores, covariance, seed=seed)
+
+    def _information(
+        self, own: Curved, consensus: Consensus, *, scale: float = 1.0, observed: bool = False
+    ) -> Information:
+        """Return the information at a consensus whose scale is stretched."""
+        return Information(
+            own.problem(rows_of(self.judgments), consensus),
+            scale * consensus.scores,
+            own.parameters(consensus.reliabilities / scale),
+            observed=observed,
+        )
+
+    def place(self, consensus: Consensus, judgments: Judgments) -> Scores:
+        """Place items that were judged later, with all that was fitted held fixed."""
+        own: object = self.aggregator
+        if not isinstance(own, Curved):
+            raise OptionError(
+                f"method '{consensus.method}' cannot place single items; aggregate all judgments "
+                "again."
+            )
+        fixed = aligned(consensus.scores, consensus.item_ids, judgments.item_ids)
+        new = np.flatnonzero(np.isnan(fixed))
+        if not len(new):
+            raise TooLittleDataError(
+                f"{judgments.source}: every item is in the consensus already; aggregate all "
+                "judgments again to move them."
+            )
+        rows = rows_of(judgments)
+        problem = own.problem(rows, consensus)
+        known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
+        typical = float(np.median(consensus.reliabilities))
+        theta = own.parameters(np.where(np.isnan(known), typical, known))
+        owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
+        rows, theta = problem.rows, theta[owner]
+        found, sd = np.empty(len(new)), np.empty(len(new))
+        for k, item in enumerate(new.tolist()):
+            won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
+            lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
+            if not (won | lost).any():
+                raise TooLittleDataError(
+                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
+                    "item of the consensus; add such a judgment or leave it out."
+                )
+            mine = won | lost
+            sign = np.where(won, 1.0, -1.0)[mine]
+            other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
+            weight = rows.weight[mine]
+            found[k], sd[k] = _placed(problem, sign, other, theta[mine], weight)
+        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+
+    def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
+        """Compare the variances of this fit with those of equal weights."""
+        own: object = self.aggregator
+        if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
+            return None
+        gamma, known = consensus.reliabilities, consensus.uncertainty
+        mean = float(gamma.mean())
+        if mean <= 0.0:
+            return None
+        cv = float(gamma.std()) / mean
+        found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
+        if known is None or not isinstance(known.covariance, DenseCovariance):
+            return found
+        if len(consensus.scores) > _MOST_COMPARED:
+            return found
+        alike = own.alike(self.judgments, consensus)
+        plain = alike.quantify("sandwich-fixed").uncertainty
+        if plain is None or not isinstance(plain.covariance, DenseCovariance):
+            return found
+        return found | relative_variances(
+            known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
+        )
+
+    def _bootstrap(
+        self,
+        consensus: Consensus,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        if draws < _FEWEST_DRAWS:
+            raise OptionError(f"a bootstrap of {draws} draws says little; give at least 10.")
+        m = len(consensus.annotator_ids)
+        if m < 2:  # noqa: PLR2004
+            raise OptionError(
+                "a bootstrap by annotator needs two annotators at least; choose laplace."
+            )
+        random = np.random.default_rng(seed)
+        scores = np.empty((draws, len(consensus.scores)))
+        for k in range(draws):
+            chosen = np.sort(random.integers(m, size=m))
+            part = self.judgments.of_annotators(chosen)
+            own = self.aggregator
+            found = (
+                own.refit(part, consensus, consensus) if isinstance(own, Curved) else own.fit(part)
+            )
+            # An item that nobody in this draw has judged is at the prior's mean.
+            scores[k] = np.nan_to_num(aligned(found.scores, found.item_ids, consensus.item_ids))
+            if on_draw is not None:
+                on_draw(k + 1, draws)
+        # Reliabilities get no interval: whom else one is drawn with says little about one's own.
+        return Uncertainty.of(
+            "bootstrap", level, consensus.scores, DrawnCovariance(scores), seed=seed
+        )
+
+
+def _placed(
+    problem: Objective, sign: FloatArray, other: FloatArray, theta: FloatArray, weight: FloatArray
+) -> tuple[float, float]:
+    """Return the most probable score of one item against others, and its standard deviation."""
+    from scipy.optimize import minimize_scalar
+
+    def loss(x: float) -> float:
+        terms = problem.row_terms(sign * (x - other), theta)
+        return float(weight @ terms.loss) + problem.item_penalty(np.array([x]))[0]
+
+    reach = 10.0 * problem.link.sd + float(np.abs(other).max())
+    best = float(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x)
+    root, _ = problem.row_information(sign * (best - other), theta)
+    precision = float(weight @ np.square(root)) + float(
+        problem.item_penalty(np.array([best]))[2][0]
+    )
+    return best, max(precision, 1e-300) ** -0.5

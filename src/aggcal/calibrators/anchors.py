@@ -1,0 +1,126 @@
+"""Anchors: items whose truth is known, and what they tell about the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf, sqrt
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray
+
+_PSEUDO_ANCHORS = 3.0
+_FLAT = 1e-12
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What calibration gained on the anchors: the mean drop of the squared error, and its se.
+
+    Anchors drawn at random make it an unbiased estimate for all items (the gain identity,
+    ‖model − truth‖² − ‖calibrated − truth‖² = ‖r‖² − 2⟨r, truth − calibrated⟩ + …, item by item).
+    """
+
+    mean: float
+    se: float
+    n: int
+
+
+def gain_on_anchors(model: FloatArray, calibrated: FloatArray, truth: FloatArray) -> Gain:
+    """Compare the squared errors of model and calibrated scores on anchors.
+
+    Examples
+    --------
+    >>> found = gain_on_anchors(np.array([2.0, 4.0]), np.array([1.0, 3.0]), np.array([1.0, 3.0]))
+    >>> found.mean, found.se
+    (1.0, 0.0)
+    """
+    drop = np.square(model - truth) - np.square(calibrated - truth)
+    n = len(drop)
+    se = float(drop.std(ddof=1)) / sqrt(n) if n > 1 else inf
+    return Gain(float(drop.mean()), se, n)
+
+
+def blend(residual: FloatArray, error: FloatArray, prior_weight: float) -> tuple[float, float]:
+    """Return how much of the model's own residual to keep, and a shift, as anchors tell.
+
+    Parameters
+    ----------
+    residual
+        Model score less base, for each anchor.
+    error
+        Truth less base.
+    prior_weight
+        The weight without anchors; it counts as a few of them.
+
+    Examples
+    --------
+    >>> weight, shift = blend(np.array([-1.0, 1.0] * 50), np.array([-0.5, 0.5] * 50), 0.0)
+    >>> round(weight, 2), shift
+    (0.49, 0.0)
+    """
+    r, e = residual - residual.mean(), error - error.mean()
+    size = float(r @ r)
+    pseudo = _PSEUDO_ANCHORS * size / len(r)
+    weight = (float(r @ e) + pseudo * prior_weight) / max(size + pseudo, _FLAT)
+    weight = min(max(weight, 0.0), 1.0)
+    left = error - weight * residual
+    return weight, shrunk_mean(left)
+
+
+def shrunk_mean(values: FloatArray) -> float:
+    """Return a mean, shrunk towards 0 by as much of it as may be chance.
+
+    Examples
+    --------
+    >>> shrunk_mean(np.array([-1.0, 1.2])), round(shrunk_mean(np.full(9, 2.0)), 2)
+    (0.0, 2.0)
+    """
+    n, mean = len(values), float(values.mean())
+    if n < 2 or mean == 0.0:  # noqa: PLR2004
+        return 0.0
+    chance = float(values.var(ddof=1)) / n
+    return mean * max(0.0, 1.0 - chance / mean**2)
+
+
+def conformal_radius(errors: FloatArray, level: float) -> float:
+    """Return half the width of a split-conformal interval.
+
+    With k anchors exchangeable with a new item, an interval of this radius holds the new item's
+    truth with probability ``level`` at least, whatever the distribution; infinite where k is too
+    small for the level.
+
+    Examples
+    --------
+    >>> conformal_radius(np.arange(1.0, 20.0), 0.9), conformal_radius(np.arange(5.0), 0.9)
+    (18.0, inf)
+    """
+    place = ceil(level * (len(errors) + 1) - 1e-9)
+    if place > len(errors):
+        return inf
+    return float(np.sort(np.abs(errors))[max(place, 1) - 1])
+
+
+def fewest_anchors(level: float) -> int:
+    """Return how many anchors a finite conformal interval needs.
+
+    Examples
+    --------
+    >>> fewest_anchors(0.95), fewest_anchors(0.9)
+    (19, 9)
+    """
+    return ceil(level / (1.0 - level) - 1e-9)
+
+
+def split(number: int, level: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Divide anchors into those that tune and those that measure; the latter come first.
+
+    Examples
+    --------
+    >>> tune, measure = split(30, 0.95, 0)
+    >>> len(tune), len(measure)
+    (11, 19)
+    """
+    order = np.random.default_rng(seed).permutation(number)
+    measuring = min(number, max(fewest_anchors(level), number // 2))
+    return order[measuring:], order[:measuring]

@@ -1,0 +1,135 @@
+"""Intervals of calibrated scores: what other judgments by such annotators might have made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.calibrators.anchors import (
+    Gain,
+    conformal_radius,
+    fewest_anchors,
+    gain_on_anchors,
+    split,
+)
+from aggcal.calibrators.inputs import FEWEST_ANCHORS, Inputs
+from aggcal.calibrators.moments import Moments
+from aggcal.calibrators.projection import project
+from aggcal.errors import AggcalWarning, AnchorsWarning, count
+from aggcal.uncertainty import Covariance
+from aggcal.uncertainty.covariance import MOST_DENSE
+
+DRAWS = 200
+_BATCH = 25
+
+CONSENSUS = "sampling uncertainty of the consensus"
+"""Covers what the calibrated score would be if the annotators' order were known exactly."""
+
+TRUTH = "coverage of the truth"
+"""Covers the truth of an item like the anchors: split conformal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Where calibrated scores lie, what that means, and what anchors say was gained."""
+
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    covers: str | None = None
+    gain: Gain | None = None
+    warnings: tuple[AggcalWarning, ...] = ()
+
+
+def consensus_draws(
+    consensus: FloatArray,
+    covariance: Covariance,
+    model: FloatArray,
+    found: Moments,
+    seed: int,
+) -> Iterator[FloatArray]:
+    """Draw the exact consensus given the judgments *and* the model's scores.
+
+    The model's scores say something about where an item belongs; draws that ignored them would
+    disagree with them more than the exact consensus does, and projections onto their orders would
+    be too flat. (A normal draw is conditioned by Matheron's rule.)
+    """
+    random = np.random.default_rng(seed)
+    noise = np.full(len(model), max(found.residual, 1e-300))
+    centred = model - model.mean() - found.slope * (consensus - consensus.mean())
+    # All at once where they are few numbers; else in batches, to save memory.
+    batch = DRAWS if len(model) <= MOST_DENSE else _BATCH
+    for _ in range(0, DRAWS, batch):
+        apart = covariance.draws(batch, random)
+        drawn = consensus + apart
+        if found.slope > 0.0:
+            error = np.sqrt(noise) * random.standard_normal(apart.shape)
+            surprise = (centred - found.slope * apart - error).T
+            drawn += covariance.gain(found.slope, 0.0, noise, surprise)[0].T / found.slope
+        yield from drawn
+
+
+def interval(
+    draws: Iterator[FloatArray],
+    calibrated: FloatArray,
+    at: Callable[[FloatArray], FloatArray],
+    level: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return quantiles of what calibration makes of each draw, widened to hold the estimate."""
+    values = np.array([at(draw) for draw in draws])
+    outside = 0.5 * (1.0 - level)
+    low, high = np.quantile(values, [outside, 1.0 - outside], axis=0)
+    return np.minimum(low, calibrated), np.maximum(high, calibrated)
+
+
+def calibrated_intervals(
+    method: str, inputs: Inputs, values: FloatArray, kept: FloatArray
+) -> Intervals:
+    """Return an interval of each score, what it covers, and what the anchors say of the gain."""
+    gain: Gain | None = None
+    said: list[AggcalWarning] = []
+    if inputs.anchors is not None:
+        where, truth = inputs.anchors
+        centre, measure = values, np.arange(len(where))
+        if method == "fused":
+            # Anchors that tuned the scores cannot measure them: some tune, the others measure.
+            tune, measure = split(len(where), inputs.level, inputs.seed)
+            tuning = (where[tune], truth[tune]) if len(tune) >= FEWEST_ANCHORS else None
+            centre = inputs.fused_with(tuning).values
+        at, true = where[measure], truth[measure]
+        if len(at) > 1:
+            gain = gain_on_anchors(inputs.model[at], centre[at], true)
+        radius = conformal_radius(true - centre[at], inputs.level)
+        if np.isfinite(radius):
+            low, high = centre - radius, centre + radius
+            return Intervals(np.minimum(low, values), np.maximum(high, values), TRUTH, gain)
+        said.append(
+            AnchorsWarning(
+                f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
+                f"{inputs.level:g}",
+                f"give at least {fewest_anchors(inputs.level)}, or a lower level; the intervals "
+                "cover the consensus instead",
+            )
+        )
+    if inputs.covariance is None:
+        return Intervals(gain=gain, warnings=tuple(said))
+
+    def projected(drawn: FloatArray) -> FloatArray:
+        return project(drawn, inputs.model, inputs.weight)[0]
+
+    def fused(drawn: FloatArray) -> FloatArray:
+        base = inputs.fused.base(drawn)
+        return base + kept * (inputs.model - base) + inputs.fused.shift
+
+    def safe(drawn: FloatArray) -> FloatArray:
+        base = project(drawn, inputs.model)[0]
+        return base + kept * (inputs.model - base)
+
+    draws = consensus_draws(
+        inputs.consensus, inputs.covariance, inputs.model, inputs.moments, inputs.seed
+    )
+    at_draw = {"atc": projected, "fused": fused, "safe": safe}[method]
+    low, high = interval(draws, values, at_draw, inputs.level)
+    return Intervals(low, high, CONSENSUS, gain, tuple(said))

@@ -1,0 +1,90 @@
+"""Whether two tables of scores belong together: the same items, the same direction."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
+
+_ENOUGH_TO_TELL = 5
+_BEYOND_CHANCE = 2.0
+
+
+def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWarning]:
+    """Warn of a model whose scores fall as the consensus rises, beyond chance.
+
+    Examples
+    --------
+    >>> direction_warnings(np.arange(9.0), -np.arange(9.0))[0].code
+    'direction'
+    """
+    n = len(heights)
+    if n < _ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
+        return []
+    correlation = float(np.corrcoef(_mean_ranks(heights), _mean_ranks(model))[0, 1])
+    if correlation * np.sqrt(n - 1.0) > -_BEYOND_CHANCE:
+        return []
+    return [
+        DirectionWarning(
+            f"the model's scores fall where the consensus rises (rank correlation "
+            f"{correlation:.2f})",
+            "in both, more must mean higher: check which end of the scores is the good one, and "
+            "which column is the winner",
+        )
+    ]
+
+
+def _mean_ranks(values: FloatArray) -> FloatArray:
+    """Rank values from the lowest, ties at their mean (without waiting a second for SciPy's)."""
+    _, level, size = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(size) - 0.5 * (size - 1.0))[level]
+
+
+def _alike(ids: list[str], others: list[str]) -> str:
+    """Name ids that would match but for case, spaces, punctuation or a trailing '.0'."""
+
+    def plain(label: str) -> str:
+        return re.sub(r"[\W_]+", "", re.sub(r"\.0+$", "", label)).casefold()
+
+    theirs = {plain(other): other for other in others}
+    pairs = [(i, theirs[plain(i)]) for i in ids if plain(i) in theirs]
+    if not pairs:
+        return ""
+    first = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
+    return (
+        f"; {count(len(pairs), 'of them differs', 'of them differ')} from an id of the other table "
+        f"only in case, spaces, punctuation or '.0', such as {first}"
+    )
+
+
+def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalWarning]:
+    """Name the items that are in only one of the two tables.
+
+    Examples
+    --------
+    >>> print(unmatched_warnings(["Item 1"], ["item-1"])[0].what)
+    1 item of the consensus has no model score ('Item 1'); 1 of them differs from ...
+    """
+    found: list[AggcalWarning] = []
+    alike = _alike(unscored, unjudged)
+    if unscored:
+        found.append(
+            UnmatchedItemsWarning(
+                f"{count(len(unscored), 'item')} of the consensus "
+                f"{'has' if len(unscored) == 1 else 'have'} no model score "
+                f"({some(unscored)}){alike}",
+                "they keep their rank and get no calibrated score: add them to the scores",
+            )
+        )
+    if unjudged:
+        found.append(
+            UnmatchedItemsWarning(
+                f"{count(len(unjudged), 'scored item')} "
+                f"{'was' if len(unjudged) == 1 else 'were'} never judged ({some(unjudged)})",
+                "they get a prediction instead of a calibrated score: have them judged",
+            )
+        )
+    return found

@@ -1,0 +1,98 @@
+r"""How the model's scores relate to the consensus: what the data identify, and what they do not.
+
+    model = a + λ·consensus + d,    Var(d) = crowd + model noise
+
+λ and the sum are identified; how it divides between annotators who are wrong together (σ̃², in the
+model's units) and the model's own error (σ_e²) is not, unless a standard deviation of the model,
+anchors, or a second model with independent errors is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.uncertainty import Covariance
+
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Slope and variances, in the model's units.
+
+    ``residual`` is Var(d); ``crowd`` and ``noise`` are the parts it was divided into, and
+    ``known`` says by what (None: all of it is taken for the model's noise).
+    """
+
+    slope: float
+    ranking: float
+    """λ²·tr(C)/n: what the uncertainty of the consensus is worth in the model's units, squared."""
+    residual: float
+    crowd: float
+    noise: float
+    known: str | None
+
+
+def moments(
+    model: FloatArray,
+    consensus: FloatArray,
+    covariance: Covariance | None,
+    *,
+    model_variance: float | None = None,
+    second: FloatArray | None = None,
+) -> Moments:
+    """Estimate by moments, which are steadier here than likelihoods.
+
+    Parameters
+    ----------
+    model, consensus
+        The two scores of each item.
+    covariance
+        Of the consensus; None counts as exact.
+    model_variance
+        The model's mean squared error, where it is known.
+    second
+        Scores of a second model whose errors are independent of the first's; NaN where it has
+        none.
+
+    Examples
+    --------
+    >>> x = np.arange(6.0)
+    >>> found = moments(2.0 * x + np.array([1, -1, 0, 0, -1, 1]), x, None)
+    >>> round(found.slope, 6), found.residual == found.noise
+    (2.0, True)
+    """
+    n = len(model)
+    slope, left = _regressed(model, consensus)
+    wide = 0.0 if covariance is None else float(covariance.variances.mean())
+    total = float(left @ left) / max(n - 2, 1)
+    residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
+    crowd, noise, known = 0.0, residual, None
+    if model_variance is not None:
+        crowd, noise, known = (
+            max(0.0, residual - model_variance),
+            min(residual, model_variance),
+            ("model sd"),
+        )
+    elif second is not None:
+        both = np.isfinite(second)
+        other_slope, other_left = _regressed(second[both], consensus[both])
+        mine = _regressed(model[both], consensus[both])[1]
+        shared = float(mine @ other_left) / max(int(both.sum()) - 2, 1)
+        # On another scale the second model's slope tells how much of a unit is one of ours.
+        ratio = slope / other_slope if other_slope > 0.0 else 1.0
+        common = (shared - slope * other_slope * wide) * ratio
+        crowd = min(max(0.0, common), (1.0 - _LEAST_SHARE) * residual)
+        noise, known = residual - crowd, "second model"
+    return Moments(slope, slope**2 * wide, residual, crowd, noise, known)
+
+
+def _regressed(y: FloatArray, x: FloatArray) -> tuple[float, FloatArray]:
+    """Return the slope of y on x, never below 0, and what is left of y."""
+    centred, level = x - x.mean(), y - y.mean()
+    spread = float(centred @ centred)
+    slope = max(0.0, float(centred @ level) / spread) if spread > 0.0 else 0.0
+    return slope, np.asarray(level - slope * centred)

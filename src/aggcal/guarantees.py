@@ -1,0 +1,439 @@
+"""What may honestly be claimed for this data, under which conditions, and what may not.
+
+Every entry says what it is about (the consensus, the model, or the truth), in words and in numbers,
+and lists its conditions: ``True`` was checked and holds, ``False`` was checked and does not, None
+cannot be checked from the data. Statements that are false as published are not here; see
+docs/theory.md for what replaced them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggcal.calibration import Calibration
+from aggcal.calibrators.anchors import Gain
+from aggcal.calibrators.inputs import Inputs
+from aggcal.consensus import Consensus
+from aggcal.errors import count
+from aggcal.uncertainty import Uncertainty
+from aggcal.uncertainty.covariance import MOST_DENSE
+
+_EVEN_SD = 1.5
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something a statement needs, and whether it was checked."""
+
+    needs: str
+    holds: bool | None = None
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One statement.
+
+    ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
+    (exact), ``estimate`` or ``diagnostic`` (neither promises anything).
+    """
+
+    name: str
+    title: str
+    says: str
+    about: str
+    kind: str
+    values: dict[str, float | int | None]
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether all its conditions hold; None if some cannot be checked."""
+        checks = [condition.holds for condition in self.conditions]
+        if False in checks:
+            return False
+        return None if None in checks else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "title": self.title,
+            "says": self.says,
+            "about": self.about,
+            "kind": self.kind,
+            "values": self.values,
+            "conditions": [{"needs": c.needs, "holds": c.holds} for c in self.conditions],
+            "holds": self.holds,
+        }
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """The statements, by name.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("bob", "b", "c")]
+    >>> found = aggcal.assess(rows, [("a", 1.0), ("b", 3.0), ("c", 0.0)], warn=False).guarantees
+    >>> round(found["gain"].values["moved_rms"], 3)
+    0.816
+    """
+
+    every: tuple[Guarantee, ...] = ()
+
+    def __iter__(self) -> Iterator[Guarantee]:
+        return iter(self.every)
+
+    def __len__(self) -> int:
+        return len(self.every)
+
+    def __getitem__(self, name: str) -> Guarantee:
+        found = {each.name: each for each in self.every}
+        if name not in found:
+            raise KeyError(f"{name} (there are {', '.join(found) or 'none'})")
+        return found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return any(each.name == name for each in self.every)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        return {each.name: each.to_dict() for each in self.every}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{each.title}: {each.says}" for each in self.every)
+
+
+def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> Guarantees:
+    """Work out what may be claimed.
+
+    Parameters
+    ----------
+    consensus
+        Of Stage 1, if there was one.
+    calibration
+        Of Stage 2, if there was one.
+    """
+    found: list[Guarantee] = []
+    if consensus is not None and consensus.uncertainty is not None:
+        found += [_whole_order(consensus.uncertainty), _certified(consensus.uncertainty)]
+        efficiency = consensus.efficiency()
+        if efficiency is not None:
+            found.append(_efficiency(consensus, efficiency))
+    if calibration is not None and calibration.inputs is not None:
+        inputs = calibration.inputs
+        if calibration.gain is not None:
+            found.append(_measured_gain(calibration.gain))
+        if calibration.method == "atc":
+            found.append(_gain(inputs, measured=calibration.gain is not None))
+            if inputs.variances is not None:
+                found += [_sure(inputs), _risk_bound(inputs)]
+        if calibration.method == "safe":
+            found.append(_safe(inputs))
+        found.append(_unidentified(inputs))
+        found.append(_interval(calibration))
+    return Guarantees(tuple(found))
+
+
+# ------------------------------------------------------------------- about the consensus
+
+_MODEL = Condition("the model of the judgments and its priors are about right")
+_SAMPLE = Condition("annotators judged without seeing the model's scores")
+
+
+def _whole_order(known: Uncertainty) -> Guarantee:
+    wrong, n = known.wrong_order_bound(), len(known.scores)
+    if wrong < 1.0:
+        says = (
+            f"The whole ranking of {count(n, 'item')} is the annotators' true consensus order with "
+            f"probability {1.0 - wrong:.2f} at least."
+        )
+    else:
+        says = (
+            f"Nothing can be promised for the ranking of all {n:,} items at once: too many "
+            "neighbours are too close. Use rank intervals and certified pairs."
+        )
+    return Guarantee(
+        "whole_order",
+        "The whole ranking",
+        says,
+        "consensus",
+        "bound",
+        {"delta_1": wrong, "neighbouring_pairs": n - 1},
+        (_MODEL,),
+    )
+
+
+def _certified(known: Uncertainty) -> Guarantee:
+    found = known.certified()
+    pairs = found.count
+    return Guarantee(
+        "certified_pairs",
+        "Certified pairs",
+        f"Of {count(found.n_pairs, 'pair')} of items, {pairs:,} ({found.share:.1%}) are in the "
+        f"right order, all of them at once, with probability {found.level:g}. Right means the "
+        "order that endless judgments by these annotators would give, not the truth.",
+        "consensus",
+        "bound",
+        {
+            "certified": pairs,
+            "pairs": found.n_pairs,
+            "share": found.share,
+            "level": found.level,
+            "standard_errors": found.reach,
+        },
+        (_MODEL,),
+    )
+
+
+def _efficiency(consensus: Consensus, values: dict[str, float]) -> Guarantee:
+    typical = float(np.median(consensus.judgments_per_annotator))
+    factor = values["first_order_factor"]
+    says = (
+        f"Reliabilities differ by a coefficient of variation of {values['cv']:.2f}; with small "
+        f"gaps and one design for all, ignoring that would cost a factor of {factor:.2f} in "
+        f"variance. "
+        f"The median annotator gave {count(int(typical), 'judgment')}. Weighting annotators can "
+        "help when reliabilities differ and each gave enough judgments; it is never guaranteed to."
+    )
+    if "median_ratio" in values:
+        says += (
+            f" Estimated here, equal weights would have {values['median_ratio']:.2f} times the "
+            "variance in the median direction."
+        )
+    return Guarantee(
+        "efficiency",
+        "What weighting the annotators is worth",
+        says,
+        "consensus",
+        "diagnostic",
+        {**values, "median_judgments_per_annotator": typical},
+    )
+
+
+# ------------------------------------------------------------------ about the calibration
+
+
+def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
+    moved = inputs.model - inputs.projected[0]
+    n = len(moved)
+    size = float(np.sqrt(moved @ moved / n))
+    expected = _expected_distance(inputs)
+    within = None
+    hint = ""
+    if expected is not None:
+        comfortable = expected < 0.5 * size
+        hint = (
+            f" If the truth followed the annotators' exact consensus, its expected distance would "
+            f"be {expected:.3g} at most, which is {'less' if comfortable else 'not less'}."
+        )
+    if size == 0.0:
+        says = "The model's scores follow the consensus order already: calibration changed nothing."
+        within = False
+    else:
+        says = (
+            f"Calibration moved the scores by {size:.4g} (root mean square). They are closer to "
+            "the truth than the model's own if the truth is within "
+            f"{0.5 * size:.4g} (root mean square) of some scores in the consensus order.{hint}"
+        )
+    return Guarantee(
+        "gain",
+        "When calibration helps",
+        says,
+        "truth",
+        "identity",
+        {
+            "moved_rms": size,
+            "distance_allowed_rms": 0.5 * size,
+            "distance_if_consensus_is_true_rms": expected,
+            "items": n,
+        },
+        (
+            Condition(
+                "the truth is that close to the consensus order"
+                + (" (see the measured gain)" if measured else ""),
+                within,
+            ),
+        ),
+    )
+
+
+def _expected_distance(inputs: Inputs) -> float | None:
+    """Bound the root mean square distance of the exact consensus from the order, in model units.
+
+    E dist² ≤ ½ Σ_{j<k} Δ² Φ(−Δ/σ) over pairs, Δ the gap and σ its standard error.
+    """
+    from scipy.special import ndtr
+
+    n = len(inputs.model)
+    if inputs.covariance is None or n > MOST_DENSE:
+        return None
+    total, every = 0.0, np.arange(n)
+    for i in range(n - 1):
+        rest = every[i + 1 :]
+        gap = np.abs(inputs.consensus[i] - inputs.consensus[rest])
+        sd = np.sqrt(inputs.covariance.gap_bound(np.full(len(rest), i), rest))
+        ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
+        total += float(np.square(gap) @ ndtr(-ratio))
+    # No more than the spread of the consensus itself.
+    spread = float(np.var(inputs.consensus) + inputs.covariance.variances.mean())
+    return float(inputs.moments.slope * np.sqrt(min(0.5 * total / n, spread)))
+
+
+def _measured_gain(gain: Gain) -> Guarantee:
+    better = gain.mean > 0.0
+    clear = abs(gain.mean) > 2.0 * gain.se
+    return Guarantee(
+        "measured_gain",
+        "What calibration gained",
+        f"On {count(gain.n, 'anchor')} the mean squared error "
+        f"{'fell' if better else 'rose'} by {abs(gain.mean):.3g} (standard error {gain.se:.2g}) "
+        f"from the model's to the calibrated scores{'' if clear else ': within chance'}.",
+        "truth",
+        "estimate",
+        {"gain": gain.mean, "se": gain.se, "anchors": gain.n},
+        (Condition("anchors are a random sample of the items"),),
+    )
+
+
+def _noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:
+    variances = inputs.variances
+    even = variances is None or float(variances.max() / variances.min()) <= _EVEN_SD**2
+    return (
+        Condition("the stated model sd is right, or larger than right"),
+        Condition("the model's errors have one standard deviation", even),
+        Condition("they are independent of each other and of the judgments, and about normal"),
+    )
+
+
+def _sure(inputs: Inputs) -> Guarantee:
+    variance, n = inputs.model_variance, len(inputs.model)
+    moved, blocks = inputs.model - inputs.projected[0], int(inputs.projected[1].max())
+    risk = float(moved @ moved) / n - variance + 2.0 * variance * blocks / n
+    return Guarantee(
+        "sure",
+        "Estimated error of the projection",
+        f"By Stein's unbiased estimate the calibrated scores have a mean squared error of "
+        f"{risk:.3g} about what the model would say without noise; the model itself has "
+        f"{variance:.3g}.",
+        "model",
+        "estimate",
+        {"sure": risk, "model_variance": variance, "blocks": blocks},
+        _noise_conditions(inputs),
+    )
+
+
+def _risk_bound(inputs: Inputs) -> Guarantee:
+    """Bound the risk: dist² + (‖Π b‖ + σ √Σ H(n_j))², at u = the projection itself."""
+    sizes = np.bincount(inputs.projected[1])[1:]
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(sizes.max()) + 1))])
+    complexity = float(harmonic[sizes].sum())
+    n, variance = len(inputs.model), inputs.model_variance
+    noise = variance * complexity / n
+    return Guarantee(
+        "risk_bound",
+        "What is left of the model's noise",
+        f"If the truth is constant over the {count(len(sizes), 'block')} found and the model is "
+        f"unbiased, noise adds at most {noise:.3g} to the mean squared error, instead of the "
+        f"model's own {variance:.3g}. What the truth differs from such scores by, and the model's "
+        "bias, come on top.",
+        "truth",
+        "bound",
+        {"noise_part": noise, "model_variance": variance, "sum_of_harmonics": complexity},
+        (
+            *_noise_conditions(inputs),
+            Condition(
+                "the blocks do not depend on the noise (these do: it is a guide)", holds=False
+            ),
+        ),
+    )
+
+
+def _safe(inputs: Inputs) -> Guarantee:
+    variance, n = inputs.model_variance, len(inputs.model)
+    return Guarantee(
+        "safe",
+        "Never worse than the model",
+        f"Whatever the truth, and however wrong the ranking, the expected mean squared error of "
+        f"these scores is below the model's own, {variance:.3g}.",
+        "model",
+        "bound",
+        {"model_variance": variance, "items": n},
+        (
+            *_noise_conditions(inputs),
+            Condition(
+                "the model is unbiased; else the statement is about what it would say without noise"
+            ),
+        ),
+    )
+
+
+def _unidentified(inputs: Inputs) -> Guarantee:
+    found = inputs.moments
+    values: dict[str, float | int | None] = {
+        "slope": found.slope,
+        "residual_variance": found.residual,
+        "ranking_variance": found.ranking,
+        "crowd_variance": found.crowd if found.known else None,
+        "model_variance": found.noise if found.known else None,
+    }
+    if found.known:
+        says = (
+            f"Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
+            f"{found.residual:.3g}. By the {found.known}, {found.crowd:.3g} of it is what the "
+            f"annotators have wrong together and {found.noise:.3g} the model's noise."
+        )
+    else:
+        says = (
+            f"Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
+            f"{found.residual:.3g}. How much of it is the annotators' common error and how much "
+            f"the model's cannot be told from this data: either may be anything from 0 to that. A "
+            "model sd, anchors, or a second model would tell."
+        )
+    return Guarantee(
+        "unidentified",
+        "What the data cannot tell",
+        says,
+        "truth",
+        "estimate",
+        values,
+        () if found.known is None else (Condition(f"the {found.known} is right"),),
+    )
+
+
+def _interval(calibration: Calibration) -> Guarantee:
+    if calibration.covers is None:
+        return Guarantee(
+            "interval",
+            "The intervals",
+            "There are none: the consensus came without an uncertainty, and there are no anchors.",
+            "consensus",
+            "diagnostic",
+            {},
+        )
+    if calibration.covers.endswith("truth"):
+        return Guarantee(
+            "interval",
+            "The intervals",
+            f"Each interval holds the true score of an item drawn at random with probability "
+            f"{calibration.level:g} at least (split conformal).",
+            "truth",
+            "bound",
+            {"level": calibration.level},
+            (Condition("anchors are a random sample of the items"),),
+        )
+    return Guarantee(
+        "interval",
+        "The intervals",
+        "Each interval covers what the calibrated score would be if the annotators' consensus were "
+        f"known exactly (level {calibration.level:g}): sampling uncertainty of the consensus. They "
+        "do not cover the truth; only anchors can give intervals that do.",
+        "consensus",
+        "estimate",
+        {"level": calibration.level},
+        (_MODEL, _SAMPLE),
+    )

@@ -1,0 +1,76 @@
+"""Threads for the kernels: ranges of annotators, each summed on its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+_ROWS_PER_RANGE = 20_000
+_MOST_RANGES = 16
+
+Result = TypeVar("Result")
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        cores = os.cpu_count() or 1
+    return ThreadPoolExecutor(cores, thread_name_prefix="aggcal")
+
+
+# Threads do not survive a fork: a child makes its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
+def balanced(starts: npt.NDArray[np.int64]) -> list[int]:
+    """Cut the annotators into ranges of about as many rows.
+
+    The cut depends on the data alone, not on the number of cores, and ranges are added up in
+    their order: the same data give the same bits on any number of threads.
+
+    Examples
+    --------
+    >>> balanced(np.array([0, 15_000, 30_000, 45_000]))
+    [0, 2, 3]
+    """
+    rows = int(starts[-1])
+    ranges = int(np.clip(rows // _ROWS_PER_RANGE, 1, _MOST_RANGES))
+    cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))
+    cuts[0], cuts[-1] = 0, len(starts) - 1
+    return [int(cut) for cut in np.unique(cuts)]
+
+
+def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Result]:
+    """Call ``work`` with the ends of each range, in threads; return what it returned, in order.
+
+    Examples
+    --------
+    >>> each_range(lambda begin, end: end - begin, [0, 2, 3])
+    [2, 1]
+    """
+    if len(ranges) == 2:  # noqa: PLR2004  # one range: no thread is worth waking
+        return [work(*ranges)]
+    return list(_threads().map(work, ranges[:-1], ranges[1:]))
+
+
+def added(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    """Add arrays up into the first of them, in their order.
+
+    Examples
+    --------
+    >>> added([np.ones(2), np.ones(2)])
+    array([2., 2.])
+    """
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total

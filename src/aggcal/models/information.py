@@ -1,0 +1,267 @@
+r"""The Fisher information of a fit: scores and annotators' parameters, the latter eliminated.
+
+Row by row the information in the gap d = s_i − s_j and in θ_u is a rank-one matrix (a, b)(a, b)';
+with the curvature of the priors added,
+
+    A = Σ a² (e_i − e_j)(e_i − e_j)' + prior,   B_u = Σ a b (e_i − e_j),   D_u = Σ b² + prior,
+
+and the scores' part of the inverse is that of the Schur complement S = A − B D⁻¹ B'. It is here as
+a dense matrix, for a moderate number of items, and as products, random vectors of covariance S and
+the exact diagonal, for any number: none of these needs room that grows with items × items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray, dot, sums
+from aggcal.kernels import at, library
+from aggcal.kernels.threads import added, balanced, each_range
+from aggcal.models.objective import Objective
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+_PIECE = 1 << 20
+
+
+class Information:
+    """The information at given scores and annotators' parameters.
+
+    Parameters
+    ----------
+    problem
+        The model and its rows.
+    scores, theta
+        Where.
+    observed
+        Take the curvature at the outcomes that were seen instead of the expected one; for models
+        without annotators' parameters.
+    """
+
+    def __init__(
+        self,
+        problem: Objective,
+        scores: FloatArray,
+        theta: FloatArray,
+        *,
+        observed: bool = False,
+    ) -> None:
+        self.problem = problem
+        self._observed = observed
+        self.heterogeneous = problem.heterogeneous
+        self._scores, self._theta = scores, theta
+        rows = problem.rows
+        self._rows = rows
+        self.prior: FloatArray = problem.item_penalty(scores)[2]
+        """Diagonal of the prior's precision of the scores."""
+        self._annotator_prior = (
+            np.maximum(problem.penalty(theta)[2], 0.0) if self.heterogeneous else np.zeros(1)
+        )
+        self.inner = self._annotator_prior.copy()
+        """D."""
+        self._near = np.empty(len(rows), dtype=np.float32)
+        self._cross = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
+        for piece, owner, a, b in self._pieces():
+            self._near[piece] = a * a
+            if self.heterogeneous:
+                self._cross[piece] = a * b
+                first = int(owner[0])
+                part = sums(owner - first, b * b, int(owner[-1]) - first + 1)
+                self.inner[first : first + len(part)] += part
+        if not self.heterogeneous:
+            self.inner = np.ones(1)
+        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
+        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
+        starts = rows.starts
+        if not self.heterogeneous:
+            starts = np.append(np.arange(0, len(rows), 2048), len(rows))
+        self._starts = np.ascontiguousarray(starts, dtype=np.int64)
+        self._ranges = balanced(self._starts)
+        self.constraints: list[FloatArray] = []
+        """Vectors c whose cc' is added to S."""
+
+    def constrain(self) -> None:
+        """Fix what is free without priors: the scores' mean, and the mean reliability.
+
+        The likelihood does not change along (1, 0) and (s, −γ), so S has no inverse. Fixing the
+        mean of γ adds (B D⁻¹ 1)(B D⁻¹ 1)'/(1'D⁻¹1) to S, exactly; adding 11'/n fixes the mean of s
+        and adds 11'/n to the inverse, which is then to be taken off again.
+        """
+        n = self.n_items
+        self.constraints = [np.full(n, n**-0.5)]
+        if self.heterogeneous:
+            shared = self._spread(self._cross * self._per_row(1.0 / self.inner))
+            self.constraints.append(shared / np.sqrt(np.sum(1.0 / self.inner)))
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return self._rows.n_items
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by S."""
+        kernels = library()
+        prior = self.prior * vector
+        for fixed in self.constraints:
+            prior += fixed * dot(fixed, vector)
+        if kernels is None:
+            gap = vector[self._winner] - vector[self._loser]
+            flow = self._near * gap
+            if self.heterogeneous:
+                shared = np.add.reduceat(self._cross * gap, self._rows.starts[:-1]) / self.inner
+                flow -= self._cross * self._per_row(shared)
+            return self._spread(flow) + prior
+        vector = np.ascontiguousarray(vector)
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.n_items)
+            arrays = at(*self._columns(), self.inner, vector, out)
+            kernels.aggcal_product(begin, end, *arrays)
+            return out
+
+        return added(each_range(work, self._ranges)) + prior
+
+    def probe(self, random: np.random.Generator) -> FloatArray:
+        """Return a random vector of mean 0 and covariance S."""
+        signs: FloatArray = random.choice([-1.0, 1.0], self.n_items)
+        prior = np.sqrt(self.prior) * signs
+        noise = np.sqrt(self._annotator_prior) * random.choice([-1.0, 1.0], len(self.inner))
+        for fixed in self.constraints:
+            prior += fixed * random.choice([-1.0, 1.0])
+        key = int(random.integers(1 << 63))
+        kernels = library()
+        if kernels is None:
+            coin = _coins(key, len(self._near))
+            root = np.sqrt(self._near, dtype=np.float64)
+            force = coin * root
+            if self.heterogeneous:
+                b = np.divide(self._cross, root, out=np.zeros_like(root), where=root > 0.0)
+                pull = (noise + np.add.reduceat(coin * b, self._rows.starts[:-1])) / self.inner
+                force -= self._cross * self._per_row(pull)
+            return self._spread(force) + prior
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.n_items)
+            arrays = at(*self._columns(), self.inner, noise)
+            kernels.aggcal_probe(begin, end, *arrays, key, *at(out))
+            return out
+
+        return added(each_range(work, self._ranges)) + prior
+
+    def border(self, vector: FloatArray) -> FloatArray:
+        """Return B'v, a number per annotator."""
+        kernels = library()
+        if kernels is None:
+            gap = vector[self._winner] - vector[self._loser]
+            return np.add.reduceat(self._cross * gap, self._rows.starts[:-1])
+        vector = np.ascontiguousarray(vector)
+        out = np.zeros(len(self.inner))
+
+        def work(begin: int, end: int) -> None:
+            arrays = at(self._winner, self._loser, self._starts, self._cross, vector, out)
+            kernels.aggcal_border(begin, end, *arrays)
+
+        each_range(work, self._ranges)
+        return out
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of S."""
+        kernels = library()
+        if kernels is None:
+            near = self._near.astype(np.float64)
+            n = self.n_items
+            total = sums(self._winner, near, n) + sums(self._loser, near, n) + self.prior
+            if self.heterogeneous:
+                square = self._sparse_border().power(2)
+                total -= square @ (1.0 / self.inner)
+            return total + self._fixed_diagonal()
+
+        def work(begin: int, end: int) -> FloatArray:
+            out, held = np.zeros(self.n_items), np.zeros(self.n_items)
+            kernels.aggcal_diagonal(begin, end, *at(*self._columns(), self.inner, held, out))
+            return out
+
+        return added(each_range(work, self._ranges)) + self.prior + self._fixed_diagonal()
+
+    def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
+        n = self.n_items
+        flat = np.zeros(n * n)
+        for piece, _, a, _ in self._pieces():
+            winner = self._rows.winner[piece].astype(np.int64)
+            flat += sums(winner * n + self._rows.loser[piece], a * a, n * n)
+        near = flat.reshape(n, n)
+        schur: FloatArray = -(near + near.T)
+        schur[np.diag_indices(n)] = self.prior + near.sum(axis=0) + near.sum(axis=1)
+        for fixed in self.constraints:
+            schur += np.outer(fixed, fixed)
+        if not self.heterogeneous:
+            return schur, None
+        border = self._sparse_border()
+        carried = border.multiply(1.0 / self.inner).tocsr()
+        schur -= (carried @ border.T).toarray()
+        return schur, carried
+
+    def _sparse_border(self) -> sparse.csr_array:
+        from scipy import sparse
+
+        rows, m = self._rows, self._rows.n_annotators
+        parts = []
+        for piece, owner, a, b in self._pieces():
+            both = np.concatenate([a * b, -a * b])
+            at_ = np.concatenate([rows.winner[piece], rows.loser[piece]])
+            whose = np.concatenate([owner, owner])
+            parts.append(sparse.coo_array((both, (at_, whose)), shape=(rows.n_items, m)).tocsr())
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+    def _pieces(self) -> Iterator[tuple[slice, IntArray, FloatArray, FloatArray]]:
+        """Go through the rows: which, whose, and the roots a and b of their information."""
+        rows, starts = self._rows, self._rows.starts
+        weighted = rows.weight.strides != (0,) or float(rows.weight[0]) != 1.0
+        for begin in range(0, len(rows), _PIECE):
+            piece = slice(begin, min(len(rows), begin + _PIECE))
+            where = np.arange(piece.start, piece.stop)
+            owner = np.searchsorted(starts, where, side="right") - 1
+            gap = self._scores[rows.winner[piece]] - self._scores[rows.loser[piece]]
+            a, b = self._roots(gap, self._theta[owner])
+            if weighted:
+                root = np.sqrt(rows.weight[piece])
+                a, b = a * root, b * root
+            yield piece, owner, a, b
+
+    def _roots(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._observed:
+            return np.sqrt(self.problem.row_terms(gap, theta).dd), np.zeros(len(gap))
+        return self.problem.row_information(gap, theta)
+
+    def _fixed_diagonal(self) -> FloatArray:
+        total = np.zeros(self.n_items)
+        for fixed in self.constraints:
+            total += fixed * fixed
+        return total
+
+    def _columns(self) -> tuple[np.ndarray | None, ...]:
+        cross = self._cross if self.heterogeneous else None
+        return self._winner, self._loser, self._starts, self._near, cross
+
+    def _per_row(self, values: FloatArray) -> FloatArray:
+        return np.repeat(values, np.diff(self._rows.starts))
+
+    def _spread(self, flow: FloatArray) -> FloatArray:
+        n = self.n_items
+        return sums(self._winner, flow, n) - sums(self._loser, flow, n)
+
+
+def _coins(key: int, number: int) -> FloatArray:
+    """Return the coins of the compiled kernel: the same key gives the same ones."""
+    z = np.uint64(key) + np.arange(number, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.where(z >> np.uint64(63), -1.0, 1.0)

@@ -1,0 +1,205 @@
+"""The covariance of the scores: as a matrix, from draws, or without ever writing it down."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray, frozen
+
+MOST_DENSE = 3000
+"""Up to so many items a covariance is a matrix."""
+
+
+class Covariance(ABC):
+    """What the rest of the package asks of a covariance."""
+
+    variances: FloatArray
+    """Of each score, about the mean of all scores: their location is a convention."""
+
+    @abstractmethod
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions."""
+
+    @abstractmethod
+    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j, or something never below it that is quick to have."""
+
+    @abstractmethod
+    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
+        """Draw deviations from the estimate, one row each."""
+
+    @abstractmethod
+    def gain(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return K·residual and the diagonal of K = V(V + N)⁻¹.
+
+        V = slope²·C + crowd·I is what a signal varies by, N = diag(noise) what hides it. There may
+        be several residuals, a column each.
+        """
+
+    @abstractmethod
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores."""
+
+
+class DenseCovariance(Covariance):
+    """A covariance matrix; it is centred.
+
+    Examples
+    --------
+    >>> covariance = DenseCovariance(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> covariance.variances, covariance.gap_variance(np.array([0]), np.array([1]))
+    (array([0.5, 0.5]), array([2.]))
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        means = matrix.mean(axis=0)
+        self.matrix: FloatArray = frozen(matrix - means[:, None] - means[None, :] + means.mean())
+        self.variances = frozen(np.maximum(np.diag(self.matrix), 0.0))
+
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions."""
+        gap = self.variances[i] + self.variances[j] - 2.0 * self.matrix[i, j]
+        return np.asarray(np.maximum(gap, 0.0))
+
+    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j."""
+        return self.gap_variance(i, j)
+
+    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
+        """Draw normal deviations."""
+        return np.asarray(random.standard_normal((number, len(self._root))) @ self._root.T)
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        values, vectors = np.linalg.eigh(self.matrix)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def gain(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return K·residual and the diagonal of K = V(V + N)⁻¹."""
+        wide = slope**2 * self.matrix
+        wide[np.diag_indices(len(wide))] += crowd + noise
+        inverse = np.linalg.inv(wide)
+        # K = I − N(V + N)⁻¹.
+        return residual - (noise * (inverse @ residual).T).T, 1.0 - noise * np.diag(inverse)
+
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores."""
+        return DenseCovariance(self.matrix[np.ix_(positions, positions)])
+
+
+class DrawnCovariance(Covariance):
+    """The covariance of draws, one row each (a bootstrap's)."""
+
+    def __init__(self, draws: FloatArray) -> None:
+        about = draws - draws.mean(axis=0)
+        self._draws: FloatArray = frozen(about - about.mean(axis=1, keepdims=True))
+        self.variances = frozen(np.square(self._draws).sum(axis=0) / (len(draws) - 1))
+
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions."""
+        total = np.zeros(np.broadcast(i, j).shape)
+        for draw in self._draws:
+            total += np.square(draw[i] - draw[j])
+        return np.asarray(total / (len(self._draws) - 1))
+
+    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j."""
+        return self.gap_variance(i, j)
+
+    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
+        """Draw normal deviations with the covariance of the draws."""
+        weights = random.standard_normal((number, len(self._draws)))
+        return np.asarray(weights @ self._draws / np.sqrt(len(self._draws) - 1))
+
+    def gain(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return K·residual and the diagonal of K = V(V + N)⁻¹."""
+        root = slope * self._draws.T / np.sqrt(len(self._draws) - 1)
+        # (F + RR')⁻¹ by Woodbury's identity: as many equations as draws.
+        flat = crowd + noise
+        scaled = root / flat[:, None]
+        inner = np.linalg.inv(np.eye(root.shape[1]) + root.T @ scaled)
+        solved = (residual.T / flat).T - scaled @ (inner @ (scaled.T @ residual))
+        diagonal = 1.0 / flat - np.einsum("ik,kl,il->i", scaled, inner, scaled, optimize=True)
+        return residual - (noise * solved.T).T, 1.0 - noise * diagonal
+
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores."""
+        return DrawnCovariance(self._draws[:, positions])
+
+
+class MatrixFreeCovariance(Covariance):
+    """The inverse of a matrix that is known by its products only.
+
+    Parameters
+    ----------
+    variances
+        Its diagonal.
+    solve
+        Multiplies a vector by it.
+    """
+
+    def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
+        n = len(variances)
+        shared = solve(np.full(n, 1.0 / n))
+        self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
+        self._solve = solve
+
+    def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Variance of s_i − s_j for each pair of positions: a linear system each."""
+        found = np.empty(len(i))
+        for k, (one, other) in enumerate(zip(i, j, strict=True)):
+            contrast = np.zeros(len(self.variances))
+            contrast[one] += 1.0
+            contrast[other] -= 1.0
+            found[k] = contrast @ self._solve(contrast)
+        return found
+
+    def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
+        """(se_i + se_j)², which the variance of a difference never exceeds."""
+        return np.asarray(np.square(np.sqrt(self.variances[i]) + np.sqrt(self.variances[j])))
+
+    def draws(self, number: int, random: np.random.Generator) -> FloatArray:
+        """Draw normal deviations, item by item: among so many, correlations hardly count."""
+        deviations = random.standard_normal((number, len(self.variances)))
+        return np.asarray(deviations * np.sqrt(self.variances))
+
+    def gain(
+        self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return K·residual and the diagonal of K, by the diagonal of V."""
+        wide = slope**2 * self.variances + crowd
+        kept = wide / (wide + noise)
+        return (kept * residual.T).T, kept
+
+    def of(self, positions: IntArray) -> Covariance:
+        """Return the covariance of some of the scores."""
+        n, solve = len(self.variances), self._solve
+
+        def product(vector: FloatArray) -> FloatArray:
+            whole = np.zeros(n)
+            whole[positions] = vector
+            return np.asarray(solve(whole)[positions])
+
+        return MatrixFreeCovariance(self.variances[positions], product)
+
+
+def independent(sd: FloatArray) -> Covariance:
+    """Return the covariance of scores of which only standard errors are known.
+
+    Examples
+    --------
+    >>> independent(np.ones(4)).variances
+    array([0.75, 0.75, 0.75, 0.75])
+    """
+    variances = np.square(sd)
+    return MatrixFreeCovariance(variances, lambda vector: variances * vector)

@@ -1,0 +1,146 @@
+r"""The covariance of the optimum: the inverse of the (penalised) Fisher information.
+
+With priors it is the Laplace approximation of the posterior. Without, the information has no
+inverse, and what was free is fixed: the mean of the scores and the mean reliability (both
+constraints; the published Lemma 3.1 imposes the first only).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.models.information import Information
+from aggcal.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    MatrixFreeCovariance,
+)
+
+_PROBES = 16
+_CLOSE = 1e-4
+_FLAT = 1e-10
+
+
+def laplace(
+    information: Information,
+    *,
+    constrained: bool,
+    seed: int = 0,
+    on_draw: Callable[[int, int], None] | None = None,
+) -> tuple[Covariance, FloatArray | None]:
+    """Return the covariance of the scores and the variances of the annotators' parameters.
+
+    Parameters
+    ----------
+    information
+        At the optimum.
+    constrained
+        Whether the fit had no prior: location and scale are then fixed as above.
+    seed
+        Of the random probes that take the place of a matrix for many items.
+    on_draw
+        Called after each of them with its number and how many there are.
+    """
+    if constrained:
+        information.constrain()
+    if information.n_items <= MOST_DENSE:
+        return _dense(information, constrained=constrained)
+    return _matrix_free(information, constrained, seed, on_draw)
+
+
+def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, FloatArray | None]:
+    schur, carried = information.dense()
+    covariance = inverse(schur)
+    if constrained:
+        covariance -= 1.0 / len(schur)
+    if carried is None:
+        return DenseCovariance(covariance), None
+    inner = information.inner
+    own, gain = 1.0 / inner, carried.T @ covariance
+    spread = np.ravel(carried.multiply(gain.T).sum(axis=0))
+    if constrained:
+        # The mean of γ is fixed: D⁻¹ loses its part along 1, and B D⁻¹ with it.
+        total = own.sum()
+        shared = np.ravel(carried.sum(axis=1))
+        toward = covariance @ shared
+        spread = (
+            spread - 2.0 * own / total * (gain @ shared) + (own / total) ** 2 * (shared @ toward)
+        )
+        own = own - own * own / total
+    return DenseCovariance(covariance), own + spread
+
+
+def inverse(matrix: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix; where it is flat, the inverse is very large instead of wrong."""
+    values, vectors = np.linalg.eigh(matrix)
+    floor = _FLAT * float(values[-1])
+    if values[0] > floor:
+        return np.asarray(np.linalg.inv(matrix))
+    return np.asarray((vectors / np.maximum(values, floor)) @ vectors.T)
+
+
+def solver(information: Information, diagonal: FloatArray) -> _Solve:
+    """Return a function that multiplies a vector by the inverse information."""
+    return _Solve(information, diagonal)
+
+
+class _Solve:
+    def __init__(self, information: Information, diagonal: FloatArray) -> None:
+        self._information, self._diagonal = information, diagonal
+
+    def __call__(self, vector: FloatArray) -> FloatArray:
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        n, diagonal = len(vector), self._diagonal
+        operator = LinearOperator((n, n), matvec=self._information.product, dtype=np.float64)
+        jacobi = LinearOperator((n, n), matvec=lambda v: np.ravel(v) / diagonal, dtype=np.float64)
+        found, _ = cg(operator, vector, rtol=_CLOSE, maxiter=10 * n, M=jacobi)
+        return np.asarray(found)
+
+
+def _matrix_free(
+    information: Information,
+    constrained: bool,  # noqa: FBT001
+    seed: int,
+    on_draw: Callable[[int, int], None] | None,
+) -> tuple[Covariance, FloatArray | None]:
+    """Estimate the diagonals from random vectors, with all that is known exactly taken out.
+
+    For y of covariance S⁻¹ and r = S y, Var(s_i) = 1/S_ii + E(y_i − r_i/S_ii)²: the first part,
+    nearly all of it, is exact, and only the second is estimated. The same holds for annotators.
+    """
+    random = np.random.default_rng(seed)
+    diagonal = information.diagonal()
+    solve = solver(information, diagonal)
+    rest = np.zeros(information.n_items)
+    inner = information.inner
+    own, spread = 1.0 / inner, np.zeros(len(inner))
+    for k in range(_PROBES):
+        force = information.probe(random)
+        draw = solve(force)
+        rest += np.square(draw - force / diagonal)
+        if information.heterogeneous:
+            pulled = information.border(draw) * own
+            if constrained:
+                pulled -= own * (pulled.sum() / own.sum())
+            spread += np.square(pulled)
+        if on_draw is not None:
+            on_draw(k + 1, _PROBES)
+    variances = 1.0 / diagonal + rest / _PROBES
+    if constrained:
+        variances = np.maximum(variances - 1.0 / len(variances), 0.0)
+
+    def product(vector: FloatArray) -> FloatArray:
+        found = solve(vector)
+        return found - vector.mean() if constrained else found
+
+    covariance = MatrixFreeCovariance(variances, product)
+    if not information.heterogeneous:
+        return covariance, None
+    if constrained:
+        own = own - own * own / own.sum()
+    return covariance, own + spread / _PROBES

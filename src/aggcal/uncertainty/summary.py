@@ -1,0 +1,160 @@
+"""Standard errors and intervals of a consensus, and what they cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray, frozen
+from aggcal.errors import OptionError
+from aggcal.uncertainty.certified import Certified
+from aggcal.uncertainty.covariance import Covariance
+from aggcal.uncertainty.ranks import rank_intervals
+
+KINDS = {
+    "laplace": "the consensus of these annotators: what judgments without end by each of them "
+    "would give, under the model and its priors",
+    "sandwich": "the consensus that the homogeneous fit would reach with ever more annotators of "
+    "the same kind, whether or not they are really alike",
+    "sandwich-random": "the value that the homogeneous fit would reach with ever more judgments, "
+    "each of a random annotator and pair",
+    "sandwich-fixed": "the value that the homogeneous fit would reach with ever more judgments of "
+    "the same pairs by the same annotators",
+    "bootstrap": "the consensus that this fit would reach with ever more annotators of the same "
+    "kind",
+}
+"""The kinds of uncertainty, and what their intervals cover. None covers the truth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How far scores, ranks and reliabilities can be trusted.
+
+    Intervals are about the consensus, not about the truth; ``covers`` says of what in words.
+    """
+
+    kind: str
+    level: float
+    scores: FloatArray
+    """What the intervals are about: the reported scores times ``scale``."""
+    covariance: Covariance
+    scale: float
+    """How much larger than the optimum's the scale probably is (see `uncertainty.scale`)."""
+    rank_low: IntArray
+    rank_high: IntArray
+    reliability_low: FloatArray | None = None
+    reliability_high: FloatArray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        level: float,
+        scores: FloatArray,
+        covariance: Covariance,
+        *,
+        scale: float = 1.0,
+        reliabilities: FloatArray | None = None,
+        reliability_variances: FloatArray | None = None,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        seed: int = 0,
+    ) -> Uncertainty:
+        """Derive intervals from a covariance.
+
+        Parameters
+        ----------
+        kind, level
+            Of the intervals.
+        scores, covariance
+            The reported scores, and the covariance on the scale ``scale`` times theirs.
+        scale
+            See `Uncertainty.scale`.
+        reliabilities, reliability_variances, bounds
+            The reported reliabilities, their variances on the other scale, and where they end.
+        seed
+            Of the draws that give the rank intervals.
+
+        Examples
+        --------
+        >>> from aggcal.uncertainty.covariance import DenseCovariance
+        >>> found = Uncertainty.of("laplace", 0.9, np.zeros(2), DenseCovariance(np.eye(2)))
+        >>> found.high.round(3)
+        array([1.163, 1.163])
+        """
+        check_level(level)
+        scores = frozen(scale * scores)
+        low, high = rank_intervals(scores, covariance, level, seed)
+        ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
+        if reliabilities is not None and reliability_variances is not None:
+            reach = _reach(level) * np.sqrt(reliability_variances)
+            middle = reliabilities / scale
+            # An interval that does not hold the number beside it would only puzzle.
+            ends = (
+                frozen(np.clip(np.minimum(middle - reach, reliabilities), *bounds)),
+                frozen(np.clip(np.maximum(middle + reach, reliabilities), *bounds)),
+            )
+        return cls(kind, level, scores, covariance, scale, frozen(low), frozen(high), *ends)
+
+    @property
+    def covers(self) -> str:
+        """What the intervals cover."""
+        return KINDS.get(self.kind, "the consensus")
+
+    @cached_property
+    def se(self) -> FloatArray:
+        """Standard error of each reported score: root mean square of what it is off by."""
+        off = (1.0 - 1.0 / self.scale) * self.scores
+        return frozen(np.sqrt(self.covariance.variances + np.square(off)))
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower end of each score's interval."""
+        return self.scores - _reach(self.level) * np.sqrt(self.covariance.variances)
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper end of each score's interval."""
+        return self.scores + _reach(self.level) * np.sqrt(self.covariance.variances)
+
+    def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Probability that the item at position i is above that at j, for the consensus."""
+        from scipy.special import ndtr
+
+        gap = self.scores[i] - self.scores[j]
+        sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
+        return np.asarray(ndtr(np.divide(gap, sd, out=np.zeros_like(sd), where=sd > 0.0)))
+
+    def certified(self, level: float | None = None) -> Certified:
+        """Return the pairs whose order is certified at a family-wise level."""
+        level = self.level if level is None else level
+        check_level(level)
+        return Certified(self.scores, self.covariance, level)
+
+    def wrong_order_bound(self) -> float:
+        """δ₁: a bound on the chance that some two neighbours of the ranking are the wrong way.
+
+        An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
+        """
+        from scipy.special import ndtr
+
+        order = np.argsort(-self.scores, kind="stable")
+        above, below = order[:-1], order[1:]
+        gap = self.scores[above] - self.scores[below]
+        sd = np.sqrt(self.covariance.gap_bound(above, below))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wrong = np.where(sd > 0.0, ndtr(-gap / sd), 0.0)
+        return float(min(1.0, wrong.sum()))
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is none."""
+    if not 0.0 < level < 1.0:
+        raise OptionError(f"the level is {level}; give a number between 0 and 1, such as 0.95.")
+
+
+def _reach(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 * (1.0 + level)))
