@@ -138,12 +138,13 @@ class Assessment:
             page = render(summary, items, annotators)
             files["annotators.csv"] = csv_writer(annotators)
             files["report.html"] = lambda file: file.write(page)
+        outdated = ["predictions.csv"]
         if self.calibration is not None and self.calibration.unjudged_ids:
-            files["predictions.csv"] = csv_writer(
-                self.calibration.predict_unjudged().item_columns()
-            )
+            predicted = self.calibration.predict_unjudged().item_columns()
+            files["predictions.csv"] = csv_writer(predicted)
+            outdated = []
         files["summary.json"] = json_writer(summary)
-        return write_files(directory, files)
+        return write_files(directory, files, outdated=outdated)
 
     def __repr__(self) -> str:
         return str(self)

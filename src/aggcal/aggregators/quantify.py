@@ -142,8 +142,7 @@ class Quantify:
                 f"{consensus.method}; choose laplace or bootstrap."
             )
         information = self._information(own, consensus, observed=True)
-        if consensus.prior is None:
-            information.constrain()
+        information.fix_location()
         covariance = sandwich(
             rows_of(self.judgments),
             link_of(own.link),

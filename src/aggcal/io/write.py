@@ -20,7 +20,9 @@ from aggcal.tables import Columns, cells
 Writer = Callable[[IO[str]], object]
 
 
-def write_files(directory: Path | str, files: Mapping[str, Writer]) -> list[Path]:
+def write_files(
+    directory: Path | str, files: Mapping[str, Writer], *, outdated: Iterable[str] = ()
+) -> list[Path]:
     """Write several files into a directory; if one fails, none appears.
 
     Parameters
@@ -29,6 +31,8 @@ def write_files(directory: Path | str, files: Mapping[str, Writer]) -> list[Path
         Made if it is not there (and taken away again if the writing fails).
     files
         For each file name, a function that writes its text.
+    outdated
+        Files of an earlier result that this one does not have: they are taken away.
 
     Examples
     --------
@@ -54,6 +58,8 @@ def write_files(directory: Path | str, files: Mapping[str, Writer]) -> list[Path
             Path(temporary).chmod(0o666 & ~_umask())
         for temporary_path, final in written:
             temporary_path.replace(final)
+        for name in outdated:
+            (directory / name).unlink(missing_ok=True)
     except BaseException as error:
         _undo([temporary_path for temporary_path, _ in written], made)
         if isinstance(error, OSError):

@@ -84,15 +84,21 @@ class Information:
         self.constraints: list[FloatArray] = []
         """Vectors c whose cc' is added to S."""
 
-    def constrain(self) -> None:
-        """Fix what is free without priors: the scores' mean, and the mean reliability.
+    def fix_location(self) -> None:
+        """Hold the scores' mean: it is a convention, and the likelihood does not depend on it.
 
-        The likelihood does not change along (1, 0) and (s, −γ), so S has no inverse. Fixing the
-        mean of γ adds (B D⁻¹ 1)(B D⁻¹ 1)'/(1'D⁻¹1) to S, exactly; adding 11'/n fixes the mean of s
-        and adds 11'/n to the inverse, which is then to be taken off again.
+        1 is an eigenvector of S; adding a multiple of 11' changes its eigenvalue only, and the
+        covariance of the scores about their mean not at all.
         """
-        n = self.n_items
-        self.constraints = [np.full(n, n**-0.5)]
+        strength = max(float(self.diagonal().mean()), 1e-300)
+        self.constraints.append(np.full(self.n_items, np.sqrt(strength / self.n_items)))
+
+    def fix_scale(self) -> None:
+        """Hold the mean reliability, where no prior does.
+
+        The likelihood does not change along (s, −γ). Fixing the mean of γ adds
+        (B D⁻¹ 1)(B D⁻¹ 1)'/(1'D⁻¹1) to S, exactly.
+        """
         if self.heterogeneous:
             shared = self._spread(self._cross * self._per_row(1.0 / self.inner))
             self.constraints.append(shared / np.sqrt(np.sum(1.0 / self.inner)))

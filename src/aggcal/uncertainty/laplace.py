@@ -45,8 +45,9 @@ def laplace(
     on_draw
         Called after each of them with its number and how many there are.
     """
+    information.fix_location()
     if constrained:
-        information.constrain()
+        information.fix_scale()
     if information.n_items <= MOST_DENSE:
         return _dense(information, constrained=constrained)
     return _matrix_free(information, constrained, seed, on_draw)
@@ -55,8 +56,6 @@ def laplace(
 def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, FloatArray | None]:
     schur, carried = information.dense()
     covariance = inverse(schur)
-    if constrained:
-        covariance -= 1.0 / len(schur)
     if carried is None:
         return DenseCovariance(covariance), None
     inner = information.inner
@@ -130,15 +129,7 @@ def _matrix_free(
             spread += np.square(pulled)
         if on_draw is not None:
             on_draw(k + 1, _PROBES)
-    variances = 1.0 / diagonal + rest / _PROBES
-    if constrained:
-        variances = np.maximum(variances - 1.0 / len(variances), 0.0)
-
-    def product(vector: FloatArray) -> FloatArray:
-        found = solve(vector)
-        return found - vector.mean() if constrained else found
-
-    covariance = MatrixFreeCovariance(variances, product)
+    covariance = MatrixFreeCovariance(1.0 / diagonal + rest / _PROBES, solve)
     if not information.heterogeneous:
         return covariance, None
     if constrained:
