@@ -29,7 +29,7 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 # The picture that README shows: the demo's own figure.
 picture: $(VENV)/.core

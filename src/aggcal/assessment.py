@@ -25,6 +25,8 @@ from aggcal.scores import Scores
 from aggcal.tables import Columns, as_frame
 from aggcal.uncertainty.summary import check_level
 
+_FILES = ("annotators.csv", "predictions.csv", "report.html")
+
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
@@ -138,11 +140,11 @@ class Assessment:
             page = render(summary, items, annotators)
             files["annotators.csv"] = csv_writer(annotators)
             files["report.html"] = lambda file: file.write(page)
-        outdated = ["predictions.csv"]
+        outdated = [name for name in _FILES if name not in files]
         if self.calibration is not None and self.calibration.unjudged_ids:
             predicted = self.calibration.predict_unjudged().item_columns()
             files["predictions.csv"] = csv_writer(predicted)
-            outdated = []
+            outdated.remove("predictions.csv")
         files["summary.json"] = json_writer(summary)
         return write_files(directory, files, outdated=outdated)
 

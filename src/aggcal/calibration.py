@@ -14,7 +14,7 @@ from aggcal.calibrators.anchors import Gain
 from aggcal.calibrators.inputs import Inputs, anchors_among, second_scores, stated_variances
 from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
-from aggcal.calibrators.recommendation import recommendation
+from aggcal.calibrators.recommendation import contradictions, recommendation
 from aggcal.consensus import LEVEL, Consensus
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
@@ -68,6 +68,8 @@ class Calibration:
     """Share of (model − base or projection) that was kept."""
     gain: Gain | None = None
     """What calibration gained, measured on anchors that did not tune it."""
+    how: str = ""
+    """Which anchors tuned and which measured."""
     inputs: Inputs | None = field(default=None, repr=False)
     fit: Consensus | None = field(default=None, repr=False)
 
@@ -137,9 +139,8 @@ class Calibration:
         known = set(self.inputs.item_ids)
         new = np.array([item not in known for item in scores.item_ids], dtype=bool)
         if not new.any():
-            raise TooLittleDataError(
-                f"{scores.source}: every item is calibrated already; give scores of new items."
-            )
+            what = "every item is calibrated already" if len(new) else "there is no item"
+            raise TooLittleDataError(f"{scores.source}: {what}; give scores of new items.")
         placed = None
         if judgments is not None:
             if self.fit is None:
@@ -231,8 +232,9 @@ def calibrate(
         For the projection. ``"sd"``: 1/sd² where the scores carry an sd, else equal; a mapping of
         item to a positive weight; None: equal.
     model_sd
-        Standard deviation of the model's errors, such as its validation error; round up. An sd
-        column of the scores says the same, item by item.
+        Standard deviation of the model's errors, such as its validation error. For ``fused`` rather
+        too large than too small; ``safe`` stays safe up to 1.4 times the true one. An sd column of
+        the scores says the same, item by item.
     anchors
         True scores of some items drawn at random (item, truth). They tell how much of the model to
         keep, measure what calibration gains, and give intervals that cover the truth.
@@ -299,6 +301,7 @@ def calibrate(
     values, block, kept = inputs.calibrated(method)
     found = calibrated_intervals(method, inputs, values, kept)
     said += [*about_anchors, *found.warnings, *recommendation(method, inputs, found.gain)]
+    said += contradictions(method, inputs)
     result = replace(
         _arranged(scores, consensus, both, (values, found.low, found.high), block),
         method=method,
@@ -308,6 +311,7 @@ def calibrate(
         level=level,
         kept=None if method == "atc" else float(np.mean(kept)),
         gain=found.gain,
+        how=found.how,
         inputs=inputs,
         fit=fitted,
     )

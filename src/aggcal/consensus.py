@@ -194,7 +194,7 @@ class Consensus:
         >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "c", "a")]
         >>> found = aggcal.aggregate(rows, warn=False).quantify(level=0.9)
         >>> found.uncertainty.se.round(2)
-        array([0.72, 0.71, 0.71])
+        array([0.72, 0.7 , 0.7 ])
         """
         if self.quantifier is None:
             raise OptionError(
@@ -202,7 +202,7 @@ class Consensus:
                 "aggregate the judgments with aggcal.aggregate."
             )
         found = self.quantifier(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
-        return replace(self, stated=found)
+        return replace(self, stated=found, warnings=(*self.warnings, *found.warnings))
 
     @property
     def quantifiable(self) -> bool:
@@ -262,7 +262,7 @@ class Consensus:
         >>> import aggcal
         >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
         >>> round(consensus.order_probability("a", "b"), 2)
-        0.87
+        0.82
         """
         if self.uncertainty is None:
             raise OptionError(f"method '{self.method}' has no uncertainty to tell this from.")

@@ -28,6 +28,7 @@ The tree::
     ├── NoMaximumWarning        a maximum-likelihood estimate that does not exist
     ├── FewJudgmentsWarning     too little of each annotator for errors without a prior
     ├── HarmfulWarning          calibration is likely to make the scores worse
+    ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
     └── ConvergenceWarning      the optimum was not reached
 
@@ -214,6 +215,12 @@ class HarmfulWarning(AggcalWarning):
     """Another calibrator is likely to be closer to the truth."""
 
     code = "harmful"
+
+
+class DependentModelsWarning(AggcalWarning):
+    """A second model is of no use beside the first."""
+
+    code = "second-model"
 
 
 class AnchorsWarning(AggcalWarning):

@@ -20,7 +20,6 @@ from aggcal.calibrators.inputs import Inputs
 from aggcal.consensus import Consensus
 from aggcal.errors import count
 from aggcal.uncertainty import Uncertainty
-from aggcal.uncertainty.covariance import MOST_DENSE
 
 _EVEN_SD = 1.5
 
@@ -142,6 +141,7 @@ def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> 
 # ------------------------------------------------------------------- about the consensus
 
 _MODEL = Condition("the model of the judgments and its priors are about right")
+_ANNOTATORS = Condition("annotators are a random sample of those one could have asked")
 _SAMPLE = Condition("annotators judged without seeing the model's scores")
 
 
@@ -164,7 +164,7 @@ def _whole_order(known: Uncertainty) -> Guarantee:
         "consensus",
         "bound",
         {"delta_1": wrong, "neighbouring_pairs": n - 1},
-        (_MODEL,),
+        (_MODEL,) if known.kind == "laplace" else (_ANNOTATORS,),
     )
 
 
@@ -175,8 +175,8 @@ def _certified(known: Uncertainty) -> Guarantee:
         "certified_pairs",
         "Certified pairs",
         f"Of {count(found.n_pairs, 'pair')} of items, {pairs:,} ({found.share:.1%}) are in the "
-        f"right order, all of them at once, with probability {found.level:g}. Right means the "
-        "order that endless judgments by these annotators would give, not the truth.",
+        f"right order, all of them at once, with probability {found.level:g}. Right is about "
+        f"{known.covers}; it is not the truth.",
         "consensus",
         "bound",
         {
@@ -186,7 +186,7 @@ def _certified(known: Uncertainty) -> Guarantee:
             "level": found.level,
             "standard_errors": found.reach,
         },
-        (_MODEL,),
+        (_MODEL,) if known.kind == "laplace" else (_ANNOTATORS,),
     )
 
 
@@ -222,7 +222,7 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     moved = inputs.model - inputs.projected[0]
     n = len(moved)
     size = float(np.sqrt(moved @ moved / n))
-    expected = _expected_distance(inputs)
+    expected = inputs.expected_distance
     within = None
     hint = ""
     if expected is not None:
@@ -262,28 +262,6 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     )
 
 
-def _expected_distance(inputs: Inputs) -> float | None:
-    """Bound the root mean square distance of the exact consensus from the order, in model units.
-
-    E dist² ≤ ½ Σ_{j<k} Δ² Φ(−Δ/σ) over pairs, Δ the gap and σ its standard error.
-    """
-    from scipy.special import ndtr
-
-    n = len(inputs.model)
-    if inputs.covariance is None or n > MOST_DENSE:
-        return None
-    total, every = 0.0, np.arange(n)
-    for i in range(n - 1):
-        rest = every[i + 1 :]
-        gap = np.abs(inputs.consensus[i] - inputs.consensus[rest])
-        sd = np.sqrt(inputs.covariance.gap_bound(np.full(len(rest), i), rest))
-        ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
-        total += float(np.square(gap) @ ndtr(-ratio))
-    # No more than the spread of the consensus itself.
-    spread = float(np.var(inputs.consensus) + inputs.covariance.variances.mean())
-    return float(inputs.moments.slope * np.sqrt(min(0.5 * total / n, spread)))
-
-
 def _measured_gain(gain: Gain) -> Guarantee:
     better = gain.mean > 0.0
     clear = abs(gain.mean) > 2.0 * gain.se
@@ -292,7 +270,8 @@ def _measured_gain(gain: Gain) -> Guarantee:
         "What calibration gained",
         f"On {count(gain.n, 'anchor')} the mean squared error "
         f"{'fell' if better else 'rose'} by {abs(gain.mean):.3g} (standard error {gain.se:.2g}) "
-        f"from the model's to the calibrated scores{'' if clear else ': within chance'}.",
+        f"from the model's to the calibrated scores{'' if clear else ': within chance'}"
+        f"{gain.how}.",
         "truth",
         "estimate",
         {"gain": gain.mean, "se": gain.se, "anchors": gain.n},
@@ -304,7 +283,7 @@ def _noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:
     variances = inputs.variances
     even = variances is None or float(variances.max() / variances.min()) <= _EVEN_SD**2
     return (
-        Condition("the stated model sd is right, or larger than right"),
+        Condition("the stated model sd is right, or at most 1.4 times too large"),
         Condition("the model's errors have one standard deviation", even),
         Condition("they are independent of each other and of the judgments, and about normal"),
     )
@@ -314,12 +293,14 @@ def _sure(inputs: Inputs) -> Guarantee:
     variance, n = inputs.model_variance, len(inputs.model)
     moved, blocks = inputs.model - inputs.projected[0], int(inputs.projected[1].max())
     risk = float(moved @ moved) / n - variance + 2.0 * variance * blocks / n
+    said = f"{risk:.3g}"
+    if risk <= 0.0:
+        said = "about 0 (the estimate is negative: the stated sd is probably too large)"
     return Guarantee(
         "sure",
         "Estimated error of the projection",
-        f"By Stein's unbiased estimate the calibrated scores have a mean squared error of "
-        f"{risk:.3g} about what the model would say without noise; the model itself has "
-        f"{variance:.3g}.",
+        f"By Stein's unbiased estimate the calibrated scores have a mean squared error of {said} "
+        f"about what the model would say without noise; the model itself has {variance:.3g}.",
         "model",
         "estimate",
         {"sure": risk, "model_variance": variance, "blocks": blocks},
@@ -342,7 +323,7 @@ def _risk_bound(inputs: Inputs) -> Guarantee:
         f"model's own {variance:.3g}. What the truth differs from such scores by, and the model's "
         "bias, come on top.",
         "truth",
-        "bound",
+        "estimate",
         {"noise_part": noise, "model_variance": variance, "sum_of_harmonics": complexity},
         (
             *_noise_conditions(inputs),
@@ -374,25 +355,32 @@ def _safe(inputs: Inputs) -> Guarantee:
 
 def _unidentified(inputs: Inputs) -> Guarantee:
     found = inputs.moments
+    crowd, noise, known = found.crowd, found.noise, found.known
+    if inputs.anchors is not None:
+        # Anchors tell which share of (model − base) is signal, the ranking's uncertainty included.
+        kept = float(inputs.fused.kept.mean())
+        whole = found.ranking + found.residual
+        crowd, noise, known = max(0.0, kept * whole - found.ranking), (1 - kept) * whole, "anchors"
     values: dict[str, float | int | None] = {
         "slope": found.slope,
         "residual_variance": found.residual,
         "ranking_variance": found.ranking,
-        "crowd_variance": found.crowd if found.known else None,
-        "model_variance": found.noise if found.known else None,
+        "crowd_variance": crowd if known else None,
+        "model_variance": noise if known else None,
     }
-    if found.known:
+    start = "Model and consensus differ by a variance of "
+    if inputs.covariance is not None:
+        start = "Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
+    if known:
         says = (
-            f"Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
-            f"{found.residual:.3g}. By the {found.known}, {found.crowd:.3g} of it is what the "
-            f"annotators have wrong together and {found.noise:.3g} the model's noise."
+            f"{start}{found.residual:.3g}. By the {known}, {crowd:.3g} of it is what the "
+            f"annotators have wrong together and {noise:.3g} the model's noise."
         )
     else:
         says = (
-            f"Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
-            f"{found.residual:.3g}. How much of it is the annotators' common error and how much "
-            f"the model's cannot be told from this data: either may be anything from 0 to that. A "
-            "model sd, anchors, or a second model would tell."
+            f"{start}{found.residual:.3g}. How much of it is the annotators' common error and how "
+            "much the model's cannot be told from this data: either may be anything from 0 to "
+            "that. A model sd, anchors, or a second model would tell."
         )
     return Guarantee(
         "unidentified",
@@ -401,8 +389,15 @@ def _unidentified(inputs: Inputs) -> Guarantee:
         "truth",
         "estimate",
         values,
-        () if found.known is None else (Condition(f"the {found.known} is right"),),
+        () if known is None else (Condition(_SOURCES[known]),),
     )
+
+
+_SOURCES = {
+    "model sd": "the stated model sd is right",
+    "second model": "the second model's errors are independent of the first's and the annotators'",
+    "anchors": "anchors are a random sample of the items",
+}
 
 
 def _interval(calibration: Calibration) -> Guarantee:
@@ -420,7 +415,7 @@ def _interval(calibration: Calibration) -> Guarantee:
             "interval",
             "The intervals",
             f"Each interval holds the true score of an item drawn at random with probability "
-            f"{calibration.level:g} at least (split conformal).",
+            f"{calibration.level:g} at least (split conformal{calibration.how}).",
             "truth",
             "bound",
             {"level": calibration.level},

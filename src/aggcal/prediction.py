@@ -10,6 +10,7 @@ import numpy as np
 from aggcal.arrays import BoolArray, FloatArray, TextArray, frozen
 from aggcal.calibrators.inputs import Inputs
 from aggcal.calibrators.unseen import fit_unseen
+from aggcal.errors import count
 from aggcal.scores import Scores
 from aggcal.tables import Columns, aligned, as_frame
 
@@ -43,6 +44,15 @@ class Prediction:
             "outside": self.outside,
             "judged": self.judged,
         }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        told = (
+            f"{int(self.judged.sum()):,} placed by judgments, {int(self.outside.sum()):,} outside"
+        )
+        return f"Prediction of {count(len(self.item_ids), 'item')} ({told} what was seen)"
 
     @property
     def items(self) -> Any:

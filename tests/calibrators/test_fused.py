@@ -170,6 +170,43 @@ def test_safe_needs_the_models_sd_and_says_when_it_differs() -> None:
     assert any("differs by a factor of 9.0" in str(w) for w in found.warnings)
 
 
+def test_what_contradicts_the_data_is_pointed_out() -> None:
+    study = simulate(items=60, annotators=20, judgments=3000, model_sd=5.0, seed=6)
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    model = dict(zip(study.item_ids, study.model, strict=True))
+    truth = dict(zip(study.item_ids[:20], study.truth[:20], strict=True))
+
+    def said(**known: object) -> str:
+        found = aggcal.calibrate(model, consensus, method="fused", warn=False, **known)  # type: ignore[arg-type]  # three kinds
+        return " ".join(str(w) for w in found.warnings)
+
+    assert said(model_sd=5.0, anchors=truth) == ""
+    assert "more than all that model and consensus differ by" in said(model_sd=50.0)
+    assert "nearly those of the first" in said(second_model=model)
+    turned = {item: -value for item, value in model.items()}
+    assert "do not rise with the consensus" in said(second_model=turned)
+    tiny = {item: value / 1000.0 for item, value in truth.items()}
+    assert "lie outside all model scores" in said(anchors=tiny)
+    other = {item: 100.0 - value for item, value in truth.items()}
+    assert "fall where the consensus rises" in said(anchors=other)
+    bare = aggcal.calibrate(model, dict(zip(study.item_ids, study.latent, strict=True)),
+                            method="fused", warn=False)  # fmt: skip
+    assert "takes it to be exact" in str(bare.warnings[0])
+
+
+def test_few_annotators_make_wide_intervals() -> None:
+    """Three annotators tell little about how annotators differ: Student's t, not the normal."""
+    study = simulate(items=6, annotators=3, judgments=900, seed=1)
+    consensus = aggcal.aggregate(study.judgments, "btl", warn=False)
+    few = consensus.quantify("sandwich")
+    assert few.uncertainty is not None
+    assert few.uncertainty.freedom == 2
+    assert any(w.code == "few-judgments" for w in few.warnings)
+    one = aggcal.aggregate([("ann", "a", "b"), ("ann", "b", "c")], "btl", warn=False)
+    with pytest.raises(aggcal.AggcalError, match="two annotators at least"):
+        one.quantify("sandwich")
+
+
 # ----------------------------------------------------------------------- unseen items
 
 

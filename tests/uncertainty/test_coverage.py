@@ -25,9 +25,21 @@ def fitted(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", [5, 30, 200])
-@pytest.mark.parametrize(("items", "annotators"), [(60, 40), (100, 30), (50, 120)])
+@pytest.mark.parametrize(("items", "annotators"), [(60, 40), (100, 30)])
 def test_intervals_of_the_consensus(each: int, items: int, annotators: int) -> None:
-    seeds = range(30 if each < 200 else 20)
+    check_coverage(items, annotators, each, range(24 if each < 200 else 14))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("items", "annotators", "each"), [(20, 600, 5), (200, 10, 30), (50, 120, 30), (30, 10, 30)]
+)
+def test_intervals_of_lopsided_studies(items: int, annotators: int, each: int) -> None:
+    """Far more annotators than items, far fewer, and few of both."""
+    check_coverage(items, annotators, each, range(24 if items < 200 else 12))
+
+
+def check_coverage(items: int, annotators: int, each: int, seeds: range) -> None:
     by_error: dict[float, list[float]] = {0.9: [], 0.95: []}
     by_interval, by_rank, by_reliability = [], [], []
     for seed in seeds:
@@ -46,28 +58,33 @@ def test_intervals_of_the_consensus(each: int, items: int, annotators: int) -> N
         assert known.reliability_high is not None
         inside = (known.reliability_low <= gamma) & (gamma <= known.reliability_high)
         by_reliability.append(float(np.mean(inside)))
-    assert 0.86 <= np.mean(by_error[0.9]) <= 0.94
-    assert 0.92 <= np.mean(by_error[0.95]) <= 0.98
-    assert 0.86 <= np.mean(by_interval) <= 0.94
-    assert 0.85 <= np.mean(by_rank) <= 0.97
-    assert 0.84 <= np.mean(by_reliability) <= 0.95
+    assert 0.86 <= np.mean(by_error[0.9]) <= 0.955
+    assert 0.92 <= np.mean(by_error[0.95]) <= 0.985
+    assert 0.86 <= np.mean(by_interval) <= 0.955
+    assert 0.87 <= np.mean(by_rank) <= 0.985
+    assert 0.86 <= np.mean(by_reliability) <= 0.965
 
 
 @pytest.mark.slow
-def test_order_probabilities_are_frequencies() -> None:
+@pytest.mark.parametrize(
+    ("items", "annotators", "judgments", "studies"), [(60, 30, 1500, 20), (200, 10, 300, 12)]
+)
+def test_order_probabilities_are_frequencies(
+    items: int, annotators: int, judgments: int, studies: int
+) -> None:
     said, right = [], []
     random = np.random.default_rng(0)
-    for seed in range(25):
-        study = simulate(items=60, annotators=30, judgments=1500, seed=300 + seed)
+    for seed in range(studies):
+        study = simulate(items=items, annotators=annotators, judgments=judgments, seed=300 + seed)
         _, known, truth = fitted(study, 0.9, seed)
-        i, j = random.integers(60, size=(2, 400))
+        i, j = random.integers(len(truth), size=(2, 400))
         pairs = (i != j) & (known.scores[i] > known.scores[j])
         said.append(known.order_probability(i[pairs], j[pairs]))
         right.append(truth[i[pairs]] > truth[j[pairs]])
     claimed, true = np.concatenate(said), np.concatenate(right)
     for low, high in ((0.5, 0.65), (0.65, 0.8), (0.8, 0.9), (0.9, 0.97), (0.97, 1.0)):
         band = (claimed >= low) & (claimed < high)
-        assert np.mean(true[band]) == pytest.approx(np.mean(claimed[band]), abs=0.05)
+        assert np.mean(true[band]) == pytest.approx(np.mean(claimed[band]), abs=0.06)
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ def test_no_matrix_gives_the_same_errors(
     np.testing.assert_allclose(free_.se, exact.se, rtol=0.06)
     i, j = np.array([0, 5]), np.array([7, 9])
     np.testing.assert_allclose(
-        free_.covariance.gap_variance(i, j), exact.covariance.gap_variance(i, j), rtol=1e-3
+        free_.covariance.gap_variance(i, j), exact.covariance.gap_variance(i, j), rtol=0.02
     )
     assert (free_.covariance.gap_bound(i, j) >= exact.covariance.gap_variance(i, j) * 0.99).all()
     assert np.abs(free_.rank_low - exact.rank_low).max() <= 15

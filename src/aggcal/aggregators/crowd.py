@@ -23,6 +23,7 @@ from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
 from aggcal.quality import data_warnings
 from aggcal.solve.fit import fit_objective, rough_start
+from aggcal.uncertainty.rehearsal import Rehearsal
 
 _TOLERANCE = 1e-10
 _ALPHA, _BETA = 4.0, 1.0
@@ -116,6 +117,10 @@ class CrowdAggregator:
     def posterior_scale(self, consensus: Consensus, information: Information) -> float:  # noqa: ARG002
         """Return 1: a chance of honest reports does not stretch the scores."""
         return 1.0
+
+    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:  # noqa: ARG002
+        """Return no correction: η has no prior mean to draw from that would be like people."""
+        return Rehearsal()
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way."""

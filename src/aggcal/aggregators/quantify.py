@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from aggcal.aggregators.common import Start
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Aggregator, Consensus
-from aggcal.errors import OptionError, TooLittleDataError
+from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
@@ -23,9 +24,11 @@ from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import DenseCovariance, DrawnCovariance
 from aggcal.uncertainty.efficiency import relative_variances
 from aggcal.uncertainty.laplace import laplace
+from aggcal.uncertainty.rehearsal import Rehearsal
 from aggcal.uncertainty.sandwich import Design, sandwich
 
 _FEWEST_DRAWS = 10
+_FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
 _MOST_COMPARED = 600
 _DESIGNS: dict[str, Design] = {
     "sandwich": "annotator",
@@ -63,6 +66,10 @@ class Curved(Protocol):
 
     def posterior_scale(self, consensus: Consensus, information: Information) -> float:
         """Return how much larger than a fit's the scale of the scores probably is."""
+        ...
+
+    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:
+        """Return what fits of simulated studies of the same design are off by."""
         ...
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
@@ -125,12 +132,16 @@ class Quantify:
             covariance, spread = laplace(
                 information, constrained=consensus.prior is None, seed=seed, on_draw=on_draw
             )
+            seen = own.rehearse(self.judgments, consensus, seed)
+            if spread is not None:
+                spread = seen.slope_spread * spread
             return Uncertainty.of(
                 kind,
                 level,
                 consensus.scores,
-                covariance,
-                scale=scale,
+                covariance.times(seen.score_spread),
+                scale=scale * seen.scores,
+                slope_scale=scale * seen.slopes,
                 reliabilities=consensus.reliabilities,
                 reliability_variances=spread,
                 bounds=own.bounds,
@@ -140,6 +151,10 @@ class Quantify:
             raise OptionError(
                 f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "
                 f"{consensus.method}; choose laplace or bootstrap."
+            )
+        if kind == "sandwich" and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
+            raise OptionError(
+                f"'{kind}' needs two annotators at least to tell how they differ; choose laplace."
             )
         information = self._information(own, consensus, observed=True)
         information.fix_location()
@@ -152,7 +167,27 @@ class Quantify:
             chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
             seed=seed,
         )
-        return Uncertainty.of(kind, level, consensus.scores, covariance, seed=seed)
+        by_annotator = kind == "sandwich"
+        return Uncertainty.of(
+            kind,
+            level,
+            consensus.scores,
+            covariance,
+            freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
+            warnings=self._few_annotators() if by_annotator else (),
+            seed=seed,
+        )
+
+    def _few_annotators(self) -> tuple[AggcalWarning, ...]:
+        m = self.judgments.n_annotators
+        if m >= _ENOUGH_ANNOTATORS:
+            return ()
+        return (
+            FewJudgmentsWarning(
+                f"there are only {m} annotators to tell how annotators differ",
+                f"errors by resampling them are rough below {_ENOUGH_ANNOTATORS}: prefer laplace",
+            ),
+        )
 
     def _information(
         self, own: Curved, consensus: Consensus, *, scale: float = 1.0, observed: bool = False
@@ -237,7 +272,7 @@ class Quantify:
         if draws < _FEWEST_DRAWS:
             raise OptionError(f"a bootstrap of {draws} draws says little; give at least 10.")
         m = len(consensus.annotator_ids)
-        if m < 2:  # noqa: PLR2004
+        if m < _FEWEST_ANNOTATORS:
             raise OptionError(
                 "a bootstrap by annotator needs two annotators at least; choose laplace."
             )
@@ -256,7 +291,13 @@ class Quantify:
                 on_draw(k + 1, draws)
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
-            "bootstrap", level, consensus.scores, DrawnCovariance(scores), seed=seed
+            "bootstrap",
+            level,
+            consensus.scores,
+            DrawnCovariance(scores),
+            freedom=min(m, draws) - 1,
+            warnings=self._few_annotators(),
+            seed=seed,
         )
 
 

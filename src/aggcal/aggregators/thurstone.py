@@ -31,6 +31,7 @@ from aggcal.models.thurstone import Thurstone
 from aggcal.quality import data_warnings
 from aggcal.solve.empirical_bayes import choose_prior
 from aggcal.solve.fit import Fit, fit_thurstone
+from aggcal.uncertainty.rehearsal import Rehearsal, rehearse
 from aggcal.uncertainty.scale import posterior_scale
 
 PriorChoice = Prior | Literal["default", "auto"] | None
@@ -122,6 +123,12 @@ class ThurstoneAggregator:
         return posterior_scale(
             consensus.scores, consensus.reliabilities, information, consensus.prior
         )
+
+    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:
+        """Return what fits of simulated studies of the same design are off by."""
+        if not self.heterogeneous or consensus.prior is None:
+            return Rehearsal()
+        return rehearse(rows_of(judgments), link_of(self.link), consensus.prior, seed)
 
     def chances(self, judgments: Judgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""

@@ -24,6 +24,8 @@ class Gain:
     mean: float
     se: float
     n: int
+    how: str = ""
+    """How anchors that also tuned the scores were kept from measuring themselves."""
 
 
 def gain_on_anchors(model: FloatArray, calibrated: FloatArray, truth: FloatArray) -> Gain:

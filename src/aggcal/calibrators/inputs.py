@@ -27,6 +27,7 @@ from aggcal.io.scores import read_truth
 from aggcal.scores import Scores
 from aggcal.tables import aligned
 from aggcal.uncertainty import Covariance
+from aggcal.uncertainty.covariance import MOST_DENSE
 
 FEWEST_ANCHORS = 5
 _FEWEST_SHARED = 5
@@ -100,13 +101,35 @@ class Inputs:
             return values, none, np.full(len(values), kept)
         return projected, block, np.zeros(len(block))
 
+    @cached_property
+    def expected_distance(self) -> float | None:
+        """Bound on the root mean square distance of the exact consensus from the order.
+
+        In model units: E dist² ≤ ½ Σ Δ² Φ(−Δ/σ) over pairs, Δ the gap and σ its standard error.
+        """
+        from scipy.special import ndtr
+
+        n = len(self.model)
+        if self.covariance is None or n > MOST_DENSE:
+            return None
+        total, every = 0.0, np.arange(n)
+        for i in range(n - 1):
+            rest = every[i + 1 :]
+            gap = np.abs(self.consensus[i] - self.consensus[rest])
+            sd = np.sqrt(self.covariance.gap_bound(np.full(len(rest), i), rest))
+            ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
+            total += float(np.square(gap) @ ndtr(-ratio))
+        # No more than the spread of the consensus itself.
+        spread = float(np.var(self.consensus) + self.covariance.variances.mean())
+        return float(self.moments.slope * np.sqrt(min(0.5 * total / n, spread)))
+
     @property
     def model_variance(self) -> float:
         """The model's mean squared error, as it was stated."""
         if self.variances is None:
             raise OptionError(
                 "the safe calibrator needs the standard deviation of the model's scores; give "
-                "--model-sd or model_sd=, or an sd column (round up: its validation error)."
+                "--model-sd or model_sd=, or an sd column (such as its validation error)."
             )
         return float(self.variances.mean())
 
@@ -152,10 +175,16 @@ def anchors_among(
     truth = aligned(anchors.values, anchors.item_ids, ids)
     where = np.flatnonzero(np.isfinite(truth))
     if len(where) < FEWEST_ANCHORS:
+        if len(where) == len(anchors):
+            raise TooLittleDataError(
+                f"{anchors.source}: has {count(len(where), 'anchor')}; give at least "
+                f"{FEWEST_ANCHORS}."
+            )
         raise TooLittleDataError(
-            f"{anchors.source}: {count(len(where), 'anchor')} of {len(anchors)} "
-            f"{'is' if len(where) == 1 else 'are'} among the calibrated items; give at least "
-            f"{FEWEST_ANCHORS}, with the same ids."
+            f"{anchors.source}: only {count(len(where), 'anchor')} of {len(anchors)} "
+            f"{'is' if len(where) == 1 else 'are'} among the calibrated items (anchors: "
+            f"{some(anchors.item_ids)}; items: {some(ids)}); give at least {FEWEST_ANCHORS}, with "
+            "the same ids."
         )
     said: list[AggcalWarning] = []
     here = set(ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from aggcal.uncertainty.covariance import MOST_DENSE
 
 DRAWS = 200
 _BATCH = 25
+_FOLDS = 5
 
 CONSENSUS = "sampling uncertainty of the consensus"
 """Covers what the calibrated score would be if the annotators' order were known exactly."""
@@ -41,6 +42,25 @@ class Intervals:
     covers: str | None = None
     gain: Gain | None = None
     warnings: tuple[AggcalWarning, ...] = ()
+    how: str = ""
+    """Which anchors did what."""
+
+
+def _cross_fitted_gain(inputs: Inputs) -> Gain | None:
+    """Measure each anchor by scores that the others tuned."""
+    if inputs.anchors is None:
+        return None
+    where, truth = inputs.anchors
+    fold = np.random.default_rng(inputs.seed).permutation(len(where)) % min(_FOLDS, len(where))
+    found = np.empty(len(where))
+    for k in range(int(fold.max()) + 1):
+        out = fold == k
+        tuned = inputs.fused_with((where[~out], truth[~out])).values
+        found[out] = tuned[where[out]]
+    gain = gain_on_anchors(inputs.model[where], found, truth)
+    return replace(
+        gain, how=f" (each by scores tuned on the others, in {int(fold.max()) + 1} parts)"
+    )
 
 
 def consensus_draws(
@@ -92,19 +112,27 @@ def calibrated_intervals(
     said: list[AggcalWarning] = []
     if inputs.anchors is not None:
         where, truth = inputs.anchors
-        centre, measure = values, np.arange(len(where))
+        centre, measure, how = values, np.arange(len(where)), ""
         if method == "fused":
             # Anchors that tuned the scores cannot measure them: some tune, the others measure.
             tune, measure = split(len(where), inputs.level, inputs.seed)
-            tuning = (where[tune], truth[tune]) if len(tune) >= FEWEST_ANCHORS else None
+            if len(tune) < FEWEST_ANCHORS:
+                tune = tune[:0]
+            tuning = (where[tune], truth[tune]) if len(tune) else None
             centre = inputs.fused_with(tuning).values
+            how = (
+                f"; {len(tune)} of {len(where)} anchors tuned the scores that {len(measure)} "
+                "measured, and the interval is widened to hold the calibrated score"
+            )
+            gain = _cross_fitted_gain(inputs)
+        else:
+            gain = gain_on_anchors(inputs.model[where], values[where], truth)
         at, true = where[measure], truth[measure]
-        if len(at) > 1:
-            gain = gain_on_anchors(inputs.model[at], centre[at], true)
         radius = conformal_radius(true - centre[at], inputs.level)
         if np.isfinite(radius):
             low, high = centre - radius, centre + radius
-            return Intervals(np.minimum(low, values), np.maximum(high, values), TRUTH, gain)
+            ends = np.minimum(low, values), np.maximum(high, values)
+            return Intervals(*ends, TRUTH, gain, how=how)
         said.append(
             AnchorsWarning(
                 f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "

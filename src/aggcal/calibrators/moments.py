@@ -71,12 +71,11 @@ def moments(
     total = float(left @ left) / max(n - 2, 1)
     residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
     crowd, noise, known = 0.0, residual, None
+    # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
+    chance = (residual + slope**2 * wide) ** 2 / max(n - 2, 1)
     if model_variance is not None:
-        crowd, noise, known = (
-            max(0.0, residual - model_variance),
-            min(residual, model_variance),
-            ("model sd"),
-        )
+        crowd, known = _shrunk(residual - model_variance, chance), "model sd"
+        noise = residual - crowd if crowd > 0.0 else min(residual, model_variance)
     elif second is not None:
         both = np.isfinite(second)
         other_slope, other_left = _regressed(second[both], consensus[both])
@@ -85,9 +84,15 @@ def moments(
         # On another scale the second model's slope tells how much of a unit is one of ours.
         ratio = slope / other_slope if other_slope > 0.0 else 1.0
         common = (shared - slope * other_slope * wide) * ratio
-        crowd = min(max(0.0, common), (1.0 - _LEAST_SHARE) * residual)
+        crowd = min(_shrunk(common, 0.5 * chance), (1.0 - _LEAST_SHARE) * residual)
         noise, known = residual - crowd, "second model"
     return Moments(slope, slope**2 * wide, residual, crowd, noise, known)
+
+
+def _shrunk(difference: float, chance: float) -> float:
+    if difference <= 0.0:
+        return 0.0
+    return difference * max(0.0, 1.0 - chance / difference**2)
 
 
 def _regressed(y: FloatArray, x: FloatArray) -> tuple[float, FloatArray]:

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from aggcal.arrays import BoolArray, FloatArray
-from aggcal.calibrators.anchors import conformal_radius, shrunk_mean
+from aggcal.calibrators.anchors import conformal_radius, shrunk_mean, split
 from aggcal.calibrators.base import Base, fit_base
 
 _BEYOND = 0.1
@@ -83,13 +83,12 @@ def fit_unseen(
     low, high = float(model.min()), float(model.max())
     if anchors is None:
         return UnseenMap(base, low, high, 0.0, 1.0, 0.0, np.inf)
-    order = np.random.default_rng(seed).permutation(len(anchors[1]))
-    half = order[: len(order) // 2], order[len(order) // 2 :]
-    tuned = _tuned(base, low, high, anchors[0][half[0]], anchors[1][half[0]])
-    radius = conformal_radius(anchors[1][half[1]] - tuned(anchors[0][half[1]]), level)
+    tune, measure = split(len(anchors[1]), level, seed)
+    tuned = _tuned(base, low, high, anchors[0][tune], anchors[1][tune])
+    radius = conformal_radius(anchors[1][measure] - tuned(anchors[0][measure]), level)
     whole = _tuned(base, low, high, *anchors)
-    # The interval belongs to the map tuned on the other half; the maps differ by what half the
-    # anchors tell, so it is widened by that.
+    # The interval belongs to the map that some of the anchors tuned; it is widened by what the
+    # others change.
     apart = float(np.max(np.abs(whole(model) - tuned(model))))
     return UnseenMap(base, low, high, whole.level, whole.slope, whole.centre, radius + apart)
 

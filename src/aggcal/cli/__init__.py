@@ -15,6 +15,11 @@ from aggcal.errors import InputError, OutputError
 
 INTERRUPTED = 130
 
+# Matrices here are small: threads of the linear algebra would wait for each other more than they
+# work, and the last bits would depend on their number. (Sums over judgments have their own.)
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.

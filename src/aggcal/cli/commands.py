@@ -101,6 +101,11 @@ def calibrate(options: argparse.Namespace) -> int:
         warn=False,
     )
     result = Assessment(None, calibration, seconds=time.perf_counter() - began)
+    if consensus.sd is not None:
+        console.say(
+            "note: a table has standard errors but not how they hang together; they are taken as "
+            "independent, and intervals and 'fused' differ from those of 'aggcal run'."
+        )
     return _finish(result, options, console)
 
 
@@ -192,6 +197,17 @@ def simulate(options: argparse.Namespace) -> int:
     return 0
 
 
+def reproduce(options: argparse.Namespace) -> int:
+    """Make the page with the paper's numbers beside ours."""
+    from aggcal.experiments.reproduce import reproduce as make
+
+    console = Console(quiet=options.quiet)
+    make(options.what, options.output, quick=options.quick, say=console.say)
+    console.say("the page:")
+    print((Path(options.output) / "index.html").resolve())
+    return 0
+
+
 def methods(options: argparse.Namespace) -> int:
     """List the methods of Stage 1."""
     from aggcal.aggregation import METHODS
@@ -279,8 +295,10 @@ def _knowledge(options: argparse.Namespace) -> dict[str, Any]:
     from aggcal.io import read_scores
     from aggcal.io.scores import read_truth
 
-    anchors = None if options.anchors is None else read_truth(options.anchors)[0]
-    second = None if options.second_model is None else read_scores(options.second_model)
+    anchors = None if options.anchors is None else read_truth(options.anchors, flag=None)[0]
+    second = None
+    if options.second_model is not None:
+        second = read_scores(options.second_model, flag=None)
     return {"model_sd": options.model_sd, "anchors": anchors, "second_model": second}
 
 
@@ -359,9 +377,9 @@ def _tell(result: Assessment, console: Console) -> None:
         if result.calibration.covers is not None:
             interval = summary["calibrated_interval"]
             console.say(f"intervals at {interval['level']:g}: {interval['covers']}")
-        for name in ("measured_gain", "certified_pairs"):
-            if name in result.guarantees:
-                console.say(f"{result.guarantees[name].says}")
+    for name in ("measured_gain", "certified_pairs"):
+        if name in result.guarantees:
+            console.say(result.guarantees[name].says)
 
 
 def _simulated(folder: str | Path, **study: Any) -> list[Path]:

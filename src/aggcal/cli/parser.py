@@ -68,7 +68,17 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
-    for build in (_run, _aggregate, _calibrate, _check, _evaluate, _simulate, _methods, _demo):
+    for build in (
+        _run,
+        _aggregate,
+        _calibrate,
+        _check,
+        _evaluate,
+        _simulate,
+        _reproduce,
+        _methods,
+        _demo,
+    ):
         build(commands)
     return parser
 
@@ -172,14 +182,16 @@ def _stage_2(command: _Parser) -> None:
         "--model-sd",
         type=float,
         metavar="X",
-        help="standard deviation of the model's errors, such as its validation error (round up); "
-        "for fused and safe",
+        help="standard deviation of the model's errors, such as its validation error: for fused "
+        "rather too large than too small, for safe at most 1.4 times too large; with atc it adds "
+        "an estimate of the error",
     )
     group.add_argument(
         "--anchors",
         metavar="FILE",
-        help="table item,truth of some items drawn at random: intervals then cover the truth, the "
-        "gain is measured, and fused learns how far to trust the model",
+        help="table item,truth of 5 or more items drawn at random: the gain is measured, fused "
+        "learns how far to trust the model, and with 9 anchors (level 0.9) or 19 (0.95) intervals "
+        "cover the truth",
     )
     group.add_argument(
         "--second-model",
@@ -308,6 +320,28 @@ def _simulate(commands: _Commands) -> None:
         command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
     command.add_argument(
         "--link", choices=("logistic", "normal", "laplace"), default="logistic", help="noise"
+    )
+
+
+def _reproduce(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "reproduce",
+        "the paper's tables and figures beside ours",
+        "Writes index.html, index.md, cells.csv, consensus/ and figures/ into DIR. The data are "
+        "found in the folder that AGGCAL_DATA names, or downloaded and verified.",
+    )
+    command.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        default="all",
+        choices=("reading-level", "dots", "rq3", "all"),
+        help="reading-level, dots, rq3 or all",
+    )
+    _output(command, "the page")
+    command.add_argument(
+        "--quick", action="store_true", help="fewer repetitions and levels, in about a minute"
     )
 
 

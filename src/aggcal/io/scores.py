@@ -16,7 +16,7 @@ from aggcal.scores import Scores
 _LARGEST = 1e50
 
 
-def read_scores(data: Any, *, column: str = "score") -> Scores:
+def read_scores(data: Any, *, column: str = "score", flag: str | None = "score") -> Scores:
     """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.
 
     Parameters
@@ -26,6 +26,8 @@ def read_scores(data: Any, *, column: str = "score") -> Scores:
         mapping of columns as in `read_judgments`, or a mapping of item to score.
     column
         The name of the column that holds the score.
+    flag
+        The option that names it, for the error message; None if there is none.
 
     Examples
     --------
@@ -35,11 +37,11 @@ def read_scores(data: Any, *, column: str = "score") -> Scores:
     if column.strip().lower() == "item":
         raise OptionError("the column 'item' names the items; give the column that scores them.")
     if isinstance(data, Mapping) and not any(str(key).lower() == "item" for key in data):
-        return Scores.of({str(item): float(score) for item, score in data.items()})
+        return Scores.of(_mapped(data))
     shapes = {2: ("item", column), 3: ("item", column, "sd")}
     wanted = ("item", "value", "sd")
     with opened(data, wanted, what="scores", shapes=shapes, aliases={"value": column}) as source:
-        _require(source, column, "score")
+        _require(source, column, flag)
         _refuse_double_items(source)
         _refuse_numbers(source, "value", column, positive=False, optional=False)
         if "sd" in source.columns:
@@ -54,7 +56,9 @@ def read_scores(data: Any, *, column: str = "score") -> Scores:
         )
 
 
-def read_truth(data: Any, *, column: str = "truth") -> tuple[Scores, int]:
+def read_truth(
+    data: Any, *, column: str = "truth", flag: str | None = "truth"
+) -> tuple[Scores, int]:
     """Read ``item, truth``; items whose truth is blank are left out and counted.
 
     Examples
@@ -66,7 +70,7 @@ def read_truth(data: Any, *, column: str = "truth") -> tuple[Scores, int]:
     shapes = {2: ("item", column)}
     aliases = {"value": column}
     with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
-        _require(source, column, "truth")
+        _require(source, column, flag)
         _refuse_double_items(source)
         _refuse_numbers(source, "value", column, positive=False, optional=True)
         blank = source.one("count(*)", "value IS NULL")
@@ -103,7 +107,19 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
         return _ids(table["item"]), {c: _numbers(table[c]) for c in present}
 
 
-def _require(source: Source, column: str, flag: str) -> None:
+def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for item, value in data.items():
+        try:
+            found[str(item)] = float(value)
+        except (TypeError, ValueError):
+            raise ScoreError(
+                f"scores: item '{item}': '{value}' is not a number; give a number or leave it out."
+            ) from None
+    return found
+
+
+def _require(source: Source, column: str, flag: str | None) -> None:
     missing = [n for n, c in (("item", "item"), ("value", column)) if n not in source.columns]
     if missing:
         named = ", ".join(f"'{column if n == 'value' else n}'" for n in missing)
@@ -112,7 +128,9 @@ def _require(source: Source, column: str, flag: str) -> None:
         if found >= {"winner", "loser"} or found >= {"left", "right"}:
             remedy = "this looks like a table of judgments: check whether two files are swapped."
         elif "item" in source.columns:
-            remedy = f"rename the column, or name it with --{flag}-column or column=."
+            remedy = f"rename the column to '{column}'."
+            if flag is not None:
+                remedy = f"rename the column, or name it with --{flag}-column or column=."
         else:
             remedy = f"the table needs the columns item, {column}."
         raise TableError(

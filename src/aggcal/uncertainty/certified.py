@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
 from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.uncertainty.student import quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,7 @@ class Certified:
     scores: FloatArray
     covariance: Covariance
     level: float
+    freedom: float = inf
 
     @property
     def n_pairs(self) -> int:
@@ -38,9 +41,7 @@ class Certified:
     @property
     def reach(self) -> float:
         """Standard errors that certify a pair."""
-        from scipy.special import ndtri
-
-        return float(-ndtri((1.0 - self.level) / max(self.n_pairs, 1)))
+        return -quantile((1.0 - self.level) / max(self.n_pairs, 1), self.freedom)
 
     @property
     def count(self) -> int:

@@ -13,6 +13,8 @@ from aggcal.arrays import FloatArray, IntArray, frozen
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
 
+_TRACE = 1e-9
+
 
 class Covariance(ABC):
     """What the rest of the package asks of a covariance."""
@@ -46,6 +48,10 @@ class Covariance(ABC):
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
 
+    @abstractmethod
+    def times(self, factor: float) -> Covariance:
+        """Return it multiplied by a factor."""
+
 
 class DenseCovariance(Covariance):
     """A covariance matrix; it is centred.
@@ -77,8 +83,15 @@ class DenseCovariance(Covariance):
 
     @cached_property
     def _root(self) -> FloatArray:
-        values, vectors = np.linalg.eigh(self.matrix)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+        # Centred, it is singular: a trace of noise makes it definite.
+        trace = float(self.variances.mean())
+        try:
+            return np.asarray(
+                np.linalg.cholesky(self.matrix + _TRACE * trace * np.eye(len(self.matrix)))
+            )
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(self.matrix)
+            return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def gain(
         self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
@@ -93,6 +106,10 @@ class DenseCovariance(Covariance):
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
         return DenseCovariance(self.matrix[np.ix_(positions, positions)])
+
+    def times(self, factor: float) -> Covariance:
+        """Return it multiplied by a factor."""
+        return DenseCovariance(factor * self.matrix)
 
 
 class DrawnCovariance(Covariance):
@@ -135,6 +152,10 @@ class DrawnCovariance(Covariance):
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
         return DrawnCovariance(self._draws[:, positions])
+
+    def times(self, factor: float) -> Covariance:
+        """Return it multiplied by a factor."""
+        return DrawnCovariance(np.sqrt(factor) * self._draws)
 
 
 class MatrixFreeCovariance(Covariance):
@@ -191,6 +212,11 @@ class MatrixFreeCovariance(Covariance):
             return np.asarray(solve(whole)[positions])
 
         return MatrixFreeCovariance(self.variances[positions], product)
+
+    def times(self, factor: float) -> Covariance:
+        """Return it multiplied by a factor."""
+        solve = self._solve
+        return MatrixFreeCovariance(factor * self.variances, lambda v: factor * solve(v))
 
 
 def independent(sd: FloatArray) -> Covariance:

@@ -74,12 +74,26 @@ def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, 
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
-    """Invert a symmetric matrix; where it is flat, the inverse is very large instead of wrong."""
+    """Invert a symmetric matrix; where it is flat, the inverse is very large instead of wrong.
+
+    Examples
+    --------
+    >>> inverse(np.diag([2.0, 4.0]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        factor = None
+    if factor is not None:
+        pivots = np.square(np.diag(factor[0]))
+        if pivots.min() > _FLAT * pivots.max():
+            return np.asarray(cho_solve(factor, np.eye(len(matrix))))
     values, vectors = np.linalg.eigh(matrix)
-    floor = _FLAT * float(values[-1])
-    if values[0] > floor:
-        return np.asarray(np.linalg.inv(matrix))
-    return np.asarray((vectors / np.maximum(values, floor)) @ vectors.T)
+    return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
 
 
 def solver(information: Information, diagonal: FloatArray) -> _Solve:

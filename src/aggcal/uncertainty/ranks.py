@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from math import inf, isinf
+
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
 from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.uncertainty.student import quantile
 
 _DRAWS = 1000
 _GRID = 4001
 
 
 def rank_intervals(
-    scores: FloatArray, covariance: Covariance, level: float, seed: int
+    scores: FloatArray, covariance: Covariance, level: float, seed: int, *, freedom: float = inf
 ) -> tuple[IntArray, IntArray]:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
@@ -28,9 +31,13 @@ def rank_intervals(
     (array([1, 2, 2]), array([1, 3, 3]))
     """
     if len(scores) > MOST_DENSE:
-        return _by_expectation(scores, np.sqrt(covariance.variances), level)
+        reach = quantile(0.5 * (1.0 + level), freedom)
+        return _by_expectation(scores, np.sqrt(covariance.variances), reach)
     random = np.random.default_rng(seed)
-    drawn = scores + covariance.draws(_DRAWS, random)
+    apart = covariance.draws(_DRAWS, random)
+    if not isinf(freedom):
+        apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
+    drawn = scores + apart
     places = np.argsort(-drawn, axis=1)
     ranks = np.empty_like(places)
     np.put_along_axis(ranks, places, np.arange(1, len(scores) + 1)[None, :], axis=1)
@@ -41,10 +48,9 @@ def rank_intervals(
     return _around(scores, ranks[low].astype(np.int64), ranks[high].astype(np.int64))
 
 
-def _by_expectation(scores: FloatArray, se: FloatArray, level: float) -> tuple[IntArray, IntArray]:
-    from scipy.special import ndtr, ndtri
+def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[IntArray, IntArray]:
+    from scipy.special import ndtr
 
-    reach = float(ndtri(0.5 * (1.0 + level)))
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
     step = grid[1] - grid[0]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, frozen
-from aggcal.errors import OptionError
+from aggcal.errors import AggcalWarning, OptionError
 from aggcal.uncertainty.certified import Certified
 from aggcal.uncertainty.covariance import Covariance
 from aggcal.uncertainty.ranks import rank_intervals
+from aggcal.uncertainty.student import chance_below, quantile
 
 KINDS = {
     "laplace": "the consensus of these annotators: what judgments without end by each of them "
@@ -46,6 +48,9 @@ class Uncertainty:
     rank_high: IntArray
     reliability_low: FloatArray | None = None
     reliability_high: FloatArray | None = None
+    freedom: float = inf
+    """Degrees of freedom of the variances: few where they come from few annotators or draws."""
+    warnings: tuple[AggcalWarning, ...] = ()
 
     @classmethod
     def of(
@@ -56,9 +61,12 @@ class Uncertainty:
         covariance: Covariance,
         *,
         scale: float = 1.0,
+        slope_scale: float = 1.0,
         reliabilities: FloatArray | None = None,
         reliability_variances: FloatArray | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
+        freedom: float = inf,
+        warnings: tuple[AggcalWarning, ...] = (),
         seed: int = 0,
     ) -> Uncertainty:
         """Derive intervals from a covariance.
@@ -69,10 +77,14 @@ class Uncertainty:
             Of the intervals.
         scores, covariance
             The reported scores, and the covariance on the scale ``scale`` times theirs.
-        scale
-            See `Uncertainty.scale`.
+        scale, slope_scale
+            What reported scores are multiplied by, and reliabilities divided by, for intervals.
         reliabilities, reliability_variances, bounds
             The reported reliabilities, their variances on the other scale, and where they end.
+        freedom
+            Degrees of freedom of the variances.
+        warnings
+            What to say about them.
         seed
             Of the draws that give the rank intervals.
 
@@ -85,17 +97,18 @@ class Uncertainty:
         """
         check_level(level)
         scores = frozen(scale * scores)
-        low, high = rank_intervals(scores, covariance, level, seed)
+        low, high = rank_intervals(scores, covariance, level, seed, freedom=freedom)
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
-            reach = _reach(level) * np.sqrt(reliability_variances)
-            middle = reliabilities / scale
+            reach = _reach(level, freedom) * np.sqrt(reliability_variances)
+            middle = reliabilities / slope_scale
             # An interval that does not hold the number beside it would only puzzle.
             ends = (
                 frozen(np.clip(np.minimum(middle - reach, reliabilities), *bounds)),
                 frozen(np.clip(np.maximum(middle + reach, reliabilities), *bounds)),
             )
-        return cls(kind, level, scores, covariance, scale, frozen(low), frozen(high), *ends)
+        ranks = frozen(low), frozen(high)
+        return cls(kind, level, scores, covariance, scale, *ranks, *ends, freedom, warnings)
 
     @property
     def covers(self) -> str:
@@ -111,40 +124,37 @@ class Uncertainty:
     @property
     def low(self) -> FloatArray:
         """Lower end of each score's interval."""
-        return self.scores - _reach(self.level) * np.sqrt(self.covariance.variances)
+        return self.scores - _reach(self.level, self.freedom) * np.sqrt(self.covariance.variances)
 
     @property
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
-        return self.scores + _reach(self.level) * np.sqrt(self.covariance.variances)
+        return self.scores + _reach(self.level, self.freedom) * np.sqrt(self.covariance.variances)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus."""
-        from scipy.special import ndtr
-
-        gap = self.scores[i] - self.scores[j]
+        gap = np.atleast_1d(self.scores[i] - self.scores[j])
         sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
-        return np.asarray(ndtr(np.divide(gap, sd, out=np.zeros_like(sd), where=sd > 0.0)))
+        ratio = np.divide(gap, sd, out=np.sign(gap) * np.inf, where=sd > 0.0)
+        return chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
 
     def certified(self, level: float | None = None) -> Certified:
         """Return the pairs whose order is certified at a family-wise level."""
         level = self.level if level is None else level
         check_level(level)
-        return Certified(self.scores, self.covariance, level)
+        return Certified(self.scores, self.covariance, level, self.freedom)
 
     def wrong_order_bound(self) -> float:
         """δ₁: a bound on the chance that some two neighbours of the ranking are the wrong way.
 
         An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
         """
-        from scipy.special import ndtr
-
         order = np.argsort(-self.scores, kind="stable")
         above, below = order[:-1], order[1:]
         gap = self.scores[above] - self.scores[below]
         sd = np.sqrt(self.covariance.gap_bound(above, below))
         with np.errstate(divide="ignore", invalid="ignore"):
-            wrong = np.where(sd > 0.0, ndtr(-gap / sd), 0.0)
+            wrong = np.where(sd > 0.0, chance_below(-gap / sd, self.freedom), 0.0)
         return float(min(1.0, wrong.sum()))
 
 
@@ -154,7 +164,5 @@ def check_level(level: float) -> None:
         raise OptionError(f"the level is {level}; give a number between 0 and 1, such as 0.95.")
 
 
-def _reach(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(0.5 * (1.0 + level)))
+def _reach(level: float, freedom: float) -> float:
+    return quantile(0.5 * (1.0 + level), freedom)

@@ -1,0 +1,207 @@
+"""The real datasets: found locally, else downloaded from their public sources and verified."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from aggcal.errors import FileError, OptionError
+
+HOME = "AGGCAL_DATA"
+"""The environment variable that names the folder of the datasets."""
+
+MIRROR = "AGGCAL_MIRROR"
+"""The environment variable that names a server to ask instead of the public source."""
+
+_SOURCE = "https://raw.githubusercontent.com"
+_HRA = "tao-j/hra/995a2439/matlab/data/readinglevel"
+_ATC = (
+    "CAMELLIAxt/12500_AtC_supp/cf26beca88527e8e051cfd75af1106c22baae213/"
+    "Datas/Reading_level_datas_reg10"
+)
+_DOTS = "ryankemmer/dotsactivity-data/2465d2d9"
+_PATIENCE = 60.0
+
+SUMS = {
+    "reading-level/judgments.csv": (
+        "ac851ebe1e668b2e925b8f3af153f9fcf68a1dea89ecfd4922a364e322e4103f"
+    ),
+    "reading-level/items.csv": "925f038cc469dddc6370310c103dadb9545069726a77083fb874f8387dd45d75",
+    "dots/all_data.json": "8f8d1c1e8b8f5b2749aa7aaaa489907f250ae364132ab75abf70830e1cebd0cd",
+    "dots/judgments.csv": "7a37c45a4b26020c3fa567bf55319b500bdb79d1bdc0ec54e95008b810c32be6",
+    "dots/ratings.csv": "ec6f1067d7d81a38c5783bcf636b9579d53f29229ae33767416a4ca34d81971f",
+}
+"""Checksums of what is downloaded or made from it."""
+
+FOLDERS = {"reading-level": "reading_level", "dots": "dots"}
+"""The datasets and the names of their folders."""
+
+PICTURES = [f"dots{frames}/{count}.png" for frames in (2, 3, 5, 6) for count in range(50, 80)]
+"""The pictures of the Dots study: of each question size, one for each number of dots."""
+
+Say = Callable[[str], None]
+
+
+def find(name: str, *, say: Say | None = None) -> Path:
+    """Return the folder of a dataset; download it if it is nowhere.
+
+    Looked for in the folder that ``AGGCAL_DATA`` names, in ``shared/data`` beside the project, and
+    in the cache, in this order.
+
+    Parameters
+    ----------
+    name
+        ``reading-level`` or ``dots``.
+    say
+        Called with a line about what is being downloaded.
+
+    Examples
+    --------
+    >>> find("iris")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: dataset 'iris' is unknown; choose reading-level or dots.
+    """
+    if name not in FOLDERS:
+        raise OptionError(f"dataset '{name}' is unknown; choose reading-level or dots.")
+    stated = os.environ.get(HOME)
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    for place in ([Path(stated)] if stated else []) + [beside, _cache()]:
+        folder = place / FOLDERS[name]
+        if (folder / "judgments.csv").is_file():
+            return folder
+    if stated and not Path(stated).is_dir():
+        raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
+    files = {"reading-level": _reading_level, "dots": _dots}[name](say or (lambda _: None))
+    folder = _cache() / FOLDERS[name]
+    for path, content in files.items():
+        _verify(f"{name}/{path}", content)
+    for path, content in files.items():
+        _write(folder / path, content)
+    return folder
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "aggcal" / "data"
+
+
+def _verify(name: str, content: bytes) -> None:
+    wanted = SUMS.get(name)
+    found = hashlib.sha256(content).hexdigest()
+    if wanted is not None and found != wanted:
+        raise FileError(
+            f"{name}: what was downloaded is not what was expected (checksum {found[:12]}, wanted "
+            f"{wanted[:12]}); try again, or set {HOME} to a folder that has it."
+        )
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)
+
+
+def _fetch(path: str) -> bytes:
+    from urllib.error import URLError
+    from urllib.parse import quote
+    from urllib.request import urlopen
+
+    server = os.environ.get(MIRROR, _SOURCE).rstrip("/")
+    if not server.startswith(("https://", "http://")):
+        raise OptionError(f"{MIRROR} is '{server}'; give an address that starts with https://.")
+    address = f"{server}/{quote(path)}"
+    try:
+        with urlopen(address, timeout=_PATIENCE) as answer:  # noqa: S310  # checked above
+            content: bytes = answer.read()
+            return content
+    except (URLError, TimeoutError, ConnectionError) as error:
+        raise FileError(
+            f"{address}: cannot be downloaded ({getattr(error, 'reason', error)}); go online, or "
+            f"set {HOME} to a folder that has the dataset."
+        ) from None
+
+
+def _reading_level(say: Say) -> Mapping[str, bytes]:
+    say("downloading Reading Level")
+    pairs = [line.replace(",", " ").split() for line in _lines(f"{_HRA}/all_pair.txt")]
+    levels = [line.replace(",", " ").split() for line in _lines(f"{_HRA}/doc_info.txt")]
+    columns = [
+        _lines(f"{_ATC}/{name}")
+        for name in ("s_p.txt", *(f"reg10_score_Ones_+_HRA-{k}_s->a.txt" for k in "GEN"))
+    ]
+    rows = zip(*(c[-len(levels) :] for c in columns), strict=True)
+    header = ["item", "truth", "s_p", "s_star_hra_g", "s_star_hra_e", "s_star_hra_n"]
+    items = [[_whole(a), _whole(b), *row] for (a, b, *_), row in zip(levels, rows, strict=True)]
+    return {
+        "judgments.csv": _csv(
+            ["annotator", "winner", "loser"], [[_whole(x) for x in row[:3]] for row in pairs]
+        ),
+        "items.csv": _csv(header, items),
+    }
+
+
+def _dots(say: Say) -> Mapping[str, bytes]:
+    say("downloading Dots")
+    raw = _fetch(f"{_DOTS}/data/all_data.json")
+    _verify("dots/all_data.json", raw)
+    judgments, ratings = dots_tables(raw)
+    files = {"all_data.json": raw, "judgments.csv": judgments, "ratings.csv": ratings}
+    for k, picture in enumerate(PICTURES, 1):
+        say(f"downloading Dots: picture {k} of {len(PICTURES)}")
+        files[f"images/{picture}"] = _fetch(f"{_DOTS}/public/images/dots/{picture}")
+    return files
+
+
+def dots_tables(raw: bytes) -> tuple[bytes, bytes]:
+    """Turn the participants' answers into judgments and ratings, as CSV.
+
+    An entry ranks 2, 3, 5 or 6 pictures (rank 1 has the most dots) and estimates their dots; four
+    entries in a row are one participant's. Item k has 49 + k dots.
+
+    Examples
+    --------
+    >>> answers = [{"frames": 2, "rankings": [2, 1], "groundtruth": [50, 52], "batch": 0,
+    ...             "ratings": [40, 60]}]
+    >>> dots_tables(json.dumps(answers).encode())[0].decode().splitlines()
+    ['annotator,winner,loser,entry,frames', '1,3,1,1,2']
+    """
+    judgments, ratings = [], []
+    for k, entry in enumerate(json.loads(raw)):
+        who, number = k // 4 + 1, k + 1
+        items = [truth - 49 for truth in entry["groundtruth"]]
+        ranks = entry["rankings"]
+        for item, rank, rating in zip(items, ranks, entry["ratings"], strict=True):
+            ratings.append([who, number, entry["frames"], entry["batch"], item, rank, rating])
+        for i in range(len(items)):
+            for j in range(i + 1, len(items)):
+                first = ranks[i] < ranks[j]
+                winner, loser = (items[i], items[j]) if first else (items[j], items[i])
+                judgments.append([who, winner, loser, number, entry["frames"]])
+    return (
+        _csv(["annotator", "winner", "loser", "entry", "frames"], judgments),
+        _csv(["annotator", "entry", "frames", "batch", "item", "rank", "rating"], ratings),
+    )
+
+
+def _lines(path: str) -> list[str]:
+    text = _fetch(path).decode("utf-8-sig")
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def _whole(number: str) -> str:
+    return str(int(float(number)))
+
+
+def _csv(header: list[str], rows: list[list[object]]) -> bytes:
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(header)
+    out.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,75 @@
+"""Run experiments and write the page, the cells, the consensus scores and the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from aggcal import datasets
+from aggcal.errors import OptionError
+from aggcal.experiments import dots, reading_level, rq3
+from aggcal.experiments.cells import cell_columns
+from aggcal.experiments.page import render
+from aggcal.experiments.result import Result
+from aggcal.io.write import Writer, csv_writer, write_files
+
+EXPERIMENTS = ("reading-level", "dots", "rq3")
+"""The experiments by name."""
+
+
+def reproduce(
+    what: str, directory: str | Path, *, quick: bool = False, say: Callable[[str], None] = print
+) -> list[Path]:
+    """Reproduce an experiment, or ``all``, into a folder.
+
+    Parameters
+    ----------
+    what
+        One of `EXPERIMENTS`, or ``all``.
+    directory
+        Where ``index.html``, ``index.md``, ``cells.csv``, ``consensus/`` and ``figures/`` go.
+    quick
+        Fewer repetitions and levels.
+    say
+        Called with a line about what is being done.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    names = EXPERIMENTS if what == "all" else (what,)
+    if unknown := [name for name in names if name not in EXPERIMENTS]:
+        raise OptionError(
+            f"experiment '{unknown[0]}' is unknown; choose {', '.join(EXPERIMENTS)} or all."
+        )
+    results: dict[str, Result] = {}
+    for name in names:
+        folder = datasets.find("dots" if name == "dots" else "reading-level", say=say)
+        module = {"reading-level": reading_level, "dots": dots, "rq3": rq3}[name]
+        results[name] = module.run(folder, quick=quick, say=say)
+    page, text = render(results, quick=quick)
+    cells = [cell for result in results.values() for cell in result.cells]
+    files: dict[str, Writer] = {
+        "index.html": lambda file: file.write(page),
+        "index.md": lambda file: file.write(text),
+        "cells.csv": csv_writer(cell_columns(cells)),
+    }
+    figures: dict[str, Writer] = {}
+    consensus: dict[str, Writer] = {}
+    for result in results.values():
+        for name, svg in result.figures.items():
+            figures[f"{name}.svg"] = _text_writer(svg)
+        for name, (ids, scores) in result.consensus.items():
+            consensus[f"{name}.csv"] = csv_writer({"item": ids, "score": scores})
+    root = Path(directory)
+    written = write_files(root / "figures", figures) if figures else []
+    written += write_files(root / "consensus", consensus) if consensus else []
+    for result in results.values():
+        for name, png in result.pictures.items():
+            (root / "figures" / f"{name}.png").write_bytes(png)
+    return written + write_files(root, files)
+
+
+def _text_writer(text: str) -> Writer:
+    return lambda file: file.write(text)

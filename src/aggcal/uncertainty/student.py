@@ -1,0 +1,35 @@
+"""Student's t, and the normal distribution as the one with endless degrees of freedom."""
+
+from __future__ import annotations
+
+from math import isinf
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+
+
+def quantile(chance: float, freedom: float) -> float:
+    """Return the quantile at a chance.
+
+    Examples
+    --------
+    >>> round(quantile(0.975, float("inf")), 2), round(quantile(0.975, 2.0), 2)
+    (1.96, 4.3)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(chance) if isinf(freedom) else stdtrit(freedom, chance))
+
+
+def chance_below(value: FloatArray, freedom: float) -> FloatArray:
+    """Return the chance of a value below each of these.
+
+    Examples
+    --------
+    >>> chance_below(np.array([0.0, np.inf]), 3.0)
+    array([0.5, 1. ])
+    """
+    from scipy.special import ndtr, stdtr
+
+    return np.asarray(ndtr(value) if isinf(freedom) else stdtr(freedom, value))

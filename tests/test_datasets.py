@@ -1,0 +1,124 @@
+"""Datasets: found where they are, downloaded and verified where they are not."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import aggcal
+from aggcal import datasets
+
+
+class Mirror:
+    """A local server that has some files and counts what is asked of it."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        mirror = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:  # the library's name
+                path = unquote(self.path).lstrip("/")
+                mirror.asked.append(path)
+                found = mirror.files.get(path)
+                self.send_response(404 if found is None else 200)
+                self.end_headers()
+                if found is not None:
+                    self.wfile.write(found)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
+    """Serve from here; nothing is found on this machine."""
+    server = Mirror()
+    monkeypatch.setenv("AGGCAL_MIRROR", server.address)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("AGGCAL_DATA", raising=False)
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "a" / "b" / "c" / "datasets.py"))
+    yield server
+    server.close()
+
+
+def reading_level_files() -> dict[str, bytes]:
+    scores = "0.5\n-0.25\n1.0"
+    files = {
+        f"{datasets._HRA}/all_pair.txt": b"1 2 1\n1 3 2\n2 3 1\n",
+        f"{datasets._HRA}/doc_info.txt": b"1 4\n2 5\n3 9\n",
+        f"{datasets._ATC}/s_p.txt": f"# Design_point\n{scores}\n".encode(),
+    }
+    for kind in "GEN":
+        name = f"{datasets._ATC}/reg10_score_Ones_+_HRA-{kind}_s->a.txt"
+        files[name] = scores.encode()
+    return files
+
+
+def test_what_is_downloaded_is_converted_verified_and_kept(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror.files = reading_level_files()
+    judgments = b"annotator,winner,loser\n1,2,1\n1,3,2\n2,3,1\n"
+    items = (
+        b"item,truth,s_p,s_star_hra_g,s_star_hra_e,s_star_hra_n\n1,4,0.5,0.5,0.5,0.5\n"
+        b"2,5,-0.25,-0.25,-0.25,-0.25\n3,9,1.0,1.0,1.0,1.0\n"
+    )
+    for name, content in (("judgments", judgments), ("items", items)):
+        sum_ = hashlib.sha256(content).hexdigest()
+        monkeypatch.setitem(datasets.SUMS, f"reading-level/{name}.csv", sum_)
+    folder = datasets.find("reading-level")
+    assert (folder / "judgments.csv").read_bytes() == judgments
+    assert (folder / "items.csv").read_bytes() == items
+    asked = len(mirror.asked)
+    assert datasets.find("reading-level") == folder
+    assert len(mirror.asked) == asked, "it is in the cache now"
+
+
+def test_something_else_than_expected_is_refused_and_not_kept(
+    mirror: Mirror, tmp_path: Path
+) -> None:
+    mirror.files = reading_level_files()
+    with pytest.raises(aggcal.AggcalError, match="is not what was expected"):
+        datasets.find("reading-level")
+    assert not list((tmp_path / "cache").rglob("*.csv"))
+
+
+@pytest.mark.usefixtures("mirror")
+def test_what_is_not_there_is_named() -> None:
+    with pytest.raises(aggcal.AggcalError, match=r"all_data.json: cannot be downloaded"):
+        datasets.find("dots")
+
+
+def test_a_folder_that_is_named_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine" / "dots"
+    folder.mkdir(parents=True)
+    (folder / "judgments.csv").write_text("annotator,winner,loser\n")
+    monkeypatch.setenv("AGGCAL_DATA", str(tmp_path / "mine"))
+    assert datasets.find("dots") == folder
+
+
+def test_the_real_answers_make_the_real_tables(data_folder: Path) -> None:
+    made = datasets.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
+    for name, content in zip(("judgments", "ratings"), made, strict=True):
+        assert hashlib.sha256(content).hexdigest() == datasets.SUMS[f"dots/{name}.csv"]
