@@ -70,10 +70,8 @@ class Kernel:
 
     def root(self, geometry: Geometry) -> FloatArray:
         """Return L with LL' = K."""
-        sd = float(np.sqrt(self.signal_variance))
-        if geometry.squares is None:
-            return sd * np.eye(geometry.n_items)
-        return np.asarray(sd * np.linalg.cholesky(self._correlation(geometry)))
+        whole = self.matrix(geometry)
+        return np.asarray(np.sqrt(whole) if geometry.squares is None else np.linalg.cholesky(whole))
 
     def _correlation(self, geometry: Geometry) -> FloatArray:
         if (geometry.squares is None) != (self.length_scale is None):
