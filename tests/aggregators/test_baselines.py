@@ -548,7 +548,7 @@ def test_the_command_says_what_to_do(
 ) -> None:
     (files / "text.csv").write_text("item,length\na,1\nb,long\nc,3\n")
     (files / "index.csv").write_text(",item,length\n0,a,1\n1,b,2\n2,c,3\n")
-    done = command("aggregate", "judgments.csv", *options, "-o", "out")
+    done = command("aggregate", "judgments.csv", *options, "-o", "out", "--quiet")
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
