@@ -21,7 +21,7 @@ from aggcal.errors import (
 from aggcal.models.links import link
 from aggcal.simulate import Simulation, simulate
 
-NAMES = tuple(METHODS)
+NAMES = tuple(name for name, method in METHODS.items() if not method.from_features)
 LINK_OF = {
     "hra-g": "logistic",
     "hra-e": "laplace",

@@ -5,35 +5,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aggcal.aggregation import aggregate
-    from aggcal.aggregators import BTL, HRA, TCV, CrowdBT, CrowdTCV
+    from aggcal.aggregators import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
     from aggcal.consensus import Aggregator, Consensus
     from aggcal.errors import AggcalError, AggcalWarning
-    from aggcal.io import read_judgments, read_scores
+    from aggcal.features import Features
+    from aggcal.io import read_features, read_judgments, read_scores
     from aggcal.judgments import Judgments
+    from aggcal.models.baselines.kernels import Kernel
     from aggcal.models.priors import Prior
     from aggcal.scores import Scores
 
 __version__ = "0.1.0"
 # fmt: off
 __all__ = [
-    "BTL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator", "Assessment",
-    "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Judgments", "Prior", "Scores",
-    "aggregate", "assess", "calibrate", "read_judgments", "read_scores",
+    "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
+    "Assessment", "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Features", "Judgments",
+    "Kernel", "Prior", "RankSVM", "Scores", "aggregate", "assess", "calibrate", "read_features",
+    "read_judgments", "read_scores",
 ]
 # fmt: on
 
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
     "aggregation": ("aggregate",),
-    "aggregators": ("BTL", "HRA", "TCV", "CrowdBT", "CrowdTCV"),
+    "aggregators": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "assessment": ("Assessment", "assess"),
     "calibration": ("Calibration", "calibrate"),
     "consensus": ("Aggregator", "Consensus"),
     "errors": ("AggcalError", "AggcalWarning"),
-    "io": ("read_judgments", "read_scores"),
+    "features": ("Features",),
+    "io": ("read_features", "read_judgments", "read_scores"),
     "judgments": ("Judgments",),
+    "models.baselines.kernels": ("Kernel",),
     "models.priors": ("Prior",),
     "scores": ("Scores",),
 }

@@ -7,22 +7,39 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aggcal.aggregators import BTL, HRA, TCV, CrowdBT, CrowdTCV, PriorChoice, Progress, Start
+from aggcal.aggregators import (
+    BARCW,
+    BTL,
+    GPPL,
+    HRA,
+    TCV,
+    CrowdBT,
+    CrowdTCV,
+    PriorChoice,
+    Progress,
+    RankSVM,
+    Start,
+)
 from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.errors import OptionError
-from aggcal.io import read_judgments
+from aggcal.features import FeatureChoice, Features
+from aggcal.io import read_features, read_judgments
 from aggcal.judgments import Judgments
 
 
 @dataclass(frozen=True)
 class Method:
-    """A named aggregator: how to make it, and what it is in one line."""
+    """A named aggregator: how to make it, what it is in one line, what it goes by.
+
+    Those from features take ``features``; the others ``prior`` and ``seed``.
+    """
 
     make: Callable[..., Aggregator]
     summary: str
+    from_features: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -48,6 +65,21 @@ METHODS: dict[str, Method] = {
     ),
     "btl": Method(BTL, "Bradley-Terry-Luce: logistic link, every annotator alike"),
     "tcv": Method(TCV, "Thurstone's case V: normal link, every annotator alike"),
+    "gppl": Method(
+        GPPL,
+        "Gaussian-process preference learning: normal link, scores smooth in the items' features",
+        from_features=True,
+    ),
+    "rank-svm": Method(
+        RankSVM,
+        "ranking SVM: scores linear in the items' features (needs scikit-learn)",
+        from_features=True,
+    ),
+    "barcw": Method(
+        BARCW,
+        "BARCW: as gppl, with annotators who may answer at random (our reading: no public code)",
+        from_features=True,
+    ),
 }
 """The methods that `aggregate` and the command line know by name."""
 
@@ -57,6 +89,7 @@ def aggregate(
     method: str | Aggregator = "hra-g",
     *,
     prior: PriorChoice = "default",
+    features: Any = None,
     start: Start = None,
     seed: int = 0,
     warn: bool = True,
@@ -73,6 +106,9 @@ def aggregate(
         `Consensus`.
     prior
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
+    features
+        For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
+        `read_features` takes, or ``"identity"``.
     start
         Where to begin: an earlier consensus, scores, or one number per item of the judgments.
         The optimum does not depend on it; the time does.
@@ -92,9 +128,11 @@ def aggregate(
     """
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
-    aggregator = _aggregator(method, prior, seed)
+    aggregator = _aggregator(method, prior, features, seed)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
+    elif isinstance(aggregator, GPPL | BARCW):
+        consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     else:
         consensus = aggregator.fit(judgments)
         if consensus.quantifier is None:
@@ -105,19 +143,53 @@ def aggregate(
     return consensus
 
 
-def _aggregator(method: str | Aggregator, prior: PriorChoice, seed: int) -> Aggregator:
+def check_features(method: str, *, given: bool) -> None:
+    """Refuse features where they are not used, and a method that lacks them."""
+    needed = _named(method).from_features
+    if needed and not given:
+        raise OptionError(
+            f"{method} works from features of the items: give --features FILE, or "
+            "--features identity (from Python features='identity') to take every item on its own."
+        )
+    if given and not needed:
+        those = ", ".join(name for name, known in METHODS.items() if known.from_features)
+        raise OptionError(f"{method} does not use features; leave them out, or choose {those}.")
+
+
+def _aggregator(
+    method: str | Aggregator, prior: PriorChoice, features: Any, seed: int
+) -> Aggregator:
     if not isinstance(method, str):
-        if prior != "default" or seed != 0:
+        if prior != "default" or seed != 0 or features is not None:
             raise OptionError(
-                f"prior and seed are for methods by name; give them to {type(method).__name__} "
-                "itself."
+                "prior, features and seed are for methods by name; give them to "
+                f"{type(method).__name__} itself."
             )
         if isinstance(method, type) or not isinstance(method, Aggregator):
             raise OptionError(
                 f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
             )
         return method
+    named = _named(method)
+    check_features(method, given=features is not None)
+    if not named.from_features:
+        return named.make(prior=prior, seed=seed)
+    if prior != "default":
+        raise OptionError(f"{method} has no prior of that kind; leave prior out.")
+    return named.make(features=feature_choice(features))
+
+
+def feature_choice(features: Any) -> FeatureChoice:
+    """Read features, unless they are read already or there are none."""
+    if isinstance(features, Features):
+        return features
+    if isinstance(features, str) and features == "identity":
+        return "identity"
+    return read_features(features)
+
+
+def _named(method: str) -> Method:
     try:
-        return METHODS[method].make(prior=prior, seed=seed)
+        return METHODS[method]
     except KeyError:
         raise OptionError(f"method '{method}' is unknown; choose {', '.join(METHODS)}.") from None

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 import warnings as python_warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from aggcal import __version__
-from aggcal.aggregation import aggregate
+from aggcal.aggregation import aggregate, feature_choice
 from aggcal.aggregators import PriorChoice
 from aggcal.calibration import Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.errors import AggcalWarning
+from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.write import Writer, csv_writer, json_writer, write_files
@@ -97,6 +98,7 @@ class Assessment:
                 "prior": None
                 if prior is None
                 else {"score_sd": prior.score_sd, "reliability_sd": prior.reliability_sd},
+                "kernel": None if consensus.kernel is None else asdict(consensus.kernel),
                 "objective": consensus.objective,
                 "log_likelihood": consensus.log_likelihood,
                 "converged": record.converged if record else None,
@@ -163,6 +165,7 @@ def assess(
     method: str | Aggregator = "hra-g",
     calibrator: str = "atc",
     prior: PriorChoice = "default",
+    features: Any = None,
     weights: Literal["sd"] | None = "sd",
     uncertainty: str | None = "laplace",
     level: float = LEVEL,
@@ -183,7 +186,7 @@ def assess(
         `Judgments`, or anything that `read_judgments` takes.
     scores
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
-    method, prior, seed, on_iteration
+    method, prior, features, seed, on_iteration
         See `aggregate`.
     calibrator, weights, model_sd, anchors, second_model
         See `calibrate`.
@@ -204,13 +207,21 @@ def assess(
         judgments = read_judgments(judgments)
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
+    if features is not None:
+        features = feature_choice(features)
     consensus = aggregate(
-        judgments, method, prior=prior, seed=seed, warn=False, on_iteration=on_iteration
+        judgments,
+        method,
+        prior=prior,
+        features=features,
+        seed=seed,
+        warn=False,
+        on_iteration=on_iteration,
     )
     check_level(level)
-    if uncertainty is None or (uncertainty == "laplace" and not consensus.quantifiable):
+    if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
-    else:
+    elif uncertainty != "laplace" or consensus.quantifiable:
         consensus = consensus.quantify(
             uncertainty, level=level, draws=draws, seed=seed, on_draw=on_draw
         )
@@ -231,6 +242,7 @@ def assess(
     rows = {
         "judgments": judgments.source,
         "scores": Path(scores.source).name if scores is not None else None,
+        "features": Path(features.source).name if isinstance(features, Features) else features,
         "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
         "n_repeated": judgments.n_repeated,

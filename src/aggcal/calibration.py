@@ -26,6 +26,8 @@ from aggcal.uncertainty import Covariance
 from aggcal.uncertainty.covariance import independent
 from aggcal.uncertainty.summary import check_level
 
+_SMALLEST_SD = 1e-50
+
 CALIBRATORS = {
     "atc": "isotonic projection of the model's scores onto the consensus order (default)",
     "fused": "a smooth curve in the consensus, and as much of the model as is signal",
@@ -258,8 +260,10 @@ def calibrate(
     """
     if method not in CALIBRATORS:
         raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
-    if model_sd is not None and not (np.isfinite(model_sd) and model_sd > 0.0):
+    if model_sd is not None and not _SMALLEST_SD <= model_sd <= 1.0 / _SMALLEST_SD:
         raise OptionError(f"the model sd is {model_sd}; give a number above 0.")
+    if seed < 0:
+        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
     if not isinstance(consensus, Consensus | Scores):

@@ -13,6 +13,7 @@ from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
+from aggcal.models.baselines.kernels import Kernel
 from aggcal.models.priors import Prior
 from aggcal.scores import Scores
 from aggcal.solve.newton import Convergence
@@ -95,6 +96,8 @@ class Consensus:
     log_likelihood: float | None = None
     convergence: Convergence | None = None
     prior: Prior | None = None
+    kernel: Kernel | None = None
+    """Of the prior of the scores, where that is a Gaussian process."""
     seconds: float = 0.0
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
@@ -196,6 +199,8 @@ class Consensus:
         >>> found.uncertainty.se.round(2)
         array([0.72, 0.7 , 0.7 ])
         """
+        if seed < 0:
+            raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
         if self.quantifier is None:
             raise OptionError(
                 f"method '{self.method}' gave scores without a way to work out their uncertainty; "

@@ -9,6 +9,7 @@ The tree::
     │   ├── OutcomeError        an outcome that is neither a known label nor in [0, 1]
     │   ├── WeightError         a negative, missing or non-numeric weight
     │   ├── ScoreError          a missing, non-numeric, infinite or double score
+    │   ├── FeatureError        the same of a feature, or an item without features
     │   ├── TooLittleDataError  nothing left to fit or to calibrate
     │   └── OptionError         an option or argument with an impossible value
     └── OutputError             results could not be written: exit code 2
@@ -30,6 +31,7 @@ The tree::
     ├── HarmfulWarning          calibration is likely to make the scores worse
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
+    ├── KernelWarning           a kernel that the judgments do not determine
     └── ConvergenceWarning      the optimum was not reached
 
 A message says what is wrong, where, and what to do.
@@ -92,6 +94,10 @@ class WeightError(InputError):
 
 class ScoreError(InputError):
     """A score is missing, not a finite number, or given twice."""
+
+
+class FeatureError(InputError):
+    """A feature is missing, not a finite number or given twice, or tells no items apart."""
 
 
 class TooLittleDataError(InputError):
@@ -227,6 +233,12 @@ class AnchorsWarning(AggcalWarning):
     """Anchors are too few, or not all of them can be used."""
 
     code = "anchors"
+
+
+class KernelWarning(AggcalWarning):
+    """The judgments do not determine the kernel of a Gaussian process."""
+
+    code = "kernel"
 
 
 class ConvergenceWarning(AggcalWarning):

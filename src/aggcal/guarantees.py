@@ -127,7 +127,8 @@ def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> 
         inputs = calibration.inputs
         if calibration.gain is not None:
             found.append(_measured_gain(calibration.gain))
-        if calibration.method == "atc":
+        # The identities are about plain sums: a weighted projection has them in another norm.
+        if calibration.method == "atc" and not calibration.weighted:
             found.append(_gain(inputs, measured=calibration.gain is not None))
             if inputs.variances is not None:
                 found += [_sure(inputs), _risk_bound(inputs)]
@@ -304,7 +305,10 @@ def _sure(inputs: Inputs) -> Guarantee:
         "model",
         "estimate",
         {"sure": risk, "model_variance": variance, "blocks": blocks},
-        _noise_conditions(inputs),
+        (
+            Condition("the stated model sd is right: a larger one makes the estimate too small"),
+            *_noise_conditions(inputs)[1:],
+        ),
     )
 
 
@@ -340,7 +344,7 @@ def _safe(inputs: Inputs) -> Guarantee:
         "safe",
         "Never worse than the model",
         f"Whatever the truth, and however wrong the ranking, the expected mean squared error of "
-        f"these scores is below the model's own, {variance:.3g}.",
+        f"these scores is not above the model's own, {variance:.3g}.",
         "model",
         "bound",
         {"model_variance": variance, "items": n},
@@ -405,7 +409,8 @@ def _interval(calibration: Calibration) -> Guarantee:
         return Guarantee(
             "interval",
             "The intervals",
-            "There are none: the consensus came without an uncertainty, and there are no anchors.",
+            "There are none: the consensus came without an uncertainty, and there are no anchors "
+            "or too few.",
             "consensus",
             "diagnostic",
             {},
@@ -424,11 +429,22 @@ def _interval(calibration: Calibration) -> Guarantee:
     return Guarantee(
         "interval",
         "The intervals",
-        "Each interval covers what the calibrated score would be if the annotators' consensus were "
-        f"known exactly (level {calibration.level:g}): sampling uncertainty of the consensus. They "
-        "do not cover the truth; only anchors can give intervals that do.",
+        f"{_COVERS[calibration.method]} (level {calibration.level:g}): sampling uncertainty of the "
+        "consensus. They do not cover the truth; only anchors can give intervals that do.",
         "consensus",
         "estimate",
         {"level": calibration.level},
         (_MODEL, _SAMPLE),
     )
+
+
+_SAME_SHARE = (
+    "Each interval covers what the calibrated score would be for the exact consensus of these "
+    "annotators, at the same share of the model that is kept here"
+)
+_COVERS = {
+    "atc": "Each interval covers what the calibrated score would be if the annotators' consensus "
+    "were known exactly",
+    "fused": _SAME_SHARE,
+    "safe": _SAME_SHARE,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,7 +70,7 @@ def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -
     return np.array([lookup.get(label, np.nan) for label in to], dtype=np.float64)
 
 
-def frame_columns(data: Any, wanted: Iterable[str]) -> tuple[Columns, str, list[str]] | None:
+def frame_columns(data: Any, wanted: Container[str]) -> tuple[Columns, str, list[str]] | None:
     """Take the wanted columns out of a data frame, whatever library made it.
 
     Returns the columns (by their lower-case names), the name of the library and all the
@@ -85,7 +85,6 @@ def frame_columns(data: Any, wanted: Iterable[str]) -> tuple[Columns, str, list[
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
         return None
-    wanted = set(wanted)
     columns: Columns = {}
     for name in frame.columns:
         key = str(name).strip().lower()

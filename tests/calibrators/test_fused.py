@@ -184,7 +184,7 @@ def test_what_contradicts_the_data_is_pointed_out() -> None:
     assert "more than all that model and consensus differ by" in said(model_sd=50.0)
     assert "nearly those of the first" in said(second_model=model)
     turned = {item: -value for item, value in model.items()}
-    assert "do not rise with the consensus" in said(second_model=turned)
+    assert "do not clearly rise with the consensus" in said(second_model=turned)
     tiny = {item: value / 1000.0 for item, value in truth.items()}
     assert "lie outside all model scores" in said(anchors=tiny)
     other = {item: 100.0 - value for item, value in truth.items()}
@@ -192,6 +192,41 @@ def test_what_contradicts_the_data_is_pointed_out() -> None:
     bare = aggcal.calibrate(model, dict(zip(study.item_ids, study.latent, strict=True)),
                             method="fused", warn=False)  # fmt: skip
     assert "takes it to be exact" in str(bare.warnings[0])
+
+
+@pytest.mark.parametrize("method", ["atc", "fused", "safe"])
+def test_scores_that_say_nothing_and_units_that_are_odd(method: str) -> None:
+    study = simulate(items=20, annotators=6, judgments=400, seed=1)
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    flat = dict.fromkeys(study.item_ids, 5.0)
+    found = aggcal.calibrate(flat, consensus, method=method, model_sd=1.0, warn=False)
+    np.testing.assert_allclose(found.calibrated, 5.0)
+    truth = dict(zip(study.item_ids, study.truth, strict=True))
+    results = []
+    for unit in (1.0, 1e-9, 1e9):
+        model = {i: unit * v for i, v in zip(study.item_ids, study.model, strict=True)}
+        made = aggcal.calibrate(
+            model,
+            consensus,
+            method=method,
+            model_sd=10.0 * unit,
+            anchors={i: unit * truth[i] for i in study.item_ids[:8]},
+            warn=False,
+        )
+        results.append(made.calibrated / unit)
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
+    np.testing.assert_allclose(results[2], results[0], rtol=1e-6)
+
+
+def test_a_second_model_of_pure_noise_is_not_believed(random: np.random.Generator) -> None:
+    study = simulate(items=80, annotators=20, judgments=3000, model_sd=10.0, seed=2)
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    noise = dict(zip(study.item_ids, random.standard_normal(80), strict=True))
+    options = {"method": "fused", "warn": False}
+    alone = aggcal.calibrate(study.scores, consensus, **options)  # type: ignore[arg-type]  # two kinds
+    both = aggcal.calibrate(study.scores, consensus, second_model=noise, **options)  # type: ignore[arg-type]  # two kinds
+    np.testing.assert_allclose(both.calibrated, alone.calibrated)
+    assert any(w.code == "second-model" for w in both.warnings)
 
 
 def test_few_annotators_make_wide_intervals() -> None:

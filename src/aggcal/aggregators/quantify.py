@@ -13,6 +13,7 @@ from aggcal.aggregators.common import Start
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
+from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
@@ -21,7 +22,7 @@ from aggcal.models.rows import Rows, rows_of
 from aggcal.scores import Scores
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
-from aggcal.uncertainty.covariance import DenseCovariance, DrawnCovariance
+from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.uncertainty.efficiency import relative_variances
 from aggcal.uncertainty.laplace import laplace
 from aggcal.uncertainty.rehearsal import Rehearsal
@@ -125,6 +126,8 @@ class Quantify:
                 "not tell; choose bootstrap."
             )
         if kind == "laplace":
+            if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
+                _refuse_pieces(self.judgments)
             information = self._information(own, consensus)
             scale = own.posterior_scale(consensus, information)
             if scale != 1.0:
@@ -165,6 +168,7 @@ class Quantify:
             information,
             _DESIGNS[kind],
             chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
+            unit=float(self.judgments.weight.sum()) / self.judgments.n_judgments,
             seed=seed,
         )
         by_annotator = kind == "sandwich"
@@ -285,8 +289,9 @@ class Quantify:
             found = (
                 own.refit(part, consensus, consensus) if isinstance(own, Curved) else own.fit(part)
             )
-            # An item that nobody in this draw has judged is at the prior's mean.
-            scores[k] = np.nan_to_num(aligned(found.scores, found.item_ids, consensus.item_ids))
+            # An item that nobody in this draw has judged is at the mean of the others.
+            drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
+            scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
             if on_draw is not None:
                 on_draw(k + 1, draws)
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
@@ -318,3 +323,13 @@ def _placed(
         problem.item_penalty(np.array([best]))[2][0]
     )
     return best, max(precision, 1e-300) ** -0.5
+
+
+def _refuse_pieces(judgments: Judgments) -> None:
+    """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
+    pieces = len(ComparisonGraph(judgments).component_sizes)
+    if pieces > 1:
+        raise OptionError(
+            f"the comparison graph is in {pieces:,} pieces and there is no prior, so scores of "
+            "different pieces have no common scale; use a prior (the default)."
+        )

@@ -10,7 +10,6 @@ import numpy as np
 from aggcal.arrays import FloatArray, IntArray
 
 _PSEUDO_ANCHORS = 3.0
-_FLAT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,9 @@ def blend(residual: FloatArray, error: FloatArray, prior_weight: float) -> tuple
     r, e = residual - residual.mean(), error - error.mean()
     size = float(r @ r)
     pseudo = _PSEUDO_ANCHORS * size / len(r)
-    weight = (float(r @ e) + pseudo * prior_weight) / max(size + pseudo, _FLAT)
+    weight = prior_weight
+    if size > 0.0:
+        weight = (float(r @ e) + pseudo * prior_weight) / (size + pseudo)
     weight = min(max(weight, 0.0), 1.0)
     left = error - weight * residual
     return weight, shrunk_mean(left)

@@ -58,7 +58,8 @@ def fit_base(x: FloatArray, y: FloatArray, seed: int = 0) -> Base:
         curved[out] = _bagged(x[~out], y[~out], _FOLD_BAGS, random)(x[out])
     apart = straight - curved
     size = float(apart @ apart)
-    weight = float(apart @ (y - curved)) / size if size > _FLAT else 1.0
+    flat = _FLAT * float(np.square(y - y.mean()).sum())
+    weight = float(apart @ (y - curved)) / size if size > flat else 1.0
     return Base(min(max(weight, 0.0), 1.0), _line(x, y), _bagged(x, y, _BAGS, random))
 
 

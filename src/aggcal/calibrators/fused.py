@@ -19,6 +19,8 @@ from aggcal.calibrators.base import Base, fit_base
 from aggcal.calibrators.moments import Moments
 from aggcal.uncertainty import Covariance
 
+_EXACT = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Fused:
@@ -81,7 +83,10 @@ def fuse(
     noise = np.full(len(model), found.noise)
     if variances is not None and found.known == "model sd":
         noise = variances * (found.noise / float(variances.mean()))
-    noise = np.maximum(noise, 1e-12 * max(found.residual, 1e-300))
+    if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
+        # The model says nothing that the base does not: there is nothing to divide.
+        return Fused(expected, base, np.zeros(len(model)), 0.0, found, found.known)
+    noise = np.maximum(noise, _EXACT * found.residual)
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual

@@ -105,7 +105,8 @@ class Inputs:
     def expected_distance(self) -> float | None:
         """Bound on the root mean square distance of the exact consensus from the order.
 
-        In model units: E dist² ≤ ½ Σ Δ² Φ(−Δ/σ) over pairs, Δ the gap and σ its standard error.
+        In model units: E dist² ≤ ½ Σ E(inverted gap)² over pairs, which for a gap Δ with standard
+        error σ is (Δ² + σ²) Φ(−Δ/σ) − Δσ φ(Δ/σ).
         """
         from scipy.special import ndtr
 
@@ -118,7 +119,8 @@ class Inputs:
             gap = np.abs(self.consensus[i] - self.consensus[rest])
             sd = np.sqrt(self.covariance.gap_bound(np.full(len(rest), i), rest))
             ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
-            total += float(np.square(gap) @ ndtr(-ratio))
+            density = np.exp(-0.5 * np.square(ratio)) / np.sqrt(2.0 * np.pi)
+            total += float(((gap**2 + sd**2) * ndtr(-ratio) - gap * sd * density).sum())
         # No more than the spread of the consensus itself.
         spread = float(np.var(self.consensus) + self.covariance.variances.mean())
         return float(self.moments.slope * np.sqrt(min(0.5 * total / n, spread)))

@@ -10,6 +10,7 @@ anchors, or a second model with independent errors is given.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from aggcal.arrays import FloatArray
 from aggcal.uncertainty import Covariance
 
 _LEAST_SHARE = 0.05
+_SURE = 2.0
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,12 @@ def moments(
         mine = _regressed(model[both], consensus[both])[1]
         shared = float(mine @ other_left) / max(int(both.sum()) - 2, 1)
         # On another scale the second model's slope tells how much of a unit is one of ours.
-        ratio = slope / other_slope if other_slope > 0.0 else 1.0
-        common = (shared - slope * other_slope * wide) * ratio
+        spread = float(np.square(consensus[both] - consensus[both].mean()).sum())
+        se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (spread or 1.0))
+        if other_slope <= _SURE * se:
+            # A second model that knows nothing of the items tells nothing of the first.
+            return Moments(slope, slope**2 * wide, residual, 0.0, residual, None)
+        common = (shared - slope * other_slope * wide) * slope / other_slope
         crowd = min(_shrunk(common, 0.5 * chance), (1.0 - _LEAST_SHARE) * residual)
         noise, known = residual - crowd, "second model"
     return Moments(slope, slope**2 * wide, residual, crowd, noise, known)

@@ -50,7 +50,8 @@ def recommendation(method: str, inputs: Inputs, gain: Gain | None) -> list[Aggca
             )
         ]
     if inputs.variances is not None:
-        variance = inputs.model_variance
+        # A stated sd that is too large must not hide harm: the data bound it.
+        variance = min(inputs.model_variance, found.residual)
         projected, block = inputs.projected
         left = float(np.square(inputs.model - projected).sum())
         risk = left / n - variance + 2.0 * variance * int(block.max()) / n
@@ -142,11 +143,10 @@ def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
     mine, other = inputs.model[both], second[both]
     if np.ptp(other) == 0.0 or np.ptp(mine) == 0.0:
         return []
-    x = inputs.consensus[both] - inputs.consensus[both].mean()
-    if float(x @ other) <= 0.0:
+    if inputs.variances is None and inputs.moments.known is None:
         return [
             DependentModelsWarning(
-                "the second model's scores do not rise with the consensus, and could not be used",
+                "the second model's scores do not clearly rise with the consensus: not used",
                 "check its direction and its ids",
             )
         ]

@@ -15,6 +15,7 @@ from aggcal.io.write import csv_writer, refuse_overwriting, to_json, write_files
 if TYPE_CHECKING:
     from aggcal.aggregators import PriorChoice
     from aggcal.assessment import Assessment
+    from aggcal.features import FeatureChoice
     from aggcal.judgments import Judgments
     from aggcal.scores import Scores
 
@@ -30,6 +31,7 @@ DEMO_STUDY: dict[str, Any] = {
 RESULT_FILES = ("items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html")
 """What ``run`` writes."""
 
+_IDENTITY = "identity"
 _EVALUATED = ("consensus", "model", "calibrated", "score")
 
 
@@ -39,9 +41,9 @@ def run(options: argparse.Namespace) -> int:
     from aggcal.io import read_scores
 
     console = Console(quiet=options.quiet)
-    inputs = (options.judgments, options.scores, *_extra_files(options))
+    inputs = (options.judgments, options.scores, *_extra_files(options), *_feature_file(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
-    prior = _prior(options)
+    prior, features = _prior(options), _features(options)
     scores = read_scores(options.scores, column=options.score_column)
     result = assess(
         _judgments(options, console),
@@ -49,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
         method=options.method,
         calibrator=options.calibrator,
         prior=prior,
+        features=features,
         weights=None if options.unweighted else "sd",
         **_uncertainty(options, console),
         **_knowledge(options),
@@ -64,12 +67,13 @@ def aggregate(options: argparse.Namespace) -> int:
     from aggcal.assessment import assess
 
     console = Console(quiet=options.quiet)
-    refuse_overwriting(options.output, RESULT_FILES, (options.judgments,))
-    prior = _prior(options)
+    refuse_overwriting(options.output, RESULT_FILES, (options.judgments, *_feature_file(options)))
+    prior, features = _prior(options), _features(options)
     result = assess(
         _judgments(options, console),
         method=options.method,
         prior=prior,
+        features=features,
         **_uncertainty(options, console),
         seed=options.seed,
         warn=False,
@@ -216,7 +220,7 @@ def methods(options: argparse.Namespace) -> int:
         print(to_json({name: method.summary for name, method in METHODS.items()}))
         return 0
     for name, method in METHODS.items():
-        print(f"{name:8} {method.summary}")
+        print(f"{name:9} {method.summary}")
     return 0
 
 
@@ -306,6 +310,20 @@ def _extra_files(options: argparse.Namespace) -> list[str]:
     return [name for name in (options.anchors, options.second_model) if name is not None]
 
 
+def _feature_file(options: argparse.Namespace) -> list[str]:
+    return [] if options.features in (None, _IDENTITY) else [options.features]
+
+
+def _features(options: argparse.Namespace) -> FeatureChoice | None:
+    from aggcal.aggregation import check_features
+    from aggcal.io import read_features
+
+    check_features(options.method, given=options.features is not None)
+    if options.features is None:
+        return None
+    return "identity" if options.features == _IDENTITY else read_features(options.features)
+
+
 def _prior(options: argparse.Namespace) -> PriorChoice:
     from aggcal.aggregation import METHODS
     from aggcal.models.links import link
@@ -317,6 +335,11 @@ def _prior(options: argparse.Namespace) -> PriorChoice:
     if options.prior != "default":
         raise OptionError(
             f"--prior {options.prior} and a prior sd exclude each other; give one of them."
+        )
+    if METHODS[options.method].from_features:
+        raise OptionError(
+            f"{options.method} has no prior of that kind; leave --score-sd and --reliability-sd "
+            "out."
         )
     model = METHODS[options.method].make()
     if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aggcal import __version__
 
-_METHODS = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+# fmt: off
+_METHODS = (
+    "hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv", "gppl", "rank-svm", "barcw",
+)
+# fmt: on
 _KINDS = ("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none")
 _JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
 _SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
@@ -111,6 +115,12 @@ def _stage_1(command: _Parser) -> None:
     group = command.add_argument_group("Stage 1: the consensus")
     group.add_argument(
         "--method", choices=_METHODS, default="hra-g", help="aggregator; see 'aggcal methods'"
+    )
+    group.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of features for gppl, rank-svm and barcw: item and columns of numbers; or the "
+        "word identity, to take every item on its own",
     )
     group.add_argument(
         "--prior",

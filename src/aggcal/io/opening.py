@@ -24,7 +24,7 @@ _WHOLE = 100.0
 @contextmanager
 def opened(
     data: Any,
-    wanted: Sequence[str],
+    wanted: Sequence[str] | Mapping[str, str],
     *,
     what: str,
     shapes: Mapping[int, Sequence[str]],
@@ -40,7 +40,8 @@ def opened(
         A path to CSV, TSV, JSON lines, JSON or Parquet (each may be gzipped but the last);
         a pandas, polars or arrow frame; a list of tuples or mappings; a mapping of columns.
     wanted
-        The columns the reader knows; others are not loaded.
+        The columns the reader knows, or a mapping of what they are called in the table (in small
+        letters) to the reader's own names; others are not loaded.
     what
         What the table holds, for messages: ``"judgments"`` or ``"scores"``.
     shapes
@@ -55,7 +56,11 @@ def opened(
     import duckdb  # 0.15 s that --help must not pay
 
     renamed = {other.strip().lower(): own for own, other in (aliases or {}).items()}
-    names = {w: w for w in wanted if w not in renamed.values()} | renamed
+    names: Mapping[str, str] = (
+        wanted
+        if isinstance(wanted, Mapping)
+        else {w: w for w in wanted if w not in renamed.values()} | renamed
+    )
     with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}

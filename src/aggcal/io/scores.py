@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from aggcal.arrays import FloatArray, TextArray
-from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError, count
+from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
 from aggcal.io.opening import opened
+from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
 from aggcal.io.source import Source
 from aggcal.scores import Scores
-
-_LARGEST = 1e50
 
 
 def read_scores(data: Any, *, column: str = "score", flag: str | None = "score") -> Scores:
@@ -42,15 +39,15 @@ def read_scores(data: Any, *, column: str = "score", flag: str | None = "score")
     wanted = ("item", "value", "sd")
     with opened(data, wanted, what="scores", shapes=shapes, aliases={"value": column}) as source:
         _require(source, column, flag)
-        _refuse_double_items(source)
-        _refuse_numbers(source, "value", column, positive=False, optional=False)
+        refuse_double_items(source)
+        refuse_numbers(source, "value", column, positive=False, optional=False)
         if "sd" in source.columns:
-            _refuse_numbers(source, "sd", "sd", positive=True, optional=False)
-        table = _fetch(source, [c for c in ("value", "sd") if c in source.columns])
+            refuse_numbers(source, "sd", "sd", positive=True, optional=False)
+        table = fetch(source, [c for c in ("value", "sd") if c in source.columns])
         return Scores(
-            _ids(table["item"]),
-            _numbers(table["value"]),
-            _numbers(table["sd"]) if "sd" in table else None,
+            ids(table["item"]),
+            numbers(table["value"]),
+            numbers(table["sd"]) if "sd" in table else None,
             source.name,
             source.backend,
         )
@@ -71,14 +68,14 @@ def read_truth(
     aliases = {"value": column}
     with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
         _require(source, column, flag)
-        _refuse_double_items(source)
-        _refuse_numbers(source, "value", column, positive=False, optional=True)
+        refuse_double_items(source)
+        refuse_numbers(source, "value", column, positive=False, optional=True)
         blank = source.one("count(*)", "value IS NULL")
         source.connection.execute("DELETE FROM raw WHERE value IS NULL")
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: column '{column}' is blank in every row.")
-        table = _fetch(source, ["value"])
-        return Scores(_ids(table["item"]), _numbers(table["value"]), None, source.name), blank
+        table = fetch(source, ["value"])
+        return Scores(ids(table["item"]), numbers(table["value"]), None, source.name), blank
 
 
 def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dict[str, FloatArray]]:
@@ -100,11 +97,11 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
             )
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: has a header but no row.")
-        _refuse_double_items(source)
+        refuse_double_items(source)
         for column in present:
-            _refuse_numbers(source, column, column, positive=False, optional=True)
-        table = _fetch(source, present)
-        return _ids(table["item"]), {c: _numbers(table[c]) for c in present}
+            refuse_numbers(source, column, column, positive=False, optional=True)
+        table = fetch(source, present)
+        return ids(table["item"]), {c: numbers(table[c]) for c in present}
 
 
 def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
@@ -138,57 +135,3 @@ def _require(source: Source, column: str, flag: str | None) -> None:
         )
     if not source.rows():
         raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
-
-
-def _refuse_double_items(source: Source) -> None:
-    if source.one("count(*)", "item IS NULL"):
-        place, _ = source.first("item IS NULL", "1")
-        raise TableError(f"{source.name}: {place} has no item; fill it in or remove the row.")
-    again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
-    number = source.one("count(*)", again)
-    if number:
-        place, value = source.first(again, "item")
-        raise ScoreError(
-            f"{source.name}: item '{value}' stands more than once (again in {place}; "
-            f"{count(number, 'row')} too many in all); keep one row per item."
-        )
-
-
-def _refuse_numbers(
-    source: Source, column: str, shown: str, *, positive: bool, optional: bool
-) -> None:
-    number = f'try_cast("{column}" AS DOUBLE)'
-    faults = [
-        (f'"{column}" IS NOT NULL AND {number} IS NULL', "is not a number"),
-        (f"NOT isfinite({number})", "is not a finite number"),
-        (f"abs({number}) > {_LARGEST}", "is too large"),
-    ]
-    if not optional:
-        faults.insert(0, (f'"{column}" IS NULL', "is missing"))
-    if positive:
-        faults.append((f"{number} <= 0", "is not positive"))
-        faults.append((f"{number} < {1 / _LARGEST}", "is too small"))
-    for where, what in faults:
-        bad = source.one("count(*)", where)
-        if bad:
-            place, value = source.first(where, f'"{column}"')
-            _, item = source.first(where, "item")
-            said = f" ('{value}')" if value else ""
-            hint = " (write decimals with a point)" if "," in value else ""
-            raise ScoreError(
-                f"{source.name}: {place}, item '{item}': the {shown}{said} {what} "
-                f"({count(bad, 'such row')} in all); give a number{hint} or remove the row."
-            )
-
-
-def _fetch(source: Source, columns: Sequence[str]) -> dict[str, Any]:
-    cells = ", ".join(f'"{c}"::DOUBLE AS "{c}"' for c in columns)
-    return source.connection.execute(f"SELECT item, {cells} FROM raw ORDER BY rowid").fetchnumpy()
-
-
-def _ids(column: Any) -> TextArray:
-    return np.asarray(column, dtype=object)
-
-
-def _numbers(column: Any) -> FloatArray:
-    return np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)

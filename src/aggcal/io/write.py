@@ -41,7 +41,7 @@ def write_files(
     ['a.txt']
     """
     directory = Path(directory)
-    folders = [name for name in files if (directory / name).is_dir()]
+    folders = [name for name in (*files, *outdated) if (directory / name).is_dir()]
     if folders:
         raise OutputError(f"{directory / folders[0]}: is a folder; move it away.")
     made = _missing_parents(directory)

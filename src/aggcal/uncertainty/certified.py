@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
-from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.uncertainty.covariance import Covariance, MatrixFreeCovariance
 from aggcal.uncertainty.student import quantile
 
 
@@ -46,7 +46,7 @@ class Certified:
     @property
     def count(self) -> int:
         """How many pairs are certified."""
-        if len(self.scores) > MOST_DENSE:
+        if isinstance(self.covariance, MatrixFreeCovariance):
             # The bound (se_i + se_j)² on the variance of a gap makes it one of disjoint intervals.
             se = self.reach * np.sqrt(self.covariance.variances)
             ends = np.sort(self.scores + se)

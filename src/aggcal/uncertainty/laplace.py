@@ -70,7 +70,7 @@ def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, 
             spread - 2.0 * own / total * (gain @ shared) + (own / total) ** 2 * (shared @ toward)
         )
         own = own - own * own / total
-    return DenseCovariance(covariance), own + spread
+    return DenseCovariance(covariance), np.maximum(own + spread, 0.0)
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
@@ -148,4 +148,4 @@ def _matrix_free(
         return covariance, None
     if constrained:
         own = own - own * own / own.sum()
-    return covariance, own + spread / _PROBES
+    return covariance, np.maximum(own + spread / _PROBES, 0.0)

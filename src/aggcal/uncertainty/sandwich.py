@@ -36,6 +36,7 @@ def sandwich(
     design: Design,
     *,
     chances: FloatArray | None = None,
+    unit: float = 1.0,
     seed: int = 0,
 ) -> Covariance:
     """Return the sandwich covariance of the scores of a homogeneous model.
@@ -50,10 +51,12 @@ def sandwich(
         What would be drawn anew.
     chances
         For ``fixed``: the chance of each row's outcome by a model that tells annotators apart.
+    unit
+        Mean weight of one judgment: a row's weight divided by it is how many judgments it is.
     seed
         Of the random vectors that take the place of a matrix for many items.
     """
-    force = _forces(rows, link, scores, design, chances)
+    force = _forces(rows, link, scores, design, chances=chances, unit=unit)
     n = rows.n_items
     if n > MOST_DENSE:
         random = np.random.default_rng(seed)
@@ -66,10 +69,13 @@ def sandwich(
             if design == "annotator":
                 signs = np.repeat(signs, np.diff(rows.starts))
             flow = signs * force
-            drawn[k] = solve(sums(rows.winner, flow, n) - sums(rows.loser, flow, n))
+            pulled = np.sqrt(information.prior) * random.standard_normal(n)
+            drawn[k] = solve(sums(rows.winner, flow, n) - sums(rows.loser, flow, n) + pulled)
         return DrawnCovariance(drawn)
     schur, _ = information.dense()
     bread = inverse(schur)
+    # What the prior pulls the scores by is an error too: as large as the prior says scores are.
+    shrunk = (bread * information.prior) @ bread.T
     if design == "annotator":
         from scipy import sparse
 
@@ -78,16 +84,22 @@ def sandwich(
         both = (np.concatenate([force, -force]), (at, np.concatenate([owner, owner])))
         pulls = sparse.coo_array(both, shape=(n, rows.n_annotators)).tocsr()
         half = bread @ pulls
-        return DenseCovariance(half @ half.T)
+        return DenseCovariance(half @ half.T + shrunk)
     flat = rows.winner.astype(np.int64) * n + rows.loser
     near = sums(flat, force * force, n * n).reshape(n, n)
     middle = -(near + near.T)
     middle[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
-    return DenseCovariance(bread @ middle @ bread)
+    return DenseCovariance(bread @ middle @ bread + shrunk)
 
 
 def _forces(
-    rows: Rows, link: Link, scores: FloatArray, design: Design, chances: FloatArray | None
+    rows: Rows,
+    link: Link,
+    scores: FloatArray,
+    design: Design,
+    *,
+    chances: FloatArray | None,
+    unit: float,
 ) -> FloatArray:
     """Return a number per row whose square is the row's part of B."""
     gap = scores[rows.winner] - scores[rows.loser]
@@ -96,8 +108,8 @@ def _forces(
         m = rows.n_annotators
         return np.asarray(rows.weight * pull * np.sqrt(m / max(m - 1, 1)))
     if design == "random":
-        return np.sqrt(rows.weight) * pull
+        return np.sqrt(unit * rows.weight) * pull
     if chances is None:
         raise ValueError("a fixed design needs the chances of its outcomes")
     both = pull + link.terms(-gap)[1]
-    return np.sqrt(rows.weight * chances * (1.0 - chances)) * both
+    return np.sqrt(unit * rows.weight * chances * (1.0 - chances)) * both

@@ -1,0 +1,73 @@
+"""What is known of the items besides the judgments: numbers that describe each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray, frozen
+from aggcal.errors import FeatureError, count, some
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A row of numbers per item.
+
+    Parameters
+    ----------
+    item_ids
+        The ids, each once.
+    matrix
+        A row per item, a column per feature.
+    names
+        What the columns are called.
+
+    Examples
+    --------
+    >>> from aggcal.io import read_features
+    >>> features = read_features([("a", 1.0, 5.0), ("b", 3.0, 5.0), ("c", 2.0, 5.0)])
+    >>> features
+    Features(3 items, 2 features)
+    >>> features.of(np.array(["b", "c"], dtype=object)).round(2)
+    array([[1.22, 0.  ],
+           [0.  , 0.  ]])
+    """
+
+    item_ids: TextArray
+    matrix: FloatArray
+    names: tuple[str, ...]
+    source: str = "features"
+
+    def __post_init__(self) -> None:
+        frozen(self.matrix)
+
+    def __repr__(self) -> str:
+        return f"Features({len(self.item_ids):,} items, {count(len(self.names), 'feature')})"
+
+    def of(self, item_ids: TextArray) -> FloatArray:
+        """Return the features of some items, each with mean 0 and sd 1 over all that have them.
+
+        The scale is that of the whole table, so that leaving items out changes nothing for the
+        others. A feature that is the same for every item is 0.
+        """
+        place = {item: k for k, item in enumerate(self.item_ids)}
+        lacking = [item for item in item_ids if item not in place]
+        if lacking:
+            raise FeatureError(
+                f"{self.source}: {count(len(lacking), 'item')} of the judgments "
+                f"{'has' if len(lacking) == 1 else 'have'} no row ({some(lacking)}); add their "
+                "features, or leave their judgments out."
+            )
+        about = self.matrix - self.matrix.mean(axis=0)
+        sd = np.sqrt(np.mean(np.square(about), axis=0))
+        # Rounding of the mean leaves a constant column a little off zero: that is no spread.
+        varies = sd > 1e-12 * np.abs(self.matrix).max(axis=0)
+        return np.where(varies, about, 0.0)[[place[i] for i in item_ids]] / np.where(
+            varies, sd, 1.0
+        )
+
+
+FeatureChoice: TypeAlias = Features | Literal["identity"]
+"""Features, or ``"identity"``: every item is unlike every other, and that is all one knows."""

@@ -1,0 +1,95 @@
+"""What tables with one row per item share: no item twice, and numbers that are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray
+from aggcal.errors import InputError, ScoreError, TableError, count
+from aggcal.io.source import Source
+
+LARGEST = 1e50
+"""In size; beyond it squares and sums would overflow."""
+
+
+def refuse_double_items(source: Source, error: type[InputError] = ScoreError) -> None:
+    """Refuse a table with a row that names no item, or one that was named before."""
+    if source.one("count(*)", "item IS NULL"):
+        place, _ = source.first("item IS NULL", "1")
+        raise TableError(f"{source.name}: {place} has no item; fill it in or remove the row.")
+    again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
+    number = source.one("count(*)", again)
+    if number:
+        place, value = source.first(again, "item")
+        raise error(
+            f"{source.name}: item '{value}' stands more than once (again in {place}; "
+            f"{count(number, 'row')} too many in all); keep one row per item."
+        )
+
+
+def refuse_numbers(
+    source: Source,
+    column: str,
+    shown: str,
+    *,
+    positive: bool,
+    optional: bool,
+    error: type[InputError] = ScoreError,
+    otherwise: str = "remove the row",
+) -> None:
+    """Refuse cells of a column that are no finite numbers.
+
+    Parameters
+    ----------
+    source, column
+        The table, and the reader's own name of the column.
+    shown
+        What the user calls it.
+    positive, optional
+        Whether numbers must be above 0, and whether a cell may be blank.
+    error
+        What to raise.
+    otherwise
+        What to do if no number can be given.
+    """
+    number = f'try_cast("{column}" AS DOUBLE)'
+    faults = [
+        (f'"{column}" IS NOT NULL AND {number} IS NULL', "is not a number"),
+        (f"NOT isfinite({number})", "is not a finite number"),
+        (f"abs({number}) > {LARGEST}", "is too large"),
+    ]
+    if not optional:
+        faults.insert(0, (f'"{column}" IS NULL', "is missing"))
+    if positive:
+        faults.append((f"{number} <= 0", "is not positive"))
+        faults.append((f"{number} < {1 / LARGEST}", "is too small"))
+    for where, what in faults:
+        bad = source.one("count(*)", where)
+        if bad:
+            place, value = source.first(where, f'"{column}"')
+            _, item = source.first(where, "item")
+            said = f" ('{value}')" if value else ""
+            hint = " (write decimals with a point)" if "," in value else ""
+            raise error(
+                f"{source.name}: {place}, item '{item}': the {shown}{said} {what} "
+                f"({count(bad, 'such row')} in all); give a number{hint} or {otherwise}."
+            )
+
+
+def fetch(source: Source, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the items and some columns of numbers; what is not a number is masked."""
+    cells = ", ".join(f'try_cast("{c}" AS DOUBLE) AS "{c}"' for c in columns)
+    return source.connection.execute(f"SELECT item, {cells} FROM raw ORDER BY rowid").fetchnumpy()
+
+
+def ids(column: Any) -> TextArray:
+    """Return fetched ids."""
+    return np.asarray(column, dtype=object)
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return fetched numbers, NaN where there is none."""
+    return np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)

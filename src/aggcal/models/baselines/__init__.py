@@ -1,0 +1,1 @@
+"""Other people's models, to compare with: Gaussian processes and a ranking SVM."""
