@@ -65,7 +65,7 @@ def opened(
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
         )
-        watched = _watched(connection, on_progress)
+        stop_watching = _watched(connection, on_progress)
         try:
             if memory is not None:
                 _limit_memory(connection, memory)
@@ -78,14 +78,14 @@ def opened(
                 raise KeyboardInterrupt from None
             raise
         finally:
-            watched.set()
+            stop_watching()
             connection.close()
 
 
 def _watched(
     connection: duckdb.DuckDBPyConnection, on_progress: Callable[[float], None] | None
-) -> threading.Event:
-    """Report the progress of what runs on a connection until the event is set."""
+) -> Callable[[], None]:
+    """Report the progress of what runs on a connection until what is returned is called."""
     over = threading.Event()
 
     def watch() -> None:
@@ -96,12 +96,20 @@ def _watched(
                 if 0.0 < done <= _WHOLE and on_progress is not None:
                     on_progress(done)
 
+    watcher = threading.Thread(target=watch, daemon=True)
+
+    def stop() -> None:
+        over.set()
+        if on_progress is not None:
+            # One that still holds the connection when Python ends makes DuckDB complain of leaks.
+            watcher.join()
+
     if on_progress is not None:
         # DuckDB measures its progress only for a bar, which it need not print itself.
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         connection.execute("SET progress_bar_time = 0")
-        threading.Thread(target=watch, daemon=True).start()
-    return over
+        watcher.start()
+    return stop
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
