@@ -20,7 +20,7 @@ from aggcal.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 
-_PROBES = 16
+_PROBES = 12
 _CLOSE = 1e-4
 _FLAT = 1e-10
 
