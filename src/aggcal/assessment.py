@@ -243,6 +243,8 @@ def assess(
         "judgments": judgments.source,
         "scores": Path(scores.source).name if scores is not None else None,
         "features": Path(features.source).name if isinstance(features, Features) else features,
+        "format": judgments.format,
+        "reading": list(judgments.notes),
         "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
         "n_repeated": judgments.n_repeated,

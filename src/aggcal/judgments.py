@@ -17,7 +17,9 @@ from aggcal.tables import as_text
 class Unfitted:
     """Rows that are kept and counted but say nothing about the order.
 
-    ``reason`` is one of ``skip``, ``failed``, ``self-pair`` and ``zero weight``.
+    ``reason`` is one of ``skip``, ``failed``, ``self-pair``, ``zero weight`` and ``other
+    criterion``; ``detail`` what the file says beyond that, ``place`` where the first of ``count``
+    such rows stands.
     """
 
     annotator: TextArray
@@ -25,12 +27,28 @@ class Unfitted:
     right: TextArray
     reason: TextArray
     count: IntArray
+    place: TextArray
+    detail: TextArray
 
     @classmethod
     def none(cls) -> Unfitted:
         """No such row."""
         empty: TextArray = np.empty(0, dtype=object)
-        return cls(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
+        number: IntArray = np.empty(0, dtype=np.int64)
+        return cls(empty, empty, empty, empty, number, empty, empty)
+
+    def __str__(self) -> str:
+        """Name every such row, a line each."""
+        columns = (self.place, self.annotator, self.left, self.right, self.reason, self.detail)
+        lines = []
+        for place, who, left, right, reason, detail, n in zip(
+            *columns, self.count.tolist(), strict=True
+        ):
+            shown = f"{left} and {right}" if left and right else left or right or "items unknown"
+            why = f"{reason} ({detail})" if detail else reason
+            more = f", {n:,} times" if n > 1 else ""
+            lines.append(f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}")
+        return "\n".join(lines)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -50,7 +68,10 @@ class Judgments:
     ``count[k]`` such rows were read, of total weight ``weight[k]``. Rows are sorted by
     annotator, left, right and outcome, so the same data in another order are the same object.
 
-    Items and annotators are those with at least one judgment that can be fitted.
+    Items and annotators are those with at least one judgment that can be fitted. ``seconds`` is
+    the median time that each annotator took (NaN where it is not known); ``sided`` says whether
+    left and right are where the items were shown; ``format`` and ``notes`` say what was read and
+    what was made of it.
 
     Examples
     --------
@@ -74,6 +95,10 @@ class Judgments:
     criteria: tuple[str, ...] = ()
     source: str = "judgments"
     backend: str | None = None
+    seconds: FloatArray | None = None
+    sided: bool = False
+    format: str = "table"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
@@ -174,7 +199,7 @@ class Judgments:
     def unjudged_ids(self) -> list[str]:
         """Items that were shown but have no judgment that can be fitted."""
         shown = set(self.unfitted.left) | set(self.unfitted.right)
-        return sorted(shown - set(self.item_ids))
+        return sorted(shown - {""} - set(self.item_ids))
 
     def of_annotators(self, chosen: IntArray) -> Judgments:
         """Return the judgments of the annotators at these positions, each as often as it stands.
@@ -208,6 +233,8 @@ class Judgments:
             self.weight[rows],
             self.count[rows],
             source=self.source,
+            seconds=None if self.seconds is None else self.seconds[chosen],
+            sided=self.sided,
         )
 
     def swapped(self) -> Judgments:

@@ -638,3 +638,46 @@ def test_items_that_nobody_judged_are_predicted(
     assert float(found["new"]["predicted"]) != 50.0
     command("run", study_folder / "judgments.csv", study_folder / "scores.csv", "-o", "out", "-q")
     assert not (tmp_path / "out" / "predictions.csv").exists(), "what an earlier run predicted"
+
+
+def test_exports_of_other_tools_are_run_as_they_are(command: Command, tmp_path: Path) -> None:
+    battles = [
+        {"model_a": a, "model_b": b, "winner": w, "judge": f"u{k % 3}"}
+        for k, (a, b, w) in enumerate(
+            [("x", "y", "model_a"), ("y", "z", "model_b"), ("z", "x", "tie (bothbad)")] * 4
+        )
+    ]
+    (tmp_path / "battles.json").write_text(json.dumps(battles))
+    (tmp_path / "scores.csv").write_text("item,score\nx,3\ny,2\nz,1\n")
+    done = command("run", "battles.json", "scores.csv", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "battles.json: read as arena" in done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["format"] == "arena"
+    assert "4 'both bad' are counted as ties" in summary["reading"][0]
+    skipped = command(
+        "aggregate", "battles.json", "-o", "o2", "--outcome", "tie (bothbad)=skip", "--verbose"
+    )
+    assert skipped.returncode == 0, skipped.stderr
+    assert "row 3: skip: u2, z and x, 4 times" in skipped.stderr
+    assert json.loads((tmp_path / "o2" / "summary.json").read_text())["not_fitted"] == {"skip": 4}
+
+
+def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("coder,left,right,winner\nu,a,b,left\nu,b,c,tie\n")
+    done = command("convert", "x.csv", "-o", "y.csv", "--column", "annotator=coder")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "y.csv").read_text() == (
+        "annotator,left,right,outcome\nu,a,b,left\nu,b,c,tie\n"
+    )
+    refused = command("convert", "x.csv", "-o", "x.csv", "--column", "annotator=coder")
+    assert refused.returncode == 2
+    assert "would be overwritten" in refused.stderr
+    wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
+    assert wrong.returncode == 2
+    assert "NAME=VALUE" in wrong.stderr
+    from aggcal.cli.parser import _FORMATS
+    from aggcal.io.formats import FORMATS
+
+    assert tuple(FORMATS) == _FORMATS
+    assert set(json.loads(command("formats", "--json").stdout)) == set(FORMATS)

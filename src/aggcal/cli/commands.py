@@ -130,6 +130,54 @@ def check(options: argparse.Namespace) -> int:
     return 1 if options.strict and found.problems else 0
 
 
+def convert(options: argparse.Namespace) -> int:
+    """Write judgments of any format as one table."""
+    from aggcal.io.convert import convert_judgments
+    from aggcal.io.formats.base import Choices
+
+    console = Console(quiet=options.quiet)
+    choices = Choices(
+        _pairs(options.outcome, "outcome", "both bad=tie"),
+        _pairs(options.column, "column", "annotator=coder"),
+        options.annotator,
+        options.left_key,
+        options.right_key,
+        options.drafts,
+        options.tie_within,
+        options.ranking_weight,
+    )
+    done = convert_judgments(
+        options.inputs,
+        options.output,
+        to=options.to,
+        format_name=options.format,
+        choices=choices,
+        on_progress=console.on_reading,
+    )
+    console.done()
+    for note in done.notes:
+        console.say(note)
+    if done.n_left_out:
+        console.say(
+            f"warning: {count(done.n_left_out, 'judgment')} without an answer left out: "
+            f"{done.format} has no place for them."
+        )
+    console.say(f"wrote {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    return 0
+
+
+def formats(options: argparse.Namespace) -> int:
+    """List the formats that judgments are read from."""
+    from aggcal.io.formats import FORMATS
+
+    if options.json:
+        print(to_json({name: known.summary for name, known in FORMATS.items()}))
+        return 0
+    for name, known in FORMATS.items():
+        print(f"{name:24} {known.summary}")
+    return 0
+
+
 def evaluate(options: argparse.Namespace) -> int:
     """Metrics against a truth."""
     import numpy as np
@@ -268,21 +316,41 @@ def demo(options: argparse.Namespace) -> int:
 def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
     from aggcal.io import read_judgments
 
-    outcomes: dict[str, str | float] = {}
-    for mapping in options.outcome:
-        label, equals, meaning = mapping.rpartition("=")
-        if not equals or not label:
-            raise OptionError(f"--outcome '{mapping}' is not LABEL=MEANING; write 'both bad=tie'.")
-        outcomes[label] = meaning
     judgments = read_judgments(
         options.judgments,
-        outcomes=outcomes,
+        format=options.format,
+        columns=_pairs(options.column, "column", "annotator=coder"),
+        outcomes=_pairs(options.outcome, "outcome", "both bad=tie"),
         criterion=options.criterion,
+        annotator=options.annotator,
+        ranking_weight=options.ranking_weight,
+        tie_within=options.tie_within,
+        left_key=options.left_key,
+        right_key=options.right_key,
+        drafts=options.drafts,
         memory=options.memory,
         on_progress=console.on_reading,
     )
     console.done()
+    if judgments.format != "table" or judgments.notes:
+        console.say(f"{options.judgments}: read as {judgments.format}")
+    for note in judgments.notes:
+        console.say(f"  {note}")
+    if options.verbose and len(judgments.unfitted.count):
+        console.say(str(judgments.unfitted))
     return judgments
+
+
+def _pairs(given: list[str], option: str, example: str) -> dict[str, str]:
+    """Read NAME=VALUE as often as it was given."""
+    found: dict[str, str] = {}
+    for text in given:
+        # The value of an outcome holds no '=', but its label may; with columns it is the reverse.
+        parts = text.rpartition("=") if option == "outcome" else text.partition("=")
+        if not parts[0] or not parts[1]:
+            raise OptionError(f"--{option} '{text}' is not NAME=VALUE; write '{example}'.")
+        found[parts[0]] = parts[2]
+    return found
 
 
 def _uncertainty(options: argparse.Namespace, console: Console) -> dict[str, Any]:

@@ -13,9 +13,17 @@ from aggcal import __version__
 _METHODS = (
     "hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv", "gppl", "rank-svm", "barcw",
 )
-# fmt: on
 _KINDS = ("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none")
-_JUDGMENTS = "table of judgments: annotator,winner,loser or annotator,left,right,outcome"
+_JUDGMENTS = (
+    "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
+    "a tool; see 'aggcal formats'"
+)
+_FORMATS = (
+    "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "alpaca-eval", "arena",
+    "crowd-kit", "gavel", "all-our-ideas", "all-our-ideas-non-votes", "no-more-marking",
+    "preference-pairs", "evalica", "best-worst", "rankings", "ratings", "choix", "table",
+)
+# fmt: on
 _SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
 _FILES = "CSV, TSV, JSON lines or Parquet; a header names the columns"
 
@@ -77,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         _aggregate,
         _calibrate,
         _check,
+        _convert,
+        _formats,
         _evaluate,
         _simulate,
         _reproduce,
@@ -157,11 +167,18 @@ def _stage_1(command: _Parser) -> None:
 def _judgment_options(command: _Parser) -> None:
     group = command.add_argument_group("judgments")
     group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="how much memory reading may take before it goes on on disk, such as 2GB",
+        "--format",
+        metavar="NAME",
+        choices=_FORMATS,
+        help="the format, if it is not to be recognised by its content; see 'aggcal formats'",
     )
-    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="which column is which, such as annotator=coder (may be repeated)",
+    )
     group.add_argument(
         "--outcome",
         action="append",
@@ -169,6 +186,41 @@ def _judgment_options(command: _Parser) -> None:
         metavar="LABEL=MEANING",
         help="what an outcome label means: left, right, tie, skip, failed or a number from 0 to 1 "
         "(may be repeated)",
+    )
+    group.add_argument(
+        "--annotator", metavar="NAME", help="who gave all judgments, if the table names nobody"
+    )
+    group.add_argument(
+        "--ranking-weight",
+        choices=("information", "item", "pair"),
+        default="information",
+        help="what the pairs of a ranking weigh: together as much as the ranking tells, so that "
+        "each item counts once, or each pair as an opinion of its own",
+    )
+    group.add_argument(
+        "--tie-within",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="ratings that differ by no more than this are a tie",
+    )
+    for side in ("left", "right"):
+        group.add_argument(
+            f"--{side}-key",
+            metavar="KEY",
+            help=f"the field of a Label Studio task that holds the {side} item",
+        )
+    group.add_argument(
+        "--drafts", action="store_true", help="take Argilla's responses that are not submitted too"
+    )
+    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="how much memory reading may take before it goes on on disk, such as 2GB",
+    )
+    group.add_argument(
+        "--verbose", action="store_true", help="name every row that was read but not used"
     )
 
 
@@ -284,6 +336,28 @@ def _check(commands: _Commands) -> None:
     _judgment_options(command)
     command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
     _json(command, "counts and findings")
+
+
+def _convert(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "convert",
+        "judgments of any format in, one table out",
+        "Several files are written as one.",
+    )
+    command.add_argument("inputs", metavar="IN", nargs="+", help=f"{_JUDGMENTS} ({_FILES})")
+    command.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
+    command.add_argument(
+        "--to",
+        choices=("aggcal", "crowd-kit", "preflib"),
+        help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
+    )
+    _judgment_options(command)
+
+
+def _formats(commands: _Commands) -> None:
+    command = _command(commands, "formats", "the formats that judgments are read from")
+    _json(command, "the list")
 
 
 def _evaluate(commands: _Commands) -> None:

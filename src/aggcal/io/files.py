@@ -6,12 +6,13 @@ import csv
 import io
 import re
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggcal.errors import FileError, TableError
+from aggcal.io.formats.sample import Sample, of_json, of_records, of_table
 from aggcal.io.source import Source, fill, quoted, unpacked
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
+_MOST_LOOKED_AT = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,20 @@ class _File:
 
 
 def load_file(
-    connection: duckdb.DuckDBPyConnection, path: Path, names: Mapping[str, str], scratch: Path
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    names: Mapping[str, str],
+    scratch: Path,
+    name: str | None = None,
 ) -> Source:
-    """Load a file, of the kind that its content says it is."""
+    """Load a file, of the kind that its content says it is, under the name that the user knows."""
     import duckdb
 
-    name = str(path)
+    name = name or str(path)
     if path.is_dir():
         return _load_folder(connection, path, names)
-    path = _regular(path, scratch)
-    head = _head(path, name)
+    path = regular(path, scratch)
+    head = peek(path, name)
     plain = str(path)
     if re.search(r"[*?\[\]{}]", plain):  # DuckDB would take these for a pattern
         link = scratch / ("table" + "".join(path.suffixes[-2:]))
@@ -57,7 +63,7 @@ def load_file(
     try:
         if head.startswith(b"PAR1"):
             return _load_parquet(connection, file, names)
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        if is_json(head):
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
     except duckdb.Error as error:
@@ -65,7 +71,7 @@ def load_file(
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
-def _regular(path: Path, scratch: Path) -> Path:
+def regular(path: Path, scratch: Path) -> Path:
     """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-')."""
     stream = Path("/dev/stdin") if str(path) == "-" else path
     if not (stream.is_fifo() or stream.is_char_device() or stream != path):
@@ -76,10 +82,73 @@ def _regular(path: Path, scratch: Path) -> Path:
     return copy
 
 
-def _head(path: Path, name: str) -> bytes:
+def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
+    """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
+    if path.is_dir():
+        return _look_at_parquet(_parquet_of(path), name)
+    head = peek(path, name)
+    if head.startswith(b"PAR1"):
+        return _look_at_parquet([path], name)
+    if is_json(head):
+        size = _HEAD_BYTES
+        sample = of_json(name, _decoded(head, cut=len(head) == size))
+        # One record may hold whole conversations: read on until there is one to look at.
+        while not sample.records and len(head) == size and size < _MOST_LOOKED_AT:
+            size *= 8
+            head = peek(path, name, size)
+            sample = of_json(name, _decoded(head, cut=len(head) == size))
+        return sample
+    text = _decoded(head, cut=True).lstrip("\r\n \t")
+    delimiter, found = _header(text, known)
+    return of_table(name, found, text, delimiter)
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a file begins as JSON does."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+
+
+def text_lines(path: Path, name: str) -> Iterator[str]:
+    """Read the lines of a text file."""
+    number = 0
+    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+        try:
+            for number, line in enumerate(text, 1):  # noqa: B007  # told below
+                yield line
+        except UnicodeDecodeError:
+            raise FileError(
+                f"{name}: line {number + 1} or one soon after it is not UTF-8 text; save the file "
+                "as UTF-8."
+            ) from None
+        except (OSError, EOFError) as error:
+            raise FileError(f"{name}: cannot be read ({error}).") from None
+
+
+def _decoded(head: bytes, *, cut: bool) -> str:
+    return head.decode("utf-8-sig", errors="ignore" if cut else "replace")
+
+
+def _look_at_parquet(parts: Sequence[Path], name: str) -> Sample:
+    import duckdb
+
+    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
+    try:
+        with duckdb.connect() as connection:
+            first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
+            names = [str(column[0]) for column in first.description or ()]
+            rows = [dict(zip(names, row, strict=True)) for row in first.fetchall()]
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
+    looked = of_records(name, rows)
+    return replace(looked, columns=frozenset(n.strip().lower() for n in names))
+
+
+def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
+    """Return the first bytes of a file that can be read, and refuse others in words."""
     try:
         with unpacked(path) as file:
-            head = file.read(_HEAD_BYTES)
+            head = file.read(size)
     except FileNotFoundError:
         raise FileError(f"{name}: no such file; check the path.") from None
     except IsADirectoryError:
@@ -126,15 +195,20 @@ def _load_folder(
 ) -> Source:
     import duckdb
 
-    parts = sorted(folder.rglob("*.parquet"))
-    if not parts:
-        raise FileError(f"{folder}: is a directory without Parquet files; give the file in it.")
+    parts = _parquet_of(folder)
     relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
     try:
         return _from_parquet(connection, relation, str(folder), folder, names)
     except duckdb.Error as error:
         reason = str(error).split("\n", 1)[0]
         raise FileError(f"{folder}: cannot be read as a table ({reason}).") from None
+
+
+def _parquet_of(folder: Path) -> list[Path]:
+    parts = sorted(folder.rglob("*.parquet"))
+    if not parts:
+        raise FileError(f"{folder}: is a directory without Parquet files; give the file in it.")
+    return parts
 
 
 def _load_json(

@@ -1,65 +1,64 @@
-"""Read judgments: both table forms of the contract, from files, frames or rows."""
+"""Read judgments: any format that people's tools export, from files, frames or rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from aggcal.arrays import IntArray, TextArray, constant
-from aggcal.errors import (
-    OptionError,
-    OutcomeError,
-    TableError,
-    TooLittleDataError,
-    WeightError,
-    count,
-)
-from aggcal.io.opening import opened
-from aggcal.io.source import Source, quoted
-from aggcal.judgments import Judgments, Unfitted
-
-_OUTCOMES = ("left", "right", "tie", "skip", "failed")
-_LISTED = 5
-_LIGHTEST, _HEAVIEST = 1e-50, 1e50
-_SHAPES = {
-    3: ("annotator", "winner", "loser"),
-    4: ("annotator", "left", "right", "outcome"),
-    5: ("annotator", "left", "right", "outcome", "weight"),
-}
-_COLUMNS = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
-_FORMS = (
-    "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome "
-    "(one name in every row of 'annotator' if nobody else judged)."
-)
+from aggcal.io.encoding import checked, choose_criterion, encoded
+from aggcal.io.formats.base import Choices, RankingWeight
+from aggcal.io.rows import opened_rows
+from aggcal.judgments import Judgments
 
 
 def read_judgments(
     data: Any,
     *,
+    format: str | None = None,  # noqa: A002  # what everybody calls it
+    columns: Mapping[str, str] | None = None,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
+    annotator: str | None = None,
+    ranking_weight: RankingWeight = "information",
+    tie_within: float = 0.0,
+    left_key: str | None = None,
+    right_key: str | None = None,
+    drafts: bool = False,
     memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
-    """Read a table of judgments.
+    """Read judgments.
 
     Parameters
     ----------
     data
-        A path to a CSV, TSV, JSON-lines or Parquet file, or to a folder of Parquet files; a
+        A path to a CSV, TSV, JSON, JSON-lines or Parquet file, or to a folder of Parquet files; a
         pandas, polars or arrow frame; a list of ``(annotator, winner, loser)`` or
         ``(annotator, left, right, outcome)`` tuples or of mappings; a mapping of columns. The
         short form has the columns ``annotator, winner, loser``, the long form ``annotator, left,
         right, outcome`` with the outcome ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the
         strength of "left" in [0, 1]. Both may have ``weight`` and ``criterion``. Ids are text,
-        whatever they look like.
+        whatever they look like. The exports of many tools are known by their content.
+    format
+        The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
+    columns
+        What our own columns are called in this table: ``{"annotator": "coder"}``.
     outcomes
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion
         Read only the judgments of this criterion.
+    annotator
+        The annotator of all judgments, where the table names none.
+    ranking_weight
+        What the pairs that a ranking is taken apart into weigh: ``"information"``, together as
+        much as the ranking tells; ``"item"``, each item counts once; ``"pair"``, each pair is an
+        opinion of its own.
+    tie_within
+        Ratings that differ by no more than this are a tie.
+    left_key, right_key
+        The fields of a Label Studio task that hold the items, where they cannot be guessed.
+    drafts
+        Whether to take responses of Argilla that were not submitted.
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
@@ -77,247 +76,22 @@ def read_judgments(
     >>> rows = [("ann", "a", "b", "left"), ("bob", "b", "c", 0.8), ("bob", "a", "c", "skip")]
     >>> read_judgments(rows)
     Judgments(3 items, 2 annotators, 2 judgments)
+    >>> read_judgments([{"worker": "w1", "left": "a", "right": "b", "label": "a"}]).format
+    'crowd-kit'
     """
-    with opened(
-        data, _COLUMNS, what="judgments", shapes=_SHAPES, memory=memory, on_progress=on_progress
-    ) as source:
-        long = {"left", "right", "outcome"} <= source.columns
-        short = {"winner", "loser"} <= source.columns
-        if not long:
-            partly = len({"left", "right", "outcome"} & source.columns)
-            needed = ("left", "right", "outcome") if partly and not short else ("winner", "loser")
-            source.require(("annotator", *needed), _FORMS)
-        source.require(("annotator",), _FORMS)
-        if not source.rows():
-            raise TooLittleDataError(f"{source.name}: has a header but no row; add judgments.")
-        pair = ("left", "right") if long else ("winner", "loser")
-        _refuse_missing_ids(source, ("annotator", *pair))
-        criteria = _choose_criterion(source, criterion)
-        if outcomes and not long:
-            raise OptionError(
-                f"{source.name}: has winners and losers, so there is no outcome to map; "
-                "leave the outcomes out."
-            )
-        means = _meaning(outcomes or {}) if long else None
-        if means is not None:
-            _refuse_outcomes(source, means)
-        if "weight" in source.columns:
-            _refuse_weights(source)
-        return _encode(source, pair, means, criteria, chosen=criterion is not None)
-
-
-def _refuse_missing_ids(source: Source, columns: tuple[str, ...]) -> None:
-    for column in columns:
-        missing = source.one("count(*)", f'"{column}" IS NULL')
-        if missing:
-            place, _ = source.first(f'"{column}" IS NULL', "1")
-            rest = "" if missing == 1 else f" ({missing:,} such rows in all)"
-            raise TableError(
-                f"{source.name}: {place} has no value in column '{column}'{rest}; "
-                "fill it in or remove the row."
-            )
-
-
-def _choose_criterion(source: Source, criterion: str | None) -> tuple[str, ...]:
-    if "criterion" not in source.columns:
-        if criterion is not None:
-            raise OptionError(
-                f"{source.name}: there is no column 'criterion' to choose '{criterion}' from; "
-                "leave the option out."
-            )
-        return ()
-    found = [v for v, _ in source.frequencies("criterion", "criterion IS NOT NULL")]
-    if criterion is None:
-        return tuple(sorted(found))
-    if criterion not in found:
-        raise OptionError(
-            f"{source.name}: no judgment has the criterion '{criterion}'; "
-            f"there are {', '.join(sorted(found)) or 'none'}."
-        )
-    source.connection.execute("ALTER TABLE raw ADD COLUMN other BOOLEAN")
-    source.connection.execute("UPDATE raw SET other = criterion IS DISTINCT FROM ?", [criterion])
-    return (criterion,)
-
-
-def _meaning(outcomes: Mapping[str, str | float]) -> str:
-    """Write the SQL expression that turns an outcome into a known label or a number."""
-    meaning = {label: label for label in _OUTCOMES}
-    for label, value in outcomes.items():
-        text = str(value).strip().lower()
-        if text not in _OUTCOMES and not _is_strength(text):
-            raise OptionError(
-                f"outcome '{label}' is mapped to '{value}'; "
-                f"map it to one of {', '.join(_OUTCOMES)} or to a number from 0 to 1."
-            )
-        meaning[str(label).strip().lower()] = text
-    cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
-    return f"(CASE lower(outcome) {cases} ELSE outcome END)"
-
-
-def _is_strength(text: str) -> bool:
-    try:
-        return 0.0 <= float(text) <= 1.0
-    except ValueError:
-        return False
-
-
-def _refuse_outcomes(source: Source, means: str) -> None:
-    missing = source.one("count(*)", "outcome IS NULL")
-    if missing:
-        place, _ = source.first("outcome IS NULL", "1")
-        raise OutcomeError(
-            f"{source.name}: {place} has no outcome ({count(missing, 'such row')} in all); "
-            "write left, right, tie, skip, failed or a number from 0 to 1."
-        )
-    labels = ", ".join(f"'{label}'" for label in _OUTCOMES)
-    unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
-    number = source.one("count(*)", unknown)
-    if number:
-        place, value = source.first(unknown, "outcome")
-        every = source.frequencies("outcome", unknown)
-        listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
-        more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
-        raise OutcomeError(
-            f"{source.name}: {place} has the unknown outcome '{value}' ({number:,} of "
-            f"{source.rows():,} rows: {listed}{more}); outcomes are left, right, tie, skip, failed "
-            f"or a number from 0 to 1: map others with --outcome '{value}=tie' or "
-            f"outcomes={{{value!r}: 'tie'}}."
-        )
-    outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
-    number = source.one("count(*)", outside)
-    if number:
-        place, value = source.first(outside, "outcome")
-        raise OutcomeError(
-            f"{source.name}: {place} has the outcome {value}, which is outside 0 to 1 "
-            f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
-            "left and 0 a clear right."
-        )
-
-
-def _refuse_weights(source: Source) -> None:
-    within = f"(weight::DOUBLE BETWEEN {_LIGHTEST} AND {_HEAVIEST})"
-    for where, what in (
-        ("weight IS NULL", "has no weight"),
-        ("try_cast(weight AS DOUBLE) IS NULL", "has a weight that is not a number"),
-        ("NOT isfinite(try_cast(weight AS DOUBLE))", "has a weight that is not finite"),
-        ("try_cast(weight AS DOUBLE) < 0", "has a negative weight"),
-        (f"weight::DOUBLE > 0 AND NOT {within}", "has a weight beyond all measure"),
-    ):
-        number = source.one("count(*)", where)
-        if number:
-            place, value = source.first(where, "weight")
-            shown = f" ('{value}')" if value else ""
-            raise WeightError(
-                f"{source.name}: {place} {what}{shown} ({count(number, 'such row')} in all); "
-                "give every row a weight of 0 or more, or drop the column."
-            )
-
-
-def _encode(
-    source: Source,
-    pair: tuple[str, str],
-    means: str | None,
-    criteria: tuple[str, ...],
-    *,
-    chosen: bool,
-) -> Judgments:
-    """Give ids their numbers, merge equal rows, and fetch them as compact columns.
-
-    Ids are numbered in their natural order (numbers as numbers, then text), not in that of
-    the rows, so that shuffling a file changes nothing.
-    """
-    run = source.connection.execute
-    left, right = pair
-    weighted = "weight" in source.columns
-    strength = "1.0"
-    reasons = [f'WHEN "{left}" = "{right}" THEN \'self-pair\'']
-    if means is not None:
-        strength = (
-            f"CASE {means} WHEN 'left' THEN 1.0 WHEN 'right' THEN 0.0 WHEN 'tie' THEN 0.5 "
-            f"ELSE try_cast({means} AS DOUBLE) END"
-        )
-        reasons.insert(0, f"WHEN {means} IN ('skip', 'failed') THEN {means}")
-    if chosen:
-        reasons.insert(0, "WHEN other THEN 'other criterion'")
-    if weighted:
-        reasons.append("WHEN weight::DOUBLE = 0 THEN 'zero weight'")
-    run(
-        f'CREATE TEMP VIEW judged AS SELECT annotator, "{left}" AS l, "{right}" AS r, '
-        f"{strength}::DOUBLE AS outcome, {'weight::DOUBLE' if weighted else '1.0'} AS weight, "
-        f"CASE {' '.join(reasons)} END AS reason FROM raw"
+    choices = Choices(
+        outcomes or {},
+        columns or {},
+        annotator,
+        left_key,
+        right_key,
+        drafts,
+        tie_within,
+        ranking_weight,
     )
-    natural = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
-    for table, ids in (
-        (
-            "item",
-            "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL GROUP BY id",
-        ),
-        ("annotator_id", "SELECT DISTINCT annotator AS id FROM judged WHERE reason IS NULL"),
-    ):
-        run(
-            f"CREATE TEMP TABLE {table} AS SELECT id, (row_number() OVER ({natural}) - 1)::INTEGER "
-            f"AS code FROM ({ids})"
-        )
-    # An ordered sum, so that the same weights add up to the same bits whatever the threads did.
-    # Columns that are constant are not fetched: they would be most of the memory.
-    columns = ["a.code AS annotator", "x.code AS l", "y.code AS r", "count(*)::INTEGER AS n"]
-    columns += ["outcome"] if means is not None else []
-    columns += ["sum(weight ORDER BY weight) AS weight"] if weighted else []
-    merged = run(
-        f"SELECT {', '.join(columns)} FROM judged JOIN annotator_id a ON a.id = annotator "
-        "JOIN item x ON x.id = l JOIN item y ON y.id = r WHERE reason IS NULL GROUP BY ALL "
-        f"ORDER BY 1, 2, 3{', outcome' if means is not None else ''}"
-    ).fetchnumpy()
-    aside = run(
-        "SELECT annotator, l, r, reason, count(*) AS n FROM judged WHERE reason IS NOT NULL "
-        "GROUP BY ALL ORDER BY 4, 1, 2, 3"
-    ).fetchnumpy()
-    unfitted = Unfitted(
-        _objects(aside["annotator"]),
-        _objects(aside["l"]),
-        _objects(aside["r"]),
-        _objects(aside["reason"]),
-        np.asarray(aside["n"], dtype=np.int64),
-    )
-    item_ids = _objects(run("SELECT id FROM item ORDER BY code").fetchnumpy()["id"])
-    annotator_ids = _objects(run("SELECT id FROM annotator_id ORDER BY code").fetchnumpy()["id"])
-    if len(item_ids) < 2:  # noqa: PLR2004
-        raise TooLittleDataError(_too_little(source, unfitted))
-    rows = len(merged["n"])
-    number: IntArray = np.broadcast_to(np.int64(1), (rows,))
-    if (merged["n"] != 1).any():
-        number = np.asarray(merged["n"], dtype=np.int64)
-    outcome = weight = constant(1.0, rows)
-    if means is not None:
-        outcome = np.asarray(merged["outcome"], dtype=np.float64)
-    if weighted:
-        weight = np.asarray(merged["weight"], dtype=np.float64)
-    elif number.strides != (0,):
-        weight = number.astype(np.float64)
-    return Judgments(
-        item_ids,
-        annotator_ids,
-        np.ascontiguousarray(merged["annotator"], dtype=np.int32),
-        np.ascontiguousarray(merged["l"], dtype=np.int32),
-        np.ascontiguousarray(merged["r"], dtype=np.int32),
-        constant(1.0, rows) if (outcome == 1.0).all() else outcome,
-        constant(1.0, rows) if (weight == 1.0).all() else weight,
-        number,
-        unfitted,
-        criteria,
-        Path(source.name).name if source.path else source.name,
-        source.backend,
-    )
-
-
-def _objects(column: Any) -> TextArray:
-    return np.asarray(column, dtype=object)
-
-
-def _too_little(source: Source, unfitted: Unfitted) -> str:
-    aside = ", ".join(f"{n:,} {reason}" for reason, n in unfitted.counts.items())
-    return (
-        f"{source.name}: fewer than two items have a judgment that can be fitted "
-        f"({count(source.rows(), 'row')} read; set aside: {aside or 'none'}); "
-        "add judgments between different items."
-    )
+    with opened_rows(
+        data, choices, format_name=format, memory=memory, on_progress=on_progress
+    ) as reading:
+        pair, means = checked(reading, choices.outcomes)
+        criteria = choose_criterion(reading.source, criterion)
+        return encoded(reading, pair, means, criteria, chosen=criterion is not None)

@@ -29,8 +29,6 @@ def opened(
     what: str,
     shapes: Mapping[int, Sequence[str]],
     aliases: Mapping[str, str] | None = None,
-    memory: str | None = None,
-    on_progress: Callable[[float], None] | None = None,
 ) -> Iterator[Source]:
     """Load ``data`` (a path, a data frame, or rows) and close everything afterwards.
 
@@ -48,6 +46,28 @@ def opened(
         The column names of tuples, by their length.
     aliases
         Wanted columns that go by another name in this table.
+    """
+    renamed = {other.strip().lower(): own for own, other in (aliases or {}).items()}
+    names: Mapping[str, str] = (
+        wanted
+        if isinstance(wanted, Mapping)
+        else {w: w for w in wanted if w not in renamed.values()} | renamed
+    )
+    with connected() as (connection, scratch):
+        if isinstance(data, str | Path):
+            yield load_file(connection, Path(data), names, scratch)
+        else:
+            yield load_memory(connection, data, names, what, shapes)
+
+
+@contextmanager
+def connected(
+    memory: str | None = None, on_progress: Callable[[float], None] | None = None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """Open a DuckDB connection and a folder for its scratch, and clear both away afterwards.
+
+    Parameters
+    ----------
     memory
         DuckDB's limit, beyond which it works on disk.
     on_progress
@@ -55,12 +75,6 @@ def opened(
     """
     import duckdb  # 0.15 s that --help must not pay
 
-    renamed = {other.strip().lower(): own for own, other in (aliases or {}).items()}
-    names: Mapping[str, str] = (
-        wanted
-        if isinstance(wanted, Mapping)
-        else {w: w for w in wanted if w not in renamed.values()} | renamed
-    )
     with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
@@ -69,10 +83,7 @@ def opened(
         try:
             if memory is not None:
                 _limit_memory(connection, memory)
-            if isinstance(data, str | Path):
-                yield load_file(connection, Path(data), names, Path(scratch))
-            else:
-                yield _load_memory(connection, data, names, what, shapes)
+            yield connection, Path(scratch)
         except (duckdb.InterruptException, RuntimeError) as error:
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
@@ -121,13 +132,14 @@ def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
         raise OptionError(f"memory '{memory}' is not a size; write 2GB or 500MB.") from None
 
 
-def _load_memory(
+def load_memory(
     connection: duckdb.DuckDBPyConnection,
     data: Any,
     names: Mapping[str, str],
     what: str,
     shapes: Mapping[int, Sequence[str]],
 ) -> Source:
+    """Load a data frame or rows."""
     backend: str | None = None
     framed = frame_columns(data, names)
     columns: Columns

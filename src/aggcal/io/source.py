@@ -54,12 +54,14 @@ class Source:
 
     def first(self, where: str, column: str) -> tuple[str, str]:
         """Say where the first offending row is, and what its ``column`` holds."""
+        place = "place" if "place" in self.columns else "NULL"
         row = self.connection.execute(
-            f"SELECT rowid, {column} FROM raw WHERE {where} ORDER BY rowid LIMIT 1"
+            f"SELECT rowid, {column}, {place} FROM raw WHERE {where} ORDER BY rowid LIMIT 1"
         ).fetchone()
         if row is None:
             raise LookupError(where)
-        return self._place(int(row[0])), "" if row[1] is None else str(row[1])
+        said = str(row[2]) if row[2] is not None else self._place(int(row[0]))
+        return said, "" if row[1] is None else str(row[1])
 
     def require(self, names: Sequence[str], remedy: str) -> None:
         """Refuse a table that lacks one of the named columns."""

@@ -1,0 +1,205 @@
+"""Judgments of any format, written in ours or in that of another tool."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.io.encoding import checked
+from aggcal.io.formats.base import Choices
+from aggcal.io.formats.preflib import KINDS, preflib_text
+from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.write import refuse_overwriting, write_files
+
+_AT_ONCE = 50_000
+_OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
+
+JudgmentRow: TypeAlias = dict[str, str]
+"""One judgment under our own names; what is not known is not there."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was written, and what should be known about it."""
+
+    path: Path
+    format: str
+    n_rows: int
+    n_left_out: int
+    notes: tuple[str, ...]
+
+
+def convert_judgments(
+    inputs: Sequence[Path | str],
+    output: Path | str,
+    *,
+    to: str | None = None,
+    format_name: str | None = None,
+    choices: Choices | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Conversion:
+    r"""Read files of judgments and write them, row by row, as one file.
+
+    Parameters
+    ----------
+    inputs
+        Files of any format that `read_judgments` knows.
+    output
+        The file to write.
+    to
+        ``"aggcal"`` (a CSV that loses nothing), ``"crowd-kit"`` or ``"preflib"``; told from the
+        name of the output if it is not given.
+    format_name, choices
+        What is known about the inputs, as in `read_judgments`.
+    on_progress
+        Called now and then with the percentage done of the step under way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source, target = Path(folder, "votes.csv"), Path(folder, "judgments.csv")
+    ...     _ = source.write_text("worker,left,right,label\nw1,a,b,a\n")
+    ...     _ = convert_judgments([source], target)
+    ...     print(target.read_text())
+    annotator,left,right,outcome
+    w1,a,b,left
+    """
+    output = Path(output)
+    to = to or ("preflib" if output.suffix.lstrip(".") in KINDS else "aggcal")
+    if to not in _WRITERS:
+        raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITERS)}.")
+    if output.is_dir():
+        raise OptionError(f"{output}: is a folder; give the name of a file to write.")
+    refuse_overwriting(output.parent, [output.name], inputs)
+    choices = choices or Choices()
+    rows: list[JudgmentRow] = []
+    notes: list[str] = []
+    for path in inputs:
+        with opened_rows(path, choices, format_name=format_name, on_progress=on_progress) as found:
+            rows += _rows(found, choices.outcomes)
+            said = f"{path}: read as {found.format.name}"
+            notes += [said, *(f"{path}: {note}" for note in found.notes)]
+    if not rows:
+        raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
+    kept, left_out, write = _WRITERS[to](rows, output.name)
+    write_files(output.parent, {output.name: write})
+    return Conversion(output, to, kept, left_out, tuple(notes))
+
+
+def _rows(reading: Reading, outcomes: Mapping[str, str | float]) -> Iterator[JudgmentRow]:
+    source = reading.source
+    pair, means = checked(reading, outcomes if "outcome" in source.columns else {})
+    names = ["annotator", *pair]
+    cells = [f'"{name}"' for name in names]
+    if means is not None:
+        names.append("outcome")
+        cells.append(means)
+    optional = [name for name in _OPTIONAL if name in source.columns]
+    names += optional
+    cells += [f'"{name}"::VARCHAR' for name in optional]
+    found = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
+    while batch := found.fetchmany(_AT_ONCE):
+        for values in batch:
+            yield {n: v for n, v in zip(names, values, strict=True) if v is not None}
+
+
+_Written: TypeAlias = tuple[int, int, Callable[[IO[str]], object]]
+
+
+def _own(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
+    long = any("outcome" in row or "left" in row for row in rows)
+    columns = (
+        ["annotator", "left", "right", "outcome"] if long else ["annotator", "winner", "loser"]
+    )
+    columns += [name for name in _OPTIONAL if any(name in row for row in rows)]
+    lines = (_long(row) for row in rows) if long else iter(rows)
+    if "weight" in columns:
+        lines = ({"weight": "1", **row} for row in lines)
+    return len(rows), 0, _csv(columns, lines)
+
+
+def _crowd_kit(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
+    kept = [row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed")]
+    unsaid = sum(row["outcome"] not in ("left", "right") for row in kept)
+    if unsaid:
+        raise OptionError(
+            f"crowd-kit knows no ties and no strengths ({count(unsaid, 'such judgment')}); leave "
+            "ties out with --outcome tie=skip."
+        )
+    if any(float(row.get("weight", 1)) != 1.0 for row in kept):
+        raise OptionError(
+            "crowd-kit knows no weights; for rankings give each pair full weight with "
+            "--ranking-weight pair."
+        )
+    named = (
+        {
+            "worker": row["annotator"],
+            "left": row["left"],
+            "right": row["right"],
+            "label": row[row["outcome"]],
+        }
+        for row in kept
+    )
+    return len(kept), len(rows) - len(kept), _csv(("worker", "left", "right", "label"), named)
+
+
+def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
+    kept = [row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed")]
+    soft = sum(row["outcome"] not in ("left", "right", "tie") for row in kept)
+    if soft:
+        raise OptionError(
+            f"PrefLib knows no strengths between left and right ({count(soft, 'such judgment')})."
+        )
+    groups: dict[tuple[str, ...], list[JudgmentRow]] = {}
+    for number, row in enumerate(kept):
+        alone = "ranking" not in row
+        if alone and float(row.get("weight", 1)) != 1.0:
+            raise OptionError("PrefLib knows no weights but whole numbers of voters.")
+        if "voters)" in row["annotator"]:
+            raise OptionError("so many voters were read as weights; they cannot be written again.")
+        key = ("row", str(number)) if alone else (row["annotator"], row["ranking"])
+        groups.setdefault(key, []).append(row)
+    text = preflib_text(map(_order, groups.values()), title)
+    return len(kept), len(rows) - len(kept), lambda file: file.write(text + "\n")
+
+
+def _order(pairs: list[JudgmentRow]) -> tuple[tuple[str, ...], ...]:
+    """Put a ranking together again from its pairs: items with as many wins are one tier."""
+    wins: dict[str, float] = {}
+    for row in pairs:
+        left = {"left": 1.0, "right": 0.0, "tie": 0.5}[row["outcome"]]
+        wins[row["left"]] = wins.get(row["left"], 0.0) + left
+        wins[row["right"]] = wins.get(row["right"], 0.0) + 1.0 - left
+    tiers: dict[float, list[str]] = {}
+    for item, number in wins.items():
+        tiers.setdefault(number, []).append(item)
+    return tuple(tuple(sorted(tiers[number])) for number in sorted(tiers, reverse=True))
+
+
+def _long(row: JudgmentRow) -> JudgmentRow:
+    if "winner" not in row:
+        return row
+    rest = {name: value for name, value in row.items() if name not in ("winner", "loser")}
+    return {"left": row["winner"], "right": row["loser"], "outcome": "left", **rest}
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Callable[[IO[str]], object]:
+    def write(file: IO[str]) -> None:
+        out = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+
+    return write
+
+
+_WRITERS: dict[str, Callable[[list[JudgmentRow], str], _Written]] = {
+    "aggcal": _own,
+    "crowd-kit": _crowd_kit,
+    "preflib": _preflib,
+}
+"""Who writes which format."""

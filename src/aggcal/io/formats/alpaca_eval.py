@@ -1,0 +1,40 @@
+"""AlpacaEval's annotations: soft preferences between two generators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats.sample import Sample
+from aggcal.io.source import Source
+
+_NEEDS = ("generator_1", "generator_2", "preference")
+
+
+def _is_mine(sample: Sample) -> bool:
+    return sample.has("generator_1", "generator_2") and sample.has("preference")
+
+
+def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
+    number = "try_cast(preference AS DOUBLE)"
+    # 1 is the first output, 2 the second, what lies between a soft preference; null is a judge
+    # whose answer could not be read, and 0 a draw of early versions.
+    empty = "preference IS NULL OR lower(preference) IN ('nan', 'none', 'null')"
+    return {
+        "annotator": annotator_or_nobody(source, choices, notes, "annotator"),
+        "left": "generator_1",
+        "right": "generator_2",
+        "outcome": f"CASE WHEN {empty} THEN 'failed' WHEN {number} = 0 THEN 'tie' "
+        f"WHEN {number} BETWEEN 1 AND 2 THEN (2 - {number})::VARCHAR "
+        "ELSE 'preference ' || preference END",
+        "reason": f"CASE WHEN {empty} THEN 'no preference' END",
+    }
+
+
+FORMAT = TableFormat(
+    "alpaca-eval",
+    "AlpacaEval annotations: generator_1, generator_2, preference",
+    _is_mine,
+    (*_NEEDS, "annotator"),
+    _columns,
+)

@@ -1,0 +1,145 @@
+"""Argilla: rankings of responses, nested, flattened, and as the server keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from aggcal.errors import OutcomeError, TableError, count
+from aggcal.io.formats.base import (
+    Choices,
+    Notes,
+    RecordFormat,
+    Row,
+    list_of,
+    mapping_of,
+    nobody,
+    number_of,
+    text_of,
+)
+from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats.sample import Record, Sample
+
+_FLAT = ".responses"
+_SUGGESTED = ".suggestion"
+
+
+def _is_mine(sample: Sample) -> bool:
+    for record in sample.mappings:
+        if isinstance(record.get("responses"), Mapping | list) and "fields" in record:
+            return True
+        if isinstance(record.get("values"), Mapping) and "user_id" in record:
+            return True
+        if any(str(key).endswith(_FLAT) for key in record):
+            return True
+    return False
+
+
+class _Answer(NamedTuple):
+    """What somebody answered to a question that asks for a ranking."""
+
+    who: str | None
+    question: str
+    value: Any
+    status: str | None
+
+
+def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    rankings = pairs = suggested = 0
+    for record in records:
+        value, place = mapping_of(record.value, record.place, "record"), record.place
+        suggested += any(
+            answer and (key == "suggestions" or str(key).endswith(_SUGGESTED))
+            for key, answer in value.items()
+        )
+        for who, question, ranking, status in _answers(value, place, choices):
+            # Other questions of the same record are none of ours.
+            if not isinstance(ranking, list | tuple) or len(ranking) < 2:  # noqa: PLR2004
+                continue
+            tiers, named = _tiers(ranking, place), who or nobody(choices, notes)
+            if status not in (None, "submitted") and not choices.drafts:
+                left, right = tiers[0][0], tiers[-1][-1]
+                yield Row(named, left, right, "skip", place, criterion=question, reason=status)
+                continue
+            rankings += 1
+            opinion = Opinion(named, place, f"ranking {rankings}", question)
+            for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
+                pairs += 1
+                yield row
+    if suggested:
+        notes.append(
+            f"{count(suggested, 'record')} with suggestions of a model: not taken as judgments"
+        )
+    if pairs > rankings:
+        notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
+
+
+def _answers(record: Mapping[str, Any], place: str, choices: Choices) -> Iterator[_Answer]:
+    responses = record.get("responses")
+    if isinstance(record.get("values"), Mapping):
+        yield from _server(record, place)
+    elif isinstance(responses, list):
+        for response in responses:
+            yield from _server(mapping_of(response, place, "response"), place)
+    elif isinstance(responses, Mapping):
+        yield from _nested(record, responses, place, choices)
+    else:
+        yield from _flat(record, place)
+
+
+def _server(response: Mapping[str, Any], place: str) -> Iterator[_Answer]:
+    who, status = text_of(response.get("user_id")), text_of(response.get("status"))
+    for question, answer in mapping_of(response.get("values") or {}, place, "values").items():
+        value = answer.get("value") if isinstance(answer, Mapping) else answer
+        yield _Answer(who, question, value, status)
+
+
+def _nested(
+    record: Mapping[str, Any], responses: Mapping[str, Any], place: str, choices: Choices
+) -> Iterator[_Answer]:
+    status = text_of(record.get("status")) or "completed"
+    if status != "completed" and any(responses.values()) and not choices.drafts:
+        raise OutcomeError(
+            f"{place}: is '{status}', and this form of export does not say which responses are "
+            "drafts; export with to_list(flatten=True), which does, or take them all with --drafts."
+        )
+    for question, answers in responses.items():
+        for answer in list_of(answers, place, question):
+            found = mapping_of(answer, place, question)
+            yield _Answer(
+                text_of(found.get("user_id")),
+                question,
+                found.get("value"),
+                text_of(found.get("status")),
+            )
+
+
+def _flat(record: Mapping[str, Any], place: str) -> Iterator[_Answer]:
+    for key, answers in record.items():
+        if not str(key).endswith(_FLAT):
+            continue
+        users = list_of(record.get(f"{key}.users"), place, f"{key}.users")
+        states = list_of(record.get(f"{key}.status"), place, f"{key}.status")
+        for value, who, status in zip_longest(list_of(answers, place, key), users, states):
+            yield _Answer(text_of(who), str(key).removesuffix(_FLAT), value, text_of(status))
+
+
+def _tiers(value: Sequence[Any], place: str) -> list[list[str]]:
+    """Return the tiers of a ranking: ids from the best on, or ids with ranks, equal ranks tied."""
+    if not all(isinstance(entry, Mapping) for entry in value):
+        if any(isinstance(entry, Mapping | list) or text_of(entry) is None for entry in value):
+            raise TableError(f"{place}: has a ranking with an entry that is no name.")
+        return [[str(text_of(entry))] for entry in value]
+    ranked: dict[float, list[str]] = {}
+    for k, entry in enumerate(value):
+        item, rank = text_of(entry.get("value")), number_of(entry.get("rank", k + 1))
+        if item is None or rank is None:
+            raise TableError(f"{place}: has a ranking with an entry without a value or a rank.")
+        ranked.setdefault(rank, []).append(item)
+    return [ranked[rank] for rank in sorted(ranked)]
+
+
+FORMAT = RecordFormat(
+    "argilla", "Argilla v2 rankings: nested, flattened and server form", _is_mine, _rows
+)

@@ -1,0 +1,207 @@
+"""What a format is: how to know it, and how its records become judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from aggcal.errors import TableError
+from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.source import Source, quoted
+
+RankingWeight: TypeAlias = Literal["information", "item", "pair"]
+
+Notes: TypeAlias = list[str]
+"""What was done in reading, in words."""
+
+NOBODY = "unknown"
+"""The annotator of judgments whose format names none."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user said about a file beyond its name."""
+
+    outcomes: Mapping[str, str | float] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    annotator: str | None = None
+    left_key: str | None = None
+    right_key: str | None = None
+    drafts: bool = False
+    tie_within: float = 0.0
+    ranking_weight: RankingWeight = "information"
+
+
+class Row(NamedTuple):
+    """One judgment as it stands in a file, before anything is checked or numbered.
+
+    ``outcome`` is a label or a number as text; ``reason`` says why there is no answer where it is
+    ``skip`` or ``failed``; ``ranking`` is common to the pairs that one ranking was taken apart
+    into; ``place`` is where in the file it stands.
+    """
+
+    annotator: str | None
+    left: str | None
+    right: str | None
+    outcome: str
+    place: str
+    weight: float = 1.0
+    criterion: str | None = None
+    seconds: float | None = None
+    ranking: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A table whose columns only have other names: DuckDB reads it, however long it is.
+
+    Parameters
+    ----------
+    name, summary
+        What to write after ``--format``, and where such files come from.
+    is_mine
+        Whether a sample looks like this format.
+    uses
+        The columns that it may read, in small letters; or a function of the sample.
+    columns
+        An SQL expression over the columns that are there for each of our own: annotator, left,
+        right, outcome or annotator, winner, loser; weight, criterion, seconds, reason.
+    outcomes
+        What its outcome labels mean.
+    """
+
+    name: str
+    summary: str
+    is_mine: Callable[[Sample], bool]
+    uses: tuple[str, ...] | Callable[[Sample], tuple[str, ...]]
+    columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
+    outcomes: Mapping[str, str | float] = field(default_factory=dict)
+
+    def columns_of(self, sample: Sample) -> tuple[str, ...]:
+        """Return the columns that it may read of such a file."""
+        return self.uses if isinstance(self.uses, tuple) else self.uses(sample)
+
+
+@dataclass(frozen=True)
+class RecordFormat:
+    """Records that must be taken apart one by one.
+
+    ``rows`` gets the records with their places, what the user said, and a place for notes.
+    """
+
+    name: str
+    summary: str
+    is_mine: Callable[[Sample], bool]
+    rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
+    outcomes: Mapping[str, str | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """A text that is neither a table nor JSON."""
+
+    name: str
+    summary: str
+    is_mine: Callable[[Sample], bool]
+    rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
+    outcomes: Mapping[str, str | float] = field(default_factory=dict)
+
+
+Format: TypeAlias = TableFormat | RecordFormat | TextFormat
+
+
+def cell(name: str) -> str:
+    """Write the name of a column for SQL.
+
+    Examples
+    --------
+    >>> print(cell('left id'))
+    "left id"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:
+    """Write the SQL of the annotator: the first of these columns, else one for all rows."""
+    for name in columns:
+        if name in source.columns:
+            return cell(name)
+    return quoted(nobody(choices, notes))
+
+
+def nobody(choices: Choices, notes: Notes) -> str:
+    """Return the annotator of judgments that name none, and say so.
+
+    Examples
+    --------
+    >>> notes = []
+    >>> nobody(Choices(), notes), notes
+    ('unknown', ["the file names no annotators: all judgments are taken as those of 'unknown'"])
+    """
+    who = choices.annotator or NOBODY
+    said = f"the file names no annotators: all judgments are taken as those of '{who}'"
+    if said not in notes:
+        notes.append(said)
+    return who
+
+
+def text_of(value: Any) -> str | None:
+    """Write a JSON value as an id: text as it is, numbers without a needless fraction.
+
+    Examples
+    --------
+    >>> text_of(3), text_of(3.0), text_of(" a "), text_of(""), text_of(["gpt-4", "pair-v2"])
+    ('3', '3', 'a', None, 'gpt-4 pair-v2')
+    """
+    if value is None or isinstance(value, bool):
+        return None if value is None else str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list | tuple):
+        return " ".join(filter(None, map(text_of, value))) or None
+    return str(value).strip() or None
+
+
+def number_of(value: Any) -> float | None:
+    """Return a JSON value as a finite number, or None.
+
+    Examples
+    --------
+    >>> number_of("1.5"), number_of("fast"), number_of(None)
+    (1.5, None, None)
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def mapping_of(value: Any, place: str, what: str) -> Mapping[str, Any]:
+    """Return a value that must be a mapping, or refuse it by name.
+
+    Examples
+    --------
+    >>> mapping_of({"a": 1}, "record 1", "data")
+    {'a': 1}
+    """
+    if not isinstance(value, Mapping):
+        raise TableError(f"{place}: '{what}' is not an object; the export is damaged.")
+    return value
+
+
+def list_of(value: Any, place: str, what: str) -> list[Any]:
+    """Return a value that must be a list (or is missing), or refuse it by name.
+
+    Examples
+    --------
+    >>> list_of(None, "record 1", "annotations")
+    []
+    """
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple):
+        raise TableError(f"{place}: '{what}' is not a list; the export is damaged.")
+    return list(value)

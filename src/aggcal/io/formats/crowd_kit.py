@@ -1,0 +1,32 @@
+"""crowd-kit: worker, left, right and the label, which is the one that was preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggcal.io.formats.base import Choices, Notes, TableFormat
+from aggcal.io.formats.sample import Sample
+from aggcal.io.source import Source
+
+
+def _is_mine(sample: Sample) -> bool:
+    return sample.has("worker", "left", "right", "label")
+
+
+def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:  # noqa: ARG001
+    return {
+        "annotator": "worker",
+        "left": '"left"',
+        "right": '"right"',
+        "outcome": "CASE label WHEN \"left\" THEN 'left' WHEN \"right\" THEN 'right' "
+        "ELSE label END",
+    } | {name: name for name in ("weight",) if name in source.columns}
+
+
+FORMAT = TableFormat(
+    "crowd-kit",
+    "crowd-kit: worker, left, right, label",
+    _is_mine,
+    ("worker", "left", "right", "label", "weight"),
+    _columns,
+)

@@ -1,0 +1,37 @@
+"""No More Marking: the decisions of a comparative-judgement task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody, cell
+from aggcal.io.formats.sample import Sample
+from aggcal.io.source import Source
+
+_TIMES = ("timetaken(ms)", "timetaken (ms)", "timetaken")
+_WHO = ("judgeid", "judge", "judgename")
+
+
+def _is_mine(sample: Sample) -> bool:
+    return sample.has("chosen", "notchosen")
+
+
+def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
+    found = {
+        "annotator": annotator_or_nobody(source, choices, notes, *_WHO),
+        "winner": "chosen",
+        "loser": "notchosen",
+    }
+    for name in _TIMES:
+        if name in source.columns:
+            found["seconds"] = f"try_cast({cell(name)} AS DOUBLE) / 1000"
+    return found
+
+
+FORMAT = TableFormat(
+    "no-more-marking",
+    "No More Marking's decisions: judgeId, chosen, notChosen",
+    _is_mine,
+    ("chosen", "notchosen", *_WHO, *_TIMES),
+    _columns,
+)

@@ -1,0 +1,192 @@
+"""Rankings, best-worst choices and ratings taken apart into pairs, and what each pair weighs.
+
+A ranking of k items says k(k-1)/2 pairs at once, but they are not as many independent opinions:
+its pairs are weighted so that together they tell as much as the ranking itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray
+from aggcal.errors import TableError
+from aggcal.io.formats.base import RankingWeight, Row
+
+Tiers: TypeAlias = Sequence[Sequence[str]]
+"""Items from the best to the worst; those of one tier are not told apart."""
+
+_MOST_WHOLE = 201
+_PARTNERS = 100
+"""In an order of more items than the first, each is compared with twice this many others."""
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """Whose order it is, and where it stands."""
+
+    annotator: str
+    place: str
+    ranking: str
+    criterion: str | None = None
+    seconds: float | None = None
+    voters: float = 1.0
+
+
+def pairs_of_order(
+    tiers: Tiers, opinion: Opinion, kind: RankingWeight, *, tied: bool = True
+) -> Iterator[Row]:
+    """Take an order apart into pairs.
+
+    Parameters
+    ----------
+    tiers
+        The items from the best to the worst; items that stand nowhere are not compared.
+    opinion
+        Whose order it is.
+    kind
+        What the pairs weigh: see `pair_weight`.
+    tied
+        Whether items of one tier were judged equal; otherwise they were not compared.
+
+    Examples
+    --------
+    >>> rows = pairs_of_order([["a"], ["b", "c"]], Opinion("ann", "line 1", "1"), "pair")
+    >>> [(row.left, row.right, row.outcome) for row in rows]
+    [('a', 'b', 'left'), ('a', 'c', 'left'), ('b', 'c', 'tie')]
+    """
+    items = [item for tier in tiers for item in tier]
+    double = next((item for k, item in enumerate(items) if item in items[:k][-_MOST_WHOLE:]), None)
+    if double is not None or len(set(items)) < len(items):
+        named = f"'{double}'" if double is not None else "an item"
+        raise TableError(f"{opinion.place}: ranks {named} twice; leave one of the two out.")
+    levels = np.repeat(np.arange(len(tiers)), [len(tier) for tier in tiers])
+    yield from _compared(items, -levels.astype(float), 0.0, opinion, kind, tied=tied)
+
+
+def pairs_of_ratings(
+    items: Sequence[str],
+    ratings: FloatArray,
+    tie_within: float,
+    opinion: Opinion,
+    kind: RankingWeight,
+) -> Iterator[Row]:
+    """Compare the items that one annotator rated, the scale of the ratings left aside.
+
+    Examples
+    --------
+    >>> ann = Opinion("ann", "line 1", "1")
+    >>> rows = pairs_of_ratings(["a", "b"], np.array([3.0, 5.0]), 0.0, ann, "pair")
+    >>> [(row.left, row.right, row.outcome, row.weight) for row in rows]
+    [('b', 'a', 'left', 1.0)]
+    """
+    yield from _compared(items, ratings, tie_within, opinion, kind, tied=True)
+
+
+def _compared(
+    items: Sequence[str],
+    height: FloatArray,
+    tie_within: float,
+    opinion: Opinion,
+    kind: RankingWeight,
+    *,
+    tied: bool,
+) -> Iterator[Row]:
+    first, second = _pairs(len(items))
+    apart = height[first] - height[second]
+    same = np.abs(apart) <= tie_within
+    if not tied:
+        first, second, apart = first[~same], second[~same], apart[~same]
+        same = same[~same]
+    if not len(first):
+        only = items[0] if items else None
+        why = "compares fewer than two items"
+        yield Row(opinion.annotator, only, None, "skip", opinion.place, reason=why)
+        return
+    sizes = [len(items)] if tied else np.unique(-height, return_counts=True)[1].tolist()
+    weight = opinion.voters * pair_weight(len(first), sizes, kind)
+    swap = apart < 0.0
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    for i, j, equal in zip(first.tolist(), second.tolist(), same.tolist(), strict=True):
+        yield Row(
+            opinion.annotator,
+            items[i],
+            items[j],
+            "tie" if equal else "left",
+            opinion.place,
+            weight,
+            opinion.criterion,
+            opinion.seconds,
+            opinion.ranking,
+        )
+
+
+def _pairs(k: int) -> tuple[IntArray, IntArray]:
+    """Return every pair of k places, or for many places a balanced and connected part of them."""
+    if k <= _MOST_WHOLE:
+        first, second = np.triu_indices(k, 1)
+        return first.astype(np.int64), second.astype(np.int64)
+    ring = np.random.default_rng(k).permutation(k)
+    steps = np.arange(k)[:, None] + np.arange(1, _PARTNERS + 1)[None, :]
+    return np.repeat(ring, _PARTNERS), ring[(steps % k).ravel()]
+
+
+def pair_weight(pairs: int, tiers: Sequence[int], kind: RankingWeight) -> float:
+    """Return what each pair of an order weighs.
+
+    Parameters
+    ----------
+    pairs
+        How many pairs the order was taken apart into.
+    tiers
+        How many items stand in each tier, the best first; one number if the order is complete.
+    kind
+        ``"information"``: all pairs together hold the Fisher information of the order in the
+        Plackett-Luce model with equal scores, which for a complete order of k items makes
+        4(k - H_k) / (k(k - 1)), where H_k = 1 + 1/2 + ... + 1/k. ``"item"``: each item counts
+        once, 1/(k - 1). ``"pair"``: each pair is an opinion of its own.
+
+    Examples
+    --------
+    >>> [round(pair_weight(k * (k - 1) // 2, [k], "information"), 3) for k in (2, 3, 10)]
+    [1.0, 0.778, 0.314]
+    >>> pair_weight(6, [4], "item")
+    0.3333333333333333
+    """
+    n = sum(tiers)
+    if kind == "pair":
+        return 1.0
+    if kind == "item":
+        return min(1.0, n / (2.0 * pairs))
+    trace, left = 0.0, n
+    for size in [1] * (n - 1) if len(tiers) == 1 else tiers[:-1]:
+        # Naming the few that go is naming the many that stay: count the smaller side.
+        named = min(size, left - size)
+        trace += sum(1.0 - 1.0 / r for r in range(left, left - named, -1))
+        left -= size
+    return min(1.0, 2.0 * trace / pairs)
+
+
+def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
+    """Say what was made of the rankings.
+
+    Examples
+    --------
+    >>> stated(1, 3, "ranking", "pair")
+    '1 ranking became 3 pairs, each of full weight, as if they were independent opinions'
+    """
+    weights = {
+        "information": "weighted so that together they tell as much as the {what} (not as {pairs} "
+        "independent opinions)",
+        "item": "weighted so that each item counts once in each {what}",
+        "pair": "each of full weight, as if they were independent opinions",
+    }
+    shown = f"{pairs:,}"
+    plural = what if rankings == 1 or what.endswith("s") else f"{what}s"
+    return (
+        f"{rankings:,} {plural} became {shown} pairs, "
+        f"{weights[kind].format(what=what, pairs=shown)}"
+    )

@@ -1,0 +1,123 @@
+"""Plain tables: our own columns, or the names that others have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggcal.errors import TableError
+from aggcal.io.formats.base import Choices, Notes, TableFormat, cell
+from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.synonyms import ANNOTATOR, LEFT_RIGHT, OUTCOME, SECONDS, WINNER_LOSER
+from aggcal.io.source import Source, quoted
+
+OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
+EXTRA = ("seconds", "ranking", "reason")
+_FORMS = (
+    "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
+    " say which column is which with --column annotator=NAME, and --annotator NAME if all judgments"
+    " are one person's or nobody's in particular."
+)
+_LABELS = {"a": "left", "b": "right", "model_a": "left", "model_b": "right", "draw": "tie"}
+"""Labels of tables that are not quite ours: in our own an outcome is left, right or tie."""
+
+
+def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
+    have = source.columns
+    found = _items_and_outcome(source, choices)
+    who = next((name for name in ANNOTATOR if name in have), None)
+    if choices.annotator is not None:
+        found["annotator"] = quoted(choices.annotator)
+    elif who is not None:
+        found["annotator"] = cell(who)
+    if "winner" not in found and "outcome" not in found:
+        needed: tuple[str, ...] = ("winner", "loser")
+        if "left" in found:  # perhaps under another name; only the outcome is missing
+            needed = ("outcome",)
+        elif {"left", "right", "outcome"} & have:
+            needed = ("left", "right", "outcome")
+        source.require(needed if "annotator" in found else ("annotator", *needed), _FORMS)
+    if "annotator" not in found:
+        source.require(("annotator",), _FORMS)
+    found |= {name: cell(name) for name in (*EXTRA, "weight", "criterion") if name in have}
+    timed = next((name for name in SECONDS if name in have), None)
+    if timed is not None and "seconds" not in found:
+        found["seconds"] = f"try_cast({cell(timed)} AS DOUBLE) * {SECONDS[timed]}"
+    _say(found, notes)
+    return found
+
+
+def _items_and_outcome(source: Source, choices: Choices) -> dict[str, str]:
+    pair = _pair(source.columns)
+    if pair is None:
+        return {}
+    one, other = cell(pair[1]), cell(pair[2])
+    if pair[0] == "winner":
+        return {"winner": one, "loser": other}
+    outcome = next((name for name in OUTCOME if name in source.columns), None)
+    if outcome is None:
+        return {"left": one, "right": other}
+    said = cell(outcome)
+    if outcome != "outcome":
+        said = _outcome(source, said, one, other, choices)
+    return {"left": one, "right": other, "outcome": said}
+
+
+def _pair(have: frozenset[str]) -> tuple[str, str, str] | None:
+    """Choose the two columns that hold the items: sides with an outcome before winner and loser."""
+    sides = next(((a, b) for a, b in LEFT_RIGHT if {a, b} <= have), None)
+    beaten = next(((a, b) for a, b in WINNER_LOSER if {a, b} <= have), None)
+    decided = any(name in have for name in OUTCOME if beaten is None or name not in beaten)
+    if sides is not None and (beaten is None or decided):
+        return "left", *sides
+    return None if beaten is None else ("winner", *beaten)
+
+
+def _outcome(source: Source, outcome: str, left: str, right: str, choices: Choices) -> str:
+    """Write the SQL of an outcome that may be a label of its own, or the item that won."""
+    known = {**{x: x for x in ("left", "right", "tie", "skip", "failed")}, **_LABELS}
+    known = {label: side for label, side in known.items() if label not in choices.outcomes}
+    listed = ", ".join(map(quoted, known))
+    items = f"{outcome} IN ({left}, {right})"
+    if not source.one("count(*)", f"lower({outcome}) NOT IN ({listed})"):
+        whens = " ".join(
+            f"WHEN {quoted(label)} THEN {quoted(side)}" for label, side in known.items()
+        )
+        return f"CASE lower({outcome}) {whens} END"
+    if source.one("count(*)", f"{items} AND lower({outcome}) IN ({listed})"):
+        raise TableError(
+            f"{source.name}: cannot tell whether the outcome names a side or an item, since items "
+            "are called like sides; write left, right and tie."
+        )
+    return f"CASE {outcome} WHEN {left} THEN 'left' WHEN {right} THEN 'right' ELSE {outcome} END"
+
+
+def _say(found: Mapping[str, str], notes: Notes) -> None:
+    others = {
+        own: expression.strip('"')
+        for own, expression in found.items()
+        if expression.startswith('"') and expression.strip('"') != own
+    }
+    if others:
+        listed = ", ".join(f"{other} as {own}" for own, other in others.items())
+        notes.append(f"columns taken: {listed}")
+
+
+def _uses(sample: Sample) -> tuple[str, ...]:
+    own = (*OWN, *EXTRA, *SECONDS)
+    if sample.has("annotator", "winner", "loser") or sample.has("annotator", *OWN[3:6]):
+        return own
+    pairs = (name for pair in (*LEFT_RIGHT, *WINNER_LOSER) for name in pair)
+    return tuple(dict.fromkeys((*own, *ANNOTATOR, *OUTCOME, *pairs)))
+
+
+def _is_mine(sample: Sample) -> bool:  # noqa: ARG001  # the last one asked: what is missing is told
+    return True
+
+
+FORMAT = TableFormat(
+    "table",
+    "a table: annotator, winner, loser or annotator, left, right, outcome, or common synonyms",
+    _is_mine,
+    _uses,
+    _columns,
+)

@@ -1,0 +1,166 @@
+"""PrefLib: orders of anonymous voters (.soc, .soi, .toc, .toi), with old and new headers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from aggcal.errors import TableError
+from aggcal.io.formats.base import Choices, Notes, Row, TextFormat
+from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats.sample import Sample
+
+KINDS = ("soc", "soi", "toc", "toi")
+"""Strict or with ties, complete or incomplete: the kinds of data that hold orders."""
+
+_NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)", re.IGNORECASE)
+_KIND = re.compile(r"#\s*DATA TYPE\s*:\s*(\w+)", re.IGNORECASE)
+_PREFLIB = re.compile(r"^#\s*(NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.MULTILINE | re.IGNORECASE)
+_MOST_ROWS = 2_000_000
+_MOST_VOTERS = 1e12
+
+
+def _is_mine(sample: Sample) -> bool:
+    text = sample.text.lstrip("\ufeff \t\r\n")
+    if text.startswith("#"):
+        return bool(_PREFLIB.search(text))
+    lines = text.splitlines()
+    return len(lines) > 1 and lines[0].strip().isdigit() and bool(re.match(r"\s*1\s*,", lines[1]))
+
+
+def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> Iterator[Row]:
+    names, orders = _parsed(lines)
+    repeated = {label for label, n in Counter(names.values()).items() if n > 1}
+    labels = {k: f"{v} ({k})" if v in repeated else v for k, v in names.items()}
+    voters = sum(number for _, number, _ in orders)
+    sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
+    as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
+    pairs = voter = 0
+    for place, number, tiers in orders:
+        named = [[labels.get(k, str(k)) for k in tier] for tier in tiers]
+        copies, each = (1, float(number)) if as_weights else (number, 1.0)
+        for _ in range(copies):
+            voter += 1
+            who = f"voter {voter}" if not as_weights else f"order {voter} ({number} voters)"
+            opinion = Opinion(who, place, f"order {voter}", voters=each)
+            for row in pairs_of_order(named, opinion, choices.ranking_weight):
+                pairs += 1
+                yield row
+    notes.append(stated(voters, pairs, "ranking", choices.ranking_weight))
+    notes.append(
+        "voters are anonymous: "
+        + (
+            "each order is one annotator, weighted by its voters"
+            if as_weights
+            else "each is one annotator"
+        )
+    )
+
+
+def _parsed(
+    lines: Iterator[tuple[int, str]],
+) -> tuple[dict[int, str], list[tuple[str, int, list[list[int]]]]]:
+    names: dict[int, str] = {}
+    orders: list[tuple[str, int, list[list[int]]]] = []
+    old: list[int] = []
+    for n, raw in lines:
+        line = raw.strip("\ufeff \t\r\n")
+        place = f"line {n}"
+        if not line:
+            continue
+        if line.startswith("#"):
+            _header(line, place, names)
+        elif not old and not orders and line.isdigit():
+            old.append(_number(line, place))
+        elif old and len(names) < old[0]:
+            number, comma, label = line.partition(",")
+            if not comma:
+                raise TableError(f"{place}: is not 'number,name of an alternative'.")
+            names[_number(number, place)] = label.strip() or number.strip()
+        elif old and len(old) == 1:
+            old.append(n)  # voters, sum and unique orders: told by the orders themselves
+        else:
+            orders.append(_order(line, place))
+    return names, orders
+
+
+def _header(line: str, place: str, names: dict[int, str]) -> None:
+    kind, found = _KIND.match(line), _NAME.match(line)
+    if kind and kind[1].lower() not in KINDS:
+        raise TableError(
+            f"{place}: is PrefLib data of the type '{kind[1]}'; those with orders can be read: "
+            f"{', '.join(KINDS)}."
+        )
+    if found:
+        names[_number(found[1], place)] = found[2].strip() or found[1]
+
+
+def _order(line: str, place: str) -> tuple[str, int, list[list[int]]]:
+    number, _, order = line.partition(":") if ":" in line else line.partition(",")
+    voters = _number(number, place)
+    if voters > _MOST_VOTERS:
+        raise TableError(f"{place}: speaks of {voters} voters; correct the line.")
+    tiers: list[list[int]] = []
+    for part in re.findall(r"\{[^{}]*\}|[^,{}]+|[{}]", order):
+        if part.startswith("{") and part.endswith("}") and len(part) > 1:
+            tier = [_number(k, place) for k in part[1:-1].split(",") if k.strip()]
+            tiers += [tier] if tier else []
+        elif part.strip():
+            tiers.append([_number(part, place)])
+    if not tiers or voters == 0:
+        raise TableError(f"{place}: is not 'count: order', such as '3: 1,2,{{3,4}}'.")
+    return place, voters, tiers
+
+
+def _number(text: str, place: str) -> int:
+    stripped = text.strip()
+    if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 15:  # noqa: PLR2004
+        raise TableError(
+            f"{place}: '{stripped[:30]}' is not a whole number; PrefLib orders look like "
+            "'3: 1,2,{3,4}'."
+        )
+    return int(stripped)
+
+
+def preflib_text(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> str:
+    """Write orders (tiers of items, the best first) as a PrefLib file with the new header.
+
+    Examples
+    --------
+    >>> print(preflib_text([(("b",), ("a",)), (("b",), ("a",))], "two"))
+    # FILE NAME: two
+    # TITLE: two
+    # DATA TYPE: soc
+    # NUMBER ALTERNATIVES: 2
+    # NUMBER VOTERS: 2
+    # NUMBER UNIQUE ORDERS: 1
+    # ALTERNATIVE NAME 1: a
+    # ALTERNATIVE NAME 2: b
+    2: 2,1
+    """
+    counted = Counter(orders)
+    items = sorted({item for order in counted for tier in order for item in tier})
+    number = {item: k for k, item in enumerate(items, 1)}
+    ties = any(len(tier) > 1 for order in counted for tier in order)
+    complete = all(sum(map(len, order)) == len(items) for order in counted)
+    head = [
+        f"FILE NAME: {title}",
+        f"TITLE: {title}",
+        f"DATA TYPE: {'t' if ties else 's'}o{'c' if complete else 'i'}",
+        f"NUMBER ALTERNATIVES: {len(items)}",
+        f"NUMBER VOTERS: {counted.total()}",
+        f"NUMBER UNIQUE ORDERS: {len(counted)}",
+        *(f"ALTERNATIVE NAME {k}: {item}" for item, k in number.items()),
+    ]
+    lines = [f"# {' '.join(line.split())}" for line in head]
+    for order, voters in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
+        tiers = [sorted(number[item] for item in tier) for tier in order]
+        written = [str(t[0]) if len(t) == 1 else f"{{{','.join(map(str, t))}}}" for t in tiers]
+        lines.append(f"{voters}: {','.join(written)}")
+    return "\n".join(lines)
+
+
+FORMAT = TextFormat(
+    "preflib", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers", _is_mine, _rows
+)

@@ -1,0 +1,174 @@
+"""Tables of rankings: one ranking a row, one rank a row, or best-worst choices."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aggcal.errors import TableError
+from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, number_of, text_of
+from aggcal.io.formats.orders import Opinion, Tiers, pairs_of_order, stated
+from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, first_of, renamed
+
+_PLACE = re.compile(r"(?:r|rank|place|position|pref|choice)[ _-]?(\d+)$")
+_OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
+_LISTS = ("items", "options", "choices", "set", "alternatives")
+
+
+def _is_wide(sample: Sample) -> bool:
+    return sum(bool(_PLACE.match(c)) for c in sample.columns) > 1 and not _is_pair(sample)
+
+
+def _is_pair(sample: Sample) -> bool:
+    return sample.has("left", "right") or sample.has("winner", "loser")
+
+
+def _is_mine(sample: Sample) -> bool:
+    if _is_pair(sample):
+        return False
+    in_one = "ranking" in sample.columns and "item" not in sample.columns
+    return in_one or _is_wide(sample) or sample.has("item", "rank")
+
+
+def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    rankings = pairs = 0
+    for opinion, tiers in _orders(records, choices, notes):
+        rankings += 1
+        for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
+            pairs += row.outcome != "skip"
+            yield row
+    notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
+
+
+def _orders(
+    records: Iterator[Record], choices: Choices, notes: Notes
+) -> Iterator[tuple[Opinion, Tiers]]:
+    long: dict[tuple[str, ...], tuple[str, dict[float, list[str]]]] = {}
+    for number, record in enumerate(records, 1):
+        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        if "item" in cells and "rank" in cells:
+            _collect(cells, record.place, long, choices, notes)
+            continue
+        who = _who(cells, f"ranking {number}", choices, notes)
+        yield Opinion(who, record.place, f"ranking {number}"), _tiers(cells, record.place)
+    for number, ((who, *_), (place, ranks)) in enumerate(long.items(), 1):
+        tiers = [ranks[rank] for rank in sorted(ranks)]
+        yield Opinion(who, place, f"ranking {number}"), tiers
+
+
+def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Notes) -> str:
+    named = text_of(first_of(cells, ANNOTATOR))
+    if named is not None:
+        return named
+    if choices.annotator is not None:
+        return choices.annotator
+    said = "the file names no annotators: each ranking is taken as one annotator's"
+    if said not in notes:
+        notes.append(said)
+    return otherwise
+
+
+def _collect(
+    cells: Mapping[str, Any],
+    place: str,
+    long: dict[tuple[str, ...], tuple[str, dict[float, list[str]]]],
+    choices: Choices,
+    notes: Notes,
+) -> None:
+    group = text_of(first_of(cells, GROUP)) or ""
+    who = _who(cells, f"ranking {group}", choices, notes)
+    item, rank = text_of(cells["item"]), number_of(cells["rank"])
+    if item is None or rank is None:
+        raise TableError(f"{place}: has no item or a rank that is not a number; correct the row.")
+    _, ranks = long.setdefault((who, group), (place, {}))
+    ranks.setdefault(rank, []).append(item)
+
+
+def _tiers(cells: Mapping[str, Any], place: str) -> list[list[str]]:
+    if cells.get("ranking") not in (None, ""):
+        return _one_cell(cells["ranking"], place)
+    places = sorted(
+        (int(found[1]), name) for name in cells if (found := _PLACE.match(name)) is not None
+    )
+    items = [text_of(cells[name]) for _, name in places]
+    return [[item] for item in items if item is not None]
+
+
+def _one_cell(value: Any, place: str) -> list[list[str]]:
+    """Read 'a > b = c', 'a,b,{c,d}' or a JSON list, in which a list is a tie.
+
+    Examples
+    --------
+    >>> _one_cell("a > b = c", ""), _one_cell("a,{b,c}", ""), _one_cell('["a", ["b", "c"]]', "")
+    ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a'], ['b', 'c']])
+    """
+    if isinstance(value, str) and value.strip().startswith("["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise TableError(f"{place}: has a ranking that is not a list; correct it.") from None
+    if isinstance(value, list | tuple):
+        tiers = [tier if isinstance(tier, list | tuple) else [tier] for tier in value]
+    elif ">" in str(value):
+        tiers = [re.split(r"[=~]", tier) for tier in str(value).split(">")]
+    else:
+        parts = re.findall(r"\{[^{}]*\}|[^,;|{}]+", str(value))
+        tiers = [re.split(r"[,;|]", part.strip("{}")) for part in parts if part.strip()]
+    named = [[i for i in map(text_of, tier) if i is not None] for tier in tiers]
+    return [tier for tier in named if tier]
+
+
+def _is_best_worst(sample: Sample) -> bool:
+    options = any(c in sample.columns for c in _LISTS)
+    return sample.has("best", "worst") and (
+        options or sum(bool(_OPTION.match(c)) for c in sample.columns) > 2  # noqa: PLR2004
+    )
+
+
+def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    choices_made = pairs = 0
+    for number, record in enumerate(records, 1):
+        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        who = _who(cells, f"choice {number}", choices, notes)
+        best, worst = text_of(cells.get("best")), text_of(cells.get("worst"))
+        shown = _shown(cells, record.place)
+        for name, item in (("best", best), ("worst", worst)):
+            if item is not None and item not in shown:
+                raise TableError(
+                    f"{record.place}: the {name}, '{item}', is not among the items shown "
+                    f"({', '.join(shown[:5])}); correct the row."
+                )
+        rest = [item for item in shown if item not in (best, worst)]
+        tiers = [tier for tier in ([best], rest, [worst]) if tier and tier != [None]]
+        choices_made += 1
+        opinion = Opinion(who, record.place, f"choice {number}")
+        named = [[str(item) for item in tier] for tier in tiers]
+        for row in pairs_of_order(named, opinion, choices.ranking_weight, tied=False):
+            pairs += row.outcome != "skip"
+            yield row
+    notes.append(stated(choices_made, pairs, "best-worst choice", choices.ranking_weight))
+
+
+def _shown(cells: Mapping[str, Any], place: str) -> list[str]:
+    for name in _LISTS:
+        if cells.get(name) not in (None, ""):
+            return [item for tier in _one_cell(cells[name], place) for item in tier]
+    options = sorted(name for name in cells if _OPTION.match(name))
+    return [item for item in (text_of(cells[name]) for name in options) if item is not None]
+
+
+RANKINGS = RecordFormat(
+    "rankings",
+    "rankings: one a row (annotator, r1, r2, ... or ranking 'a > b = c'), or annotator, item, rank",
+    _is_mine,
+    _rows,
+)
+BEST_WORST = RecordFormat(
+    "best-worst",
+    "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or items)",
+    _is_best_worst,
+    _best_worst,
+)

@@ -1,0 +1,76 @@
+"""Tables of ratings: each annotator's are compared among themselves, so no scale is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aggcal.errors import OptionError, TableError, count
+from aggcal.io.formats.base import (
+    Choices,
+    Notes,
+    RecordFormat,
+    Row,
+    mapping_of,
+    nobody,
+    number_of,
+    text_of,
+)
+from aggcal.io.formats.orders import Opinion, pairs_of_ratings, stated
+from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, RATING, first_of, renamed
+
+
+def _is_mine(sample: Sample) -> bool:
+    rated = any(name in sample.columns for name in RATING)
+    named = any(name in sample.columns for name in ANNOTATOR)
+    return "item" in sample.columns and rated and named
+
+
+def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    if not choices.tie_within >= 0.0:
+        raise OptionError("ratings cannot tie within a negative distance; give 0 or more.")
+    rated: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    places: dict[tuple[str, str, str], str] = {}
+    blank = []
+    for record in records:
+        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
+        item, value = text_of(cells.get("item")), first_of(cells, RATING)
+        if item is None:
+            raise TableError(f"{record.place}: has no item; fill it in or remove the row.")
+        if value in (None, ""):
+            blank.append(Row(who, item, None, "skip", record.place, reason="no rating"))
+            continue
+        rating = number_of(value)
+        if rating is None:
+            raise TableError(
+                f"{record.place}: the rating '{value}' is not a finite number; correct the row."
+            )
+        key = (who, text_of(cells.get("criterion")) or "", text_of(first_of(cells, GROUP)) or "")
+        rated.setdefault(key, {}).setdefault(item, []).append(rating)
+        places.setdefault(key, record.place)
+    yield from blank
+    pairs = repeated = 0
+    for number, ((who, criterion, group), items) in enumerate(rated.items(), 1):
+        repeated += sum(len(values) > 1 for values in items.values())
+        means = np.array([np.mean(values) for values in items.values()])
+        opinion = Opinion(
+            who, places[who, criterion, group], f"ratings {number}", criterion or None
+        )
+        for row in pairs_of_ratings(
+            list(items), means, choices.tie_within, opinion, choices.ranking_weight
+        ):
+            pairs += row.outcome != "skip"
+            yield row
+    within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
+    notes.append(stated(len(rated), pairs, "rating series", choices.ranking_weight))
+    notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    if repeated:
+        notes.append(f"{count(repeated, 'item')} rated more than once by an annotator: the mean")
+
+
+FORMAT = RecordFormat(
+    "ratings", "ratings: annotator, item, rating (higher is better)", _is_mine, _rows
+)

@@ -1,0 +1,159 @@
+"""A first look at what the user brought, enough to know its format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+from aggcal.errors import FileError
+
+_LOOKED_AT = 50
+_BLANK = "\ufeff \t\r\n"
+
+
+class Record(NamedTuple):
+    """One record of a file, and where it stands."""
+
+    place: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first records of a file (or of rows in memory), and the head of its text.
+
+    ``columns`` are the names of the columns in small letters; ``records`` are mappings for a table
+    and whatever stands there for JSON.
+    """
+
+    name: str
+    columns: frozenset[str] = frozenset()
+    records: tuple[Any, ...] = ()
+    text: str = ""
+
+    def has(self, *columns: str) -> bool:
+        """Whether all these columns are there."""
+        return set(columns) <= self.columns
+
+    def values(self, column: str) -> list[str]:
+        """Return what the first records hold in a column, as text, empty cells left out."""
+        found = []
+        for record in self.mappings:
+            cells = {str(k).strip().lower(): v for k, v in record.items()}
+            if cells.get(column) not in (None, ""):
+                found.append(str(cells[column]).strip())
+        return found
+
+    @cached_property
+    def mappings(self) -> list[Mapping[str, Any]]:
+        """The records that are objects."""
+        return [record for record in self.records if isinstance(record, Mapping)]
+
+
+def of_table(name: str, columns: Sequence[str], text: str, delimiter: str) -> Sample:
+    """Look at the head of a CSV file, of which the last line may be cut."""
+    names = [c.strip().lower() for c in columns]
+    rows: list[dict[str, Any]] = []
+    try:
+        for k, row in enumerate(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)):
+            if k and len(row) == len(names):
+                rows.append(dict(zip(names, row, strict=True)))
+            if len(rows) == _LOOKED_AT:
+                break
+    except csv.Error:
+        pass  # what is wrong is told by whoever reads the file in earnest
+    return Sample(name, frozenset(names), tuple(rows), text)
+
+
+def of_records(name: str, records: Sequence[Any], text: str = "") -> Sample:
+    """Look at records in memory."""
+    first = tuple(records[:_LOOKED_AT])
+    columns = {str(k).strip().lower() for r in first if isinstance(r, Mapping) for k in r}
+    return Sample(name, frozenset(columns), first, text)
+
+
+def of_json(name: str, text: str) -> Sample:
+    """Look at the head of a JSON file: the records that it holds whole.
+
+    Examples
+    --------
+    >>> of_json("f", '[{"a": 1}, {"b": 2}, {"c": ').records
+    ({'a': 1}, {'b': 2})
+    """
+    decoder = json.JSONDecoder()
+    found: list[Any] = []
+    position = 0
+    inside = text.lstrip(_BLANK).startswith("[") and not _is_line_of_its_own(text)
+    blank = _BLANK + ("," if inside else "")
+    if inside:
+        position = text.index("[") + 1
+    while len(found) < _LOOKED_AT:
+        while position < len(text) and text[position] in blank:
+            position += 1
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+    return of_records(name, found, text)
+
+
+def _is_line_of_its_own(text: str) -> bool:
+    """Whether the first line is a whole JSON value with others in the lines after it."""
+    first, _, rest = text.lstrip(_BLANK).partition("\n")
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return bool(rest.strip(_BLANK))
+
+
+def json_records(name: str, lines: Iterator[str]) -> Iterator[Record]:
+    """Read JSON lines, one JSON array, or one object, record by record.
+
+    Examples
+    --------
+    >>> [record.value for record in json_records("f", iter(['[{"a": 1},', '{"a": 2}]']))]
+    [{'a': 1}, {'a': 2}]
+    >>> [record.place for record in json_records("f", iter(['{"a": 1}', '{"a": 2}']))]
+    ['line 1', 'line 2']
+    """
+    filled = ((n, t.lstrip("\ufeff")) for n, t in enumerate(lines, 1) if t.strip(_BLANK))
+    first = next(filled, None)
+    if first is None:
+        raise FileError(f"{name}: is empty; export it again.")
+    second = next(filled, None)
+    rest = filled if second is None else chain([second], filled)
+    try:
+        value = json.loads(first[1])
+        lines_of_their_own = second is not None or not isinstance(value, list)
+    except (ValueError, RecursionError):
+        lines_of_their_own = second is not None and second[1].lstrip()[:1] in ("{", "[")
+        lines_of_their_own &= first[1].strip() not in ("[", "{") and not first[1].startswith("[")
+    if lines_of_their_own:
+        for n, line in chain([first], rest):
+            yield Record(f"line {n}", _parsed(name, line, n))
+        return
+    whole = _parsed(name, first[1] + "".join(line for _, line in rest), None)
+    for k, value in enumerate(whole if isinstance(whole, list) else [whole], 1):
+        yield Record(f"record {k}", value)
+
+
+def _parsed(name: str, text: str, line: int | None) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = error.lineno if line is None else line
+        raise FileError(
+            f"{name}: line {where} is not valid JSON ({error.msg}); export the file again."
+        ) from None
+    except RecursionError:
+        raise FileError(f"{name}: is nested too deeply to be an export; check the file.") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise FileError(f"{name}: holds a value that cannot be read ({error}).") from None

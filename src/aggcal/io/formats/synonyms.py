@@ -1,0 +1,80 @@
+"""What the columns of a plain table may be called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aggcal.io.formats.base import Choices
+
+# fmt: off
+ANNOTATOR = (
+    "annotator", "annotator_id", "annotator id", "worker", "worker_id", "judge", "judge_id",
+    "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
+    "user_id", "completed_by", "session id", "session_id", "evaluation_session_id",
+)
+"""Who judged, the surest name first."""
+
+LEFT_RIGHT = (
+    ("left", "right"), ("model_a", "model_b"), ("item_a", "item_b"), ("option_a", "option_b"),
+    ("item_1", "item_2"), ("item1", "item2"), ("option_1", "option_2"), ("option1", "option2"),
+    ("generator_1", "generator_2"), ("left choice id", "right choice id"), ("left_id", "right_id"),
+    ("a", "b"), ("x", "y"),
+)
+"""What was shown side by side."""
+
+WINNER_LOSER = (
+    ("winner", "loser"), ("winner_id", "loser_id"), ("winner id", "loser id"),
+    ("chosen", "notchosen"), ("chosen", "not_chosen"), ("chosen", "rejected"),
+    ("preferred", "other"), ("better", "worse"),
+)
+"""What was put above what."""
+
+OUTCOME = (
+    "outcome", "winner", "label", "preference", "selected", "result", "choice", "vote", "answer",
+)
+"""Which side won."""
+
+RATING = ("rating", "score", "mark", "grade", "stars", "points")
+"""What an annotator gave an item."""
+
+GROUP = (
+    "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",
+    "context", "list", "set",
+)
+"""What was ranked or rated together."""
+
+SECONDS = {
+    "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
+    "response time (s)": 1.0, "response_time_ms": 1e-3,
+}
+"""How long a judgment took, and how many seconds one unit is."""
+# fmt: on
+
+
+def first_of(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return what stands under the first of these names that is there.
+
+    Examples
+    --------
+    >>> first_of({"judge": "ann", "user": "x"}, ANNOTATOR)
+    'ann'
+    """
+    return next((cells[name] for name in names if cells.get(name) not in (None, "")), None)
+
+
+def renamed(record: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
+    """Return a record under small letters, with the names that the user gave it.
+
+    Examples
+    --------
+    >>> renamed({"Mean Score": 3, "item": "a"}, Choices(columns={"rating": "mean score"}))
+    {'mean score': 3, 'item': 'a', 'rating': 3}
+    """
+    cells = {str(name).strip().lower(): value for name, value in record.items()}
+    named = {
+        own: cells[other.strip().lower()]
+        for own, other in choices.columns.items()
+        if other.strip().lower() in cells
+    }
+    return cells | named

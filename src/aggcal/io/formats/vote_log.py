@@ -1,0 +1,52 @@
+"""The raw vote log of a FastChat server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from aggcal.errors import TableError
+from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, nobody, text_of
+from aggcal.io.formats.sample import Record, Sample
+
+_VOTES = {"leftvote": "left", "rightvote": "right", "tievote": "tie", "bothbad_vote": "tie"}
+_NO_VOTES = ("chat", "upvote", "downvote", "flag", "share", "load", "regenerate", "clear_history")
+
+
+def _is_mine(sample: Sample) -> bool:
+    return any("states" in record and "type" in record for record in sample.mappings)
+
+
+def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    both_bad = 0
+    for record in records:
+        entry = mapping_of(record.value, record.place, "entry")
+        kind = text_of(entry.get("type")) or ""
+        left, right = _models(entry, record.place, asked=kind in _VOTES)
+        who = text_of(entry.get("ip")) or nobody(choices, notes)
+        both_bad += kind == "bothbad_vote"
+        if kind in _NO_VOTES:
+            yield Row(who, left, right, "skip", record.place, reason=f"a {kind}, no vote")
+        else:
+            yield Row(who, left, right, kind, record.place)
+    if both_bad:
+        notes.append(
+            f"{both_bad:,} 'both bad' are counted as ties; leave them out with "
+            "--outcome bothbad_vote=skip"
+        )
+
+
+def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str | None, str | None]:
+    states = entry.get("states")
+    names = [text_of(s.get("model_name")) for s in states or () if isinstance(s, Mapping)]
+    given = entry.get("models")
+    if isinstance(given, list) and len(given) == 2 and all(given):  # noqa: PLR2004
+        names = [text_of(name) for name in given]
+    if len(names) == 2 and all(names):  # noqa: PLR2004
+        return names[0], names[1]
+    if asked:
+        raise TableError(f"{place}: is a vote without the names of two models; remove the line.")
+    return None, None
+
+
+FORMAT = RecordFormat("vote-log", "the raw vote log of a FastChat server", _is_mine, _rows, _VOTES)

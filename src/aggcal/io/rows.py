@@ -1,0 +1,246 @@
+"""Whatever the user brought, as rows of judgments in DuckDB under our own names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.io.files import is_json, load_file, look, peek, regular, text_lines
+from aggcal.io.formats import FORMATS, recognised
+from aggcal.io.formats.base import Choices, Format, Notes, Row, TableFormat, TextFormat
+from aggcal.io.formats.plain import EXTRA, OWN
+from aggcal.io.formats.sample import Record, Sample, json_records, of_records
+from aggcal.io.opening import connected, load_memory
+from aggcal.io.source import Source
+
+if TYPE_CHECKING:
+    import duckdb
+
+_SHAPES = {
+    3: ("annotator", "winner", "loser"),
+    4: ("annotator", "left", "right", "outcome"),
+    5: ("annotator", "left", "right", "outcome", "weight"),
+}
+_NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
+_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Rows of judgments in the table ``raw``, the format they came in, and what was done."""
+
+    source: Source
+    format: Format
+    notes: tuple[str, ...]
+
+
+@contextmanager
+def opened_rows(
+    data: Any,
+    choices: Choices,
+    *,
+    format_name: str | None = None,
+    memory: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+) -> Iterator[Reading]:
+    """Load judgments of any format and close everything afterwards."""
+    unknown = next((own for own in choices.columns if own not in _NAMED), None)
+    if unknown is not None:
+        raise OptionError(f"there is no column '{unknown}' to name; there are {', '.join(_NAMED)}.")
+    with connected(memory, on_progress) as (connection, scratch):
+        brought = _Brought(connection, scratch, data, choices, format_name)
+        notes: Notes = []
+        found = brought.format
+        if isinstance(found, TableFormat):
+            source = brought.table(found, notes)
+        else:
+            source = brought.taken_apart(found, notes)
+        yield Reading(source, found, tuple(notes))
+
+
+class _Brought:
+    """A path, a frame or rows, looked at and ready to be loaded."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        scratch: Path,
+        data: Any,
+        choices: Choices,
+        format_name: str | None,
+    ) -> None:
+        self.connection, self.scratch, self.choices = connection, scratch, choices
+        self.data = data
+        self.name = "judgments"
+        self.path: Path | None = None
+        if isinstance(data, str | Path):
+            self.name = str(data)
+            self.path = regular(Path(data), scratch)
+            self.sample = look(self.path, self.name, _known_columns())
+        else:
+            if isinstance(data, Iterator):
+                self.data = list(data)
+            self.sample = _look_at(self.data, tuples=format_name is not None)
+        given = {
+            own
+            for own, other in choices.columns.items()
+            if other.strip().lower() in self.sample.columns
+        }
+        self.sample = replace(self.sample, columns=self.sample.columns | given)
+        self.format = recognised(self.sample, format_name)
+        if not self.format.is_mine(self.sample):
+            found = ", ".join(sorted(self.sample.columns)) or "no columns"
+            raise TableError(
+                f"{self.name}: does not look like {self.format.summary} (found: {found}); leave "
+                "--format out or choose another."
+            )
+
+    def table(self, form: TableFormat, notes: Notes) -> Source:
+        """Load the columns of a table and give them our own names."""
+        aliases = {other.strip().lower(): own for own, other in self.choices.columns.items()}
+        wanted = {
+            name: name for name in form.columns_of(self.sample) if name not in aliases.values()
+        }
+        source = self._loaded(wanted | aliases)
+        for other, own in aliases.items():
+            if own not in source.columns:
+                raise OptionError(
+                    f"{self.name}: there is no column '{other}' to take as '{own}' "
+                    f"(found: {', '.join(source.found)})."
+                )
+        return _under_our_names(source, form.columns(source, self.choices, notes))
+
+    def taken_apart(self, form: Format, notes: Notes) -> Source:
+        """Load what the records of a file are taken apart into."""
+        self.connection.execute(
+            'CREATE TEMP TABLE rows (annotator VARCHAR, "left" VARCHAR, "right" VARCHAR, '
+            "outcome VARCHAR, place VARCHAR, weight DOUBLE, criterion VARCHAR, seconds DOUBLE, "
+            "ranking VARCHAR, reason VARCHAR)"
+        )
+        if isinstance(form, TextFormat):
+            if self.path is None:
+                raise OptionError(f"{form.name} is read from a file; give its path.")
+            rows = form.rows(enumerate(text_lines(self.path, self.name), 1), self.choices, notes)
+        elif isinstance(form, TableFormat):  # pragma: no cover  # loaded by the method above
+            raise TypeError(form)
+        else:
+            rows = form.rows(self._records(), self.choices, notes)
+        used = self._insert(rows)
+        self.connection.execute("DROP TABLE IF EXISTS raw")
+        self.connection.execute("ALTER TABLE rows RENAME TO raw")
+        columns = frozenset(Row._fields[:5]) | used
+        return Source(self.connection, self.name, columns, (), None, self.path)
+
+    def _insert(self, rows: Iterator[Row]) -> set[str]:
+        """Write rows into the table, in batches; return which of the optional columns are used."""
+        used: set[str] = set()
+        try:
+            while batch := list(islice(rows, _AT_ONCE)):
+                columns = dict(zip(Row._fields, zip(*batch, strict=True), strict=True))
+                arrays = {}
+                for name, values in columns.items():
+                    kind: Any = np.float64 if name in ("weight", "seconds") else object
+                    arrays[name] = np.array(values, dtype=kind)
+                    usual = 1.0 if name == "weight" else None
+                    if name not in Row._fields[:5] and any(v != usual for v in values):
+                        used.add(name)
+                self.connection.register("batch", arrays)
+                cells = ", ".join(
+                    f'CASE WHEN isnan("{n}") THEN NULL ELSE "{n}" END'
+                    if n in ("weight", "seconds")
+                    else f"nullif(trim(\"{n}\"), '')"
+                    for n in Row._fields
+                )
+                self.connection.execute(f"INSERT INTO rows SELECT {cells} FROM batch")
+                self.connection.unregister("batch")
+        except (TableError, OutcomeError, OptionError) as error:
+            message = str(error)
+            raise type(error)(
+                message if message.startswith(self.name) else f"{self.name}: {message}"
+            ) from None
+        return used
+
+    def _records(self) -> Iterator[Record]:
+        if self.path is not None and not self.path.is_dir() and is_json(peek(self.path, self.name)):
+            yield from json_records(self.name, text_lines(self.path, self.name))
+            return
+        if isinstance(self.data, list | tuple):
+            for k, value in enumerate(self.data, 1):
+                yield Record(f"row {k}", value)
+            return
+        names = {name: name for name in self.sample.columns}
+        source = self._loaded(names)
+        present = sorted(source.columns)
+        last = source.one("max(rowid)")
+        cells = ", ".join(f'"{name}"' for name in present)
+        for start in range(0, last + 1, _AT_ONCE):
+            found = self.connection.execute(
+                f"SELECT rowid, {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
+                [start, start + _AT_ONCE],
+            ).fetchall()
+            for number, *values in found:
+                yield Record(f"row {number + 1}", dict(zip(present, values, strict=True)))
+
+    def _loaded(self, names: Mapping[str, str]) -> Source:
+        if self.path is not None:
+            return load_file(self.connection, self.path, names, self.scratch, self.name)
+        return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
+
+
+def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
+    if all(expression in (own, f'"{own}"') for own, expression in expressions.items()):
+        return replace(source, columns=frozenset(expressions))
+    run = source.connection.execute
+    cells = ", ".join(
+        f"nullif(trim(({expression})::VARCHAR), '') AS \"{own}\""
+        for own, expression in expressions.items()
+    )
+    run("ALTER TABLE raw RENAME TO given_rows")
+    run(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM given_rows")
+    run("DROP TABLE given_rows")
+    return replace(source, columns=frozenset(expressions))
+
+
+def _known_columns() -> dict[str, str]:
+    """Return every column that some format reads, by which the delimiter of a table is known."""
+    names = dict.fromkeys(_NAMED)
+    for known in FORMATS.values():
+        if isinstance(known, TableFormat):
+            names |= dict.fromkeys(known.columns_of(Sample("")))
+    return {name: name for name in names}
+
+
+def _look_at(data: Any, *, tuples: bool) -> Sample:
+    """Look at a frame or at rows; tuples are looked into only when the user named a format."""
+    if isinstance(data, Mapping):
+        columns = frozenset(str(name).strip().lower() for name in data)
+        first = [list(column)[:20] for column in data.values()]
+        rows = [dict(zip(data, row, strict=True)) for row in zip(*first, strict=False)]
+        return replace(of_records("judgments", rows), columns=columns)
+    if isinstance(data, list | tuple):
+        mappings = bool(data) and isinstance(data[0], Mapping)
+        return of_records("judgments", _plain_lists(data) if mappings or tuples else ())
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.head(20).collect()
+    if not isinstance(frame, nw.DataFrame):
+        return Sample("judgments")
+    looked = of_records("judgments", list(frame.head(20).rows(named=True)))
+    return replace(looked, columns=frozenset(str(c).strip().lower() for c in frame.columns))
+
+
+def _plain_lists(rows: Sequence[Any]) -> list[Any]:
+    return [_listed(row) for row in rows[:50]]
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(v) for v in value] if isinstance(value, list | tuple) else value

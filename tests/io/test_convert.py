@@ -1,0 +1,96 @@
+"""Conversions: what is written reads back as the same judgments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
+
+import aggcal
+from aggcal.errors import OptionError
+from aggcal.io.convert import convert_judgments
+from aggcal.io.formats.base import Choices
+
+WHOLE_PAIRS = Choices(ranking_weight="pair")
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_our_own_format_loses_nothing(sample: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "export", tmp_path / "out.csv"
+    source.write_text(SAMPLES[sample][1], encoding="utf-8")
+    done = convert_judgments([source], target)
+    one, other = aggcal.read_judgments(source), aggcal.read_judgments(target)
+    assert done.n_rows == one.n_rows == other.n_rows
+    assert judged(one) == judged(other)
+    assert one.weight.tolist() == other.weight.tolist()
+    assert one.unfitted.counts == other.unfitted.counts
+    assert list(one.unfitted.detail) == list(other.unfitted.detail)
+    assert one.sided == other.sided
+    assert one.criteria == other.criteria
+    if one.seconds is not None:
+        assert other.seconds is not None
+        assert one.seconds.tolist() == other.seconds.tolist()
+    again = tmp_path / "again.csv"
+    convert_judgments([target], again)
+    assert again.read_bytes() == target.read_bytes()
+
+
+@pytest.mark.parametrize("text", [PREFLIB, OLD_PREFLIB])
+def test_preflib_comes_back_as_it_was(text: str, tmp_path: Path) -> None:
+    source, table, target = tmp_path / "in.toc", tmp_path / "table.csv", tmp_path / "out.toc"
+    source.write_text(text)
+    convert_judgments([source], table)
+    convert_judgments([table], target)
+    one, other = (aggcal.read_judgments(p, ranking_weight="pair") for p in (source, target))
+    assert by_pair(one) == by_pair(other)
+    assert one.n_annotators == other.n_annotators
+    orders = [line for line in target.read_text().splitlines() if line[0].isdigit()]
+    given = [line for line in text.splitlines() if line[0].isdigit()][-len(orders) :]
+    assert sorted(o.partition(":")[2].strip() for o in orders) == sorted(
+        line.partition(":" if ":" in line else ",")[2].strip() for line in given
+    )
+
+
+def test_crowd_kit_and_back(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("annotator,winner,loser\nu,a,b\nu,b,c\nv,c,a\n")
+    done = convert_judgments([source], target, to="crowd-kit")
+    assert done.n_left_out == 0
+    assert target.read_text() == "worker,left,right,label\nu,a,b,a\nu,b,c,b\nv,c,a,c\n"
+    assert judged(aggcal.read_judgments(source)) == judged(aggcal.read_judgments(target))
+
+
+def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("annotator,left,right,outcome\nu,a,b,tie\nu,b,c,left\nu,b,c,skip\n")
+    with pytest.raises(OptionError, match="--outcome tie=skip"):
+        convert_judgments([source], target, to="crowd-kit")
+    assert not target.exists()
+    done = convert_judgments(
+        [source], target, to="crowd-kit", choices=Choices(outcomes={"tie": "skip"})
+    )
+    assert (done.n_rows, done.n_left_out) == (1, 2)
+    source.write_text("annotator,left,right,outcome\nu,a,b,0.8\nu,b,c,left\n")
+    with pytest.raises(OptionError, match="no strengths"):
+        convert_judgments([source], target, to="preflib")
+    source.write_text("annotator,r1,r2,r3\nu,a,b,c\n")
+    with pytest.raises(OptionError, match="--ranking-weight pair"):
+        convert_judgments([source], target, to="crowd-kit")
+    convert_judgments([source], target, to="crowd-kit", choices=WHOLE_PAIRS)
+    with pytest.raises(OptionError, match="is a folder"):
+        convert_judgments([source], tmp_path)
+
+
+def test_votes_and_non_votes_become_one_table(tmp_path: Path) -> None:
+    votes, others, target = tmp_path / "votes.csv", tmp_path / "non.csv", tmp_path / "out.csv"
+    votes.write_text(IDEAS)
+    others.write_text(
+        "Record Type,Skip ID,Appearance ID,Session ID,Left Choice ID,Right Choice ID,Reason,Valid\n"
+        "Skip,1,a,s1,11,12,too hard,TRUE\nBounce,,b,s9,12,13,,TRUE\n"
+    )
+    convert_judgments([votes, others], target)
+    judgments = aggcal.read_judgments(target)
+    assert judgments.n_judgments == 2
+    assert judgments.unfitted.counts == {"skip": 3}
+    assert "skip (Skip: too hard): s1, 11 and 12" in str(judgments.unfitted)

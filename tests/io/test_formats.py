@@ -1,0 +1,655 @@
+"""Every format: the records that its tool writes become the judgments a person would write down."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import aggcal
+from aggcal.errors import AggcalError, OptionError, OutcomeError, TableError
+from aggcal.io.formats import FORMATS
+
+Judged = list[tuple[str, str, str, float]]
+
+
+def judged(judgments: aggcal.Judgments) -> Judged:
+    """Every row as (annotator, left, right, strength of left), as often as it was read."""
+    rows: Judged = []
+    for u, i, j, p, n in zip(
+        judgments.annotator,
+        judgments.left,
+        judgments.right,
+        judgments.outcome,
+        judgments.count,
+        strict=True,
+    ):
+        row = (
+            judgments.annotator_ids[u],
+            judgments.item_ids[i],
+            judgments.item_ids[j],
+            float(p),
+        )
+        rows += [row] * int(n)
+    return sorted(rows)
+
+
+def text(*records: Any) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def pairwise(selected: str = "right", **more: Any) -> dict[str, Any]:
+    note = {
+        "id": 1001,
+        "completed_by": 10,
+        "was_cancelled": False,
+        "ground_truth": False,
+        "lead_time": 15.053,
+        "task": 1,
+        "result": [
+            {
+                "id": "Dx",
+                "from_name": "pw",
+                "to_name": "pw",
+                "type": "pairwise",
+                "value": {"selected": selected},
+            }
+        ],
+    } | more
+    return {
+        "id": 1,
+        "project": 83,
+        "data": {"text1": "In a little while…", "text2": "Death remembered…"},
+        "annotations": [note],
+        "predictions": [],
+    }
+
+
+def ranker(value: Any) -> dict[str, Any]:
+    return {
+        "id": 2,
+        "data": {"items": [{"id": "mdn"}, {"id": "wiki"}, {"id": "blog"}]},
+        "annotations": [
+            {
+                "id": 7,
+                "completed_by": {"id": 3, "email": "ann@example.org"},
+                "result": [
+                    {
+                        "from_name": "rank",
+                        "to_name": "results",
+                        "type": "ranker",
+                        "value": {"ranker": value},
+                    }
+                ],
+            }
+        ],
+    }
+
+
+LABEL_STUDIO_MIN = {
+    "text1": "…a",
+    "text2": "…b",
+    "id": 1,
+    "pw": [{"selected": "right"}],
+    "annotator": 4,
+    "annotation_id": 23670,
+    "created_at": "…",
+    "updated_at": "…",
+    "lead_time": 37.4,
+}
+NESTED = {
+    "id": "42",
+    "fields": {"prompt": "…", "response-1": "…", "response-2": "…"},
+    "metadata": {},
+    "suggestions": {},
+    "responses": {"preference": [{"value": ["response-2", "response-1"], "user_id": "3f0c…"}]},
+    "vectors": {},
+    "status": "completed",
+    "_server_id": "…",
+}
+FLAT = {
+    "id": "42",
+    "prompt": "…",
+    "preference.responses": [["response-2", "response-1"]],
+    "preference.responses.users": ["3f0c…"],
+    "preference.responses.status": ["submitted"],
+    "preference.suggestion": ["response-1", "response-2"],
+    "preference.suggestion.agent": "gpt-4",
+    "preference.suggestion.score": None,
+}
+SERVER = {
+    "values": {
+        "preference": {
+            "value": [{"value": "response-2", "rank": 1}, {"value": "response-1", "rank": 1}]
+        }
+    },
+    "status": "submitted",
+    "user_id": "3f0c…",
+}
+BATTLE = {
+    "question_id": "58210e39…",
+    "model_a": "chatglm-6b",
+    "model_b": "koala-13b",
+    "winner": "model_b",
+    "judge": "arena_user_973",
+    "conversation_a": [{"role": "user", "content": "…"}],
+    "conversation_b": [],
+    "turn": 1,
+    "anony": True,
+    "language": "English",
+    "tstamp": 1682351591.1322,
+}
+VOTE = {
+    "tstamp": 1682351591.1322,
+    "type": "leftvote",
+    "models": ["", ""],
+    "states": [{"model_name": "a", "conv_id": "…"}, {"model_name": "b"}],
+    "ip": "1.2.3.4",
+}
+NEWER = {
+    "id": "x",
+    "model_a": "m1",
+    "model_b": "m2",
+    "winner": "both_bad",
+    "evaluation_session_id": "s1",
+    "evaluation_order": 1,
+    "conversation_a": [],
+    "conv_metadata": {},
+    "language": "en",
+    "is_code": False,
+}
+KAGGLE = (
+    "id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
+    "1,m1,m2,p,x,y,1,0,0\n2,m2,m1,p,x,y,0,0,1\n3,m1,m2,p,x,y,0,1,0\n"
+)
+PAIR_JUDGE = {
+    "question_id": 81,
+    "model_1": "alpaca-13b",
+    "model_2": "gpt-3.5-turbo",
+    "g1_winner": "model_2",
+    "g2_winner": "tie",
+    "judge": ["gpt-4", "pair-v2"],
+    "g1_judgment": "…",
+    "g2_judgment": "…",
+    "turn": 1,
+    "tstamp": 1686286924.1,
+}
+ALPACA = {
+    "dataset": "helpful_base",
+    "instruction": "What are the names…",
+    "output_1": "…",
+    "generator_1": "gpt4_1106_preview",
+    "output_2": "…",
+    "generator_2": "FuseChat",
+    "annotator": "weighted",
+    "preference": 1.25,
+}
+IDEAS = (
+    "Vote ID,Session ID,Wikisurvey ID,Winner ID,Winner Text,Loser ID,Loser Text,Prompt ID,"
+    "Appearance ID,Left Choice ID,Right Choice ID,Created at,Updated at,Response Time (s),"
+    "Missing Response Time Explanation,Session Identifier,Valid\n"
+    "1,s1,9,11,eleven,12,twelve,5,a,12,11,t,t,3.5,,x,TRUE\n"
+    "2,s1,9,11,eleven,13,thirteen,5,b,11,13,t,t,4.5,,x,FALSE\n"
+    "3,s2,9,13,thirteen,12,twelve,5,c,13,12,t,t,1.5,,x,TRUE\n"
+)
+PREFLIB = """# FILE NAME: sample.toc
+# DATA TYPE: toc
+# NUMBER ALTERNATIVES: 4
+# NUMBER VOTERS: 6
+# NUMBER UNIQUE ORDERS: 3
+# ALTERNATIVE NAME 1: A
+# ALTERNATIVE NAME 2: B
+# ALTERNATIVE NAME 3: C
+# ALTERNATIVE NAME 4: D
+3: {1,2},3,4
+2: 3,2,1,4
+1: 4,1,{2,3}
+"""
+OLD_PREFLIB = "3\n1,A\n2,B\n3,C\n3,3,2\n2,1,2,3\n1,{2,3},1\n"
+
+SAMPLES: dict[str, tuple[str, str, Judged]] = {
+    "label-studio": (
+        "label-studio",
+        json.dumps([pairwise()]),
+        [("10", "In a little while…", "Death remembered…", 0.0)],
+    ),
+    "label-studio lines": (
+        "label-studio",
+        text(pairwise("left")),
+        [("10", "In a little while…", "Death remembered…", 1.0)],
+    ),
+    "label-studio min": ("label-studio", json.dumps([LABEL_STUDIO_MIN]), [("4", "…a", "…b", 0.0)]),
+    "label-studio ranker": (
+        "label-studio",
+        json.dumps([ranker({"rank": ["mdn", "wiki", "blog"]})]),
+        [
+            ("ann@example.org", "mdn", "blog", 1.0),
+            ("ann@example.org", "mdn", "wiki", 1.0),
+            ("ann@example.org", "wiki", "blog", 1.0),
+        ],
+    ),
+    "label-studio ranker, older list": (
+        "label-studio",
+        json.dumps([ranker(["1234", "123", "12345"])]),
+        [
+            ("ann@example.org", "123", "12345", 1.0),
+            ("ann@example.org", "1234", "123", 1.0),
+            ("ann@example.org", "1234", "12345", 1.0),
+        ],
+    ),
+    "label-studio ranker, buckets": (
+        "label-studio",
+        json.dumps([ranker({"best": ["mdn"], "ads": ["blog"], "_": ["wiki"]})]),
+        [("ann@example.org", "mdn", "blog", 1.0)],
+    ),
+    "argilla nested": (
+        "argilla",
+        json.dumps([NESTED]),
+        [("3f0c…", "response-2", "response-1", 1.0)],
+    ),
+    "argilla flat": ("argilla", json.dumps([FLAT]), [("3f0c…", "response-2", "response-1", 1.0)]),
+    "argilla server": (
+        "argilla",
+        json.dumps([SERVER]),
+        [("3f0c…", "response-2", "response-1", 0.5)],
+    ),
+    "argilla server in its record": (
+        "argilla",
+        json.dumps([{"id": "42", "fields": {}, "responses": [SERVER]}]),
+        [("3f0c…", "response-2", "response-1", 0.5)],
+    ),
+    "fastchat battle": (
+        "arena",
+        json.dumps([BATTLE]),
+        [("arena_user_973", "chatglm-6b", "koala-13b", 0.0)],
+    ),
+    "fastchat log": ("vote-log", text(VOTE), [("1.2.3.4", "a", "b", 1.0)]),
+    "lmarena 140k": ("arena", text(NEWER), [("s1", "m1", "m2", 0.5)]),
+    "arena 55k": (
+        "arena",
+        KAGGLE,
+        [
+            ("unknown", "m1", "m2", 0.0),
+            ("unknown", "m1", "m2", 1.0),
+            ("unknown", "m2", "m1", 0.5),
+        ],
+    ),
+    "mt-bench human": (
+        "arena",
+        json.dumps([BATTLE | {"judge": "author_2"}, BATTLE | {"judge": ["gpt-4", "pair-v2"]}]),
+        [
+            ("author_2", "chatglm-6b", "koala-13b", 0.0),
+            ("gpt-4 pair-v2", "chatglm-6b", "koala-13b", 0.0),
+        ],
+    ),
+    "mt-bench pair": (
+        "mt-bench",
+        text(PAIR_JUDGE),
+        [
+            ("gpt-4 pair-v2", "alpaca-13b", "gpt-3.5-turbo", 0.0),
+            ("gpt-4 pair-v2", "gpt-3.5-turbo", "alpaca-13b", 0.5),
+        ],
+    ),
+    "alpaca-eval": (
+        "alpaca-eval",
+        json.dumps([ALPACA, ALPACA | {"preference": 0}, ALPACA | {"preference": 2.0}]),
+        [
+            ("weighted", "gpt4_1106_preview", "FuseChat", 0.0),
+            ("weighted", "gpt4_1106_preview", "FuseChat", 0.5),
+            ("weighted", "gpt4_1106_preview", "FuseChat", 0.75),
+        ],
+    ),
+    "crowd-kit": (
+        "crowd-kit",
+        "worker,left,right,label\nw1,a,b,a\nw2,a,b,b\n",
+        [("w1", "a", "b", 1.0), ("w2", "a", "b", 0.0)],
+    ),
+    "choix pairs": (
+        "choix",
+        "[[0, 1], [2, 0]]",
+        [("unknown", "0", "1", 1.0), ("unknown", "2", "0", 1.0)],
+    ),
+    "choix top-1": (
+        "choix",
+        "[[3, [1, 2]]]",
+        [("ranking 1", "3", "1", 1.0), ("ranking 1", "3", "2", 1.0)],
+    ),
+    "choix rankings": (
+        "choix",
+        "[2, 0, 1]\n[1, 0]\n",
+        [
+            ("ranking 1", "0", "1", 1.0),
+            ("ranking 1", "2", "0", 1.0),
+            ("ranking 1", "2", "1", 1.0),
+            ("unknown", "1", "0", 1.0),
+        ],
+    ),
+    "evalica": (
+        "evalica",
+        "left,right,winner\na,b,left\nb,c,tie\nc,a,right\n",
+        [("unknown", "a", "b", 1.0), ("unknown", "b", "c", 0.5), ("unknown", "c", "a", 0.0)],
+    ),
+    "preference pairs": (
+        "preference-pairs",
+        text({"prompt": "…", "chosen": "good", "rejected": "bad"}),
+        [("unknown", "good", "bad", 1.0)],
+    ),
+    "preference conversations": (
+        "preference-pairs",
+        text(
+            {
+                "chosen": [{"role": "user", "content": "?"}, {"role": "a", "content": "yes"}],
+                "rejected": [{"role": "user", "content": "?"}, {"role": "a", "content": "no"}],
+            }
+        ),
+        [("unknown", "yes", "no", 1.0)],
+    ),
+    "gavel": (
+        "gavel",
+        "Annotator ID,Winner ID,Loser ID,Time\n3,11,12,2024-01-01\n",
+        [("3", "11", "12", 1.0)],
+    ),
+    "no-more-marking": (
+        "no-more-marking",
+        "id,timeTaken(ms),createdAt,judgeId,chosen,notChosen\n1,5000,t,j1,s1,s2\n",
+        [("j1", "s1", "s2", 1.0)],
+    ),
+    "all-our-ideas": ("all-our-ideas", IDEAS, [("s1", "12", "11", 0.0), ("s2", "13", "12", 1.0)]),
+    "synonyms": (
+        "table",
+        "rater,item_a,item_b,result\nann,x,y,A\nann,y,z,B\nbob,x,y,draw\n",
+        [("ann", "x", "y", 1.0), ("ann", "y", "z", 0.0), ("bob", "x", "y", 0.5)],
+    ),
+    "the winner by name": (
+        "table",
+        "user_id,option_1,option_2,winner\nann,x,y,y\nbob,x,y,x\nbob,x,y,tie\n",
+        [("ann", "x", "y", 0.0), ("bob", "x", "y", 0.5), ("bob", "x", "y", 1.0)],
+    ),
+    "rankings, wide": (
+        "rankings",
+        "annotator,r1,r2,r3\nann,c,a,b\n",
+        [("ann", "a", "b", 1.0), ("ann", "c", "a", 1.0), ("ann", "c", "b", 1.0)],
+    ),
+    "rankings, in one cell": (
+        "rankings",
+        "annotator,ranking\nann,a > b = c\n",
+        [("ann", "a", "b", 1.0), ("ann", "a", "c", 1.0), ("ann", "b", "c", 0.5)],
+    ),
+    "rankings, long": (
+        "rankings",
+        "annotator,task,item,rank\nann,1,a,2\nann,1,b,1\nann,2,a,1\nann,2,b,1\n",
+        [("ann", "a", "b", 0.5), ("ann", "b", "a", 1.0)],
+    ),
+    "best-worst": (
+        "best-worst",
+        "annotator,item1,item2,item3,item4,best,worst\nann,a,b,c,d,b,d\n",
+        [
+            ("ann", "a", "d", 1.0),
+            ("ann", "b", "a", 1.0),
+            ("ann", "b", "c", 1.0),
+            ("ann", "b", "d", 1.0),
+            ("ann", "c", "d", 1.0),
+        ],
+    ),
+    "ratings": (
+        "ratings",
+        "annotator,item,rating\nann,a,3\nann,b,5\nbob,a,40\nbob,b,40\n",
+        [("ann", "b", "a", 1.0), ("bob", "a", "b", 0.5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_sample_is_known_and_read_as_by_hand(sample: str, tmp_path: Path) -> None:
+    name, content, expected = SAMPLES[sample]
+    path = tmp_path / "export"
+    path.write_text(content, encoding="utf-8")
+    found = aggcal.read_judgments(path)
+    assert found.format == name
+    assert judged(found) == expected
+    assert judged(aggcal.read_judgments(path, format=name)) == expected
+
+
+def test_every_format_has_a_sample() -> None:
+    read = {name for name, _, _ in SAMPLES.values()}
+    assert read | {"preflib", "all-our-ideas-non-votes"} == set(FORMATS)
+
+
+def by_pair(judgments: aggcal.Judgments) -> dict[tuple[str, str], float]:
+    """The weight with which each item was put above each other, ties half each way."""
+    total: dict[tuple[str, str], float] = {}
+    for i, j, p, w in zip(
+        judgments.left, judgments.right, judgments.outcome, judgments.weight, strict=True
+    ):
+        a, b = judgments.item_ids[i], judgments.item_ids[j]
+        total[a, b] = total.get((a, b), 0.0) + float(w * p)
+        total[b, a] = total.get((b, a), 0.0) + float(w * (1.0 - p))
+    return total
+
+
+@pytest.mark.parametrize("kind", ["soc", "toc"])
+def test_preflib_keeps_every_voter(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{kind}"
+    path.write_text(PREFLIB.replace("toc", kind))
+    judgments = aggcal.read_judgments(path, ranking_weight="pair")
+    assert judgments.format == "preflib"
+    assert judgments.n_annotators == 6
+    assert judgments.n_judgments == 6 * 6
+    wins = by_pair(judgments)
+    assert wins["A", "B"] == 3 * 0.5 + 0 + 1
+    assert wins["B", "A"] == 3 * 0.5 + 2
+    assert wins["B", "C"] == 3 + 0 + 0.5
+    assert wins["D", "A"] == 1
+    assert wins["A", "D"] == 5
+
+
+def test_the_old_header_of_preflib(tmp_path: Path) -> None:
+    path = tmp_path / "x.toc"
+    path.write_text(OLD_PREFLIB)
+    wins = by_pair(aggcal.read_judgments(path, ranking_weight="pair"))
+    assert wins["A", "B"] == 2
+    assert wins["B", "A"] == 1
+    assert wins["B", "C"] == 2.5
+
+
+def test_many_voters_are_a_weight_not_a_flood(tmp_path: Path) -> None:
+    path = tmp_path / "x.soc"
+    path.write_text(PREFLIB.replace("3: {1,2},3,4", "3000000: {1,2},3,4"))
+    judgments = aggcal.read_judgments(path, ranking_weight="pair")
+    assert judgments.n_annotators == 3
+    assert by_pair(judgments)["A", "C"] == 3_000_000 + 1
+
+
+def test_skips_failures_and_times_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    tasks = [pairwise(), pairwise("left", was_cancelled=True, id=1002)]
+    path.write_text(json.dumps(tasks))
+    judgments = aggcal.read_judgments(path)
+    assert judgments.unfitted.counts == {"skip": 1}
+    assert "record 2, annotation 1002: skip (cancelled)" in str(judgments.unfitted)
+    assert judgments.seconds is not None
+    assert judgments.seconds.tolist() == [15.053]
+    path.write_text(json.dumps([ALPACA, ALPACA | {"preference": None}]))
+    assert aggcal.read_judgments(path).unfitted.counts == {"failed": 1}
+    path.write_text(text(PAIR_JUDGE, PAIR_JUDGE | {"g2_winner": "error"}))
+    assert aggcal.read_judgments(path).unfitted.counts == {"failed": 1}
+    path.write_text(IDEAS)
+    judgments = aggcal.read_judgments(path)
+    assert judgments.unfitted.counts == {"skip": 1}
+    assert judgments.seconds is not None
+    assert judgments.seconds.tolist() == [3.5, 1.5]
+
+
+def test_predictions_of_label_studio_are_annotators(tmp_path: Path) -> None:
+    task = pairwise()
+    result = task["annotations"][0]["result"]
+    task["predictions"] = [{"id": 5, "model_version": "judge-1", "result": result}]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([task]))
+    assert [row[0] for row in judged(aggcal.read_judgments(path))] == ["10", "judge-1"]
+
+
+def test_label_studio_asks_which_data_are_the_items(tmp_path: Path) -> None:
+    task = pairwise()
+    task["data"] |= {"img1": "p", "img2": "q"}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([task]))
+    with pytest.raises(OptionError, match=r"x\.json: record 1.*--left-key"):
+        aggcal.read_judgments(path)
+    assert judged(aggcal.read_judgments(path, left_key="img1", right_key="img2")) == [
+        ("10", "p", "q", 0.0)
+    ]
+
+
+def test_drafts_of_argilla(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([NESTED, NESTED | {"status": "pending"}]))
+    with pytest.raises(OutcomeError, match=r"record 2.*drafts"):
+        aggcal.read_judgments(path)
+    assert aggcal.read_judgments(path, drafts=True).n_judgments == 2
+    users, states = ["u1", "u2"], ["submitted", "draft"]
+    both = FLAT | {
+        "preference.responses": [["response-2", "response-1"]] * 2,
+        "preference.responses.users": users,
+        "preference.responses.status": states,
+    }
+    path.write_text(json.dumps([both]))
+    judgments = aggcal.read_judgments(path)
+    assert judgments.n_judgments == 1
+    assert judgments.unfitted.counts == {"skip": 1}
+
+
+def test_both_bad_can_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text(NEWER, NEWER | {"winner": "model_a"}))
+    assert "both bad" in aggcal.read_judgments(path).notes[0]
+    found = aggcal.read_judgments(path, outcomes={"both_bad": "skip"})
+    assert judged(found) == [("s1", "m1", "m2", 1.0)]
+    assert found.unfitted.counts == {"skip": 1}
+
+
+UNKNOWN = {
+    "arena": json.dumps([BATTLE | {"winner": "neither"}] * 2 + [BATTLE]),
+    "table": "annotator,left,right,outcome\nu,a,b,neither\nu,a,c,neither\nu,a,b,left\n",
+    "evalica": "left,right,winner\na,b,neither\na,c,neither\na,b,left\n",
+    "vote-log": text(VOTE | {"type": "neither"}, VOTE | {"type": "neither"}, VOTE),
+    "label-studio": json.dumps([pairwise("neither"), pairwise("neither"), pairwise()]),
+    "crowd-kit": "worker,left,right,label\nw,a,b,neither\nw,a,c,neither\nw,a,b,a\n",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_label_is_counted_and_can_be_mapped(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(UNKNOWN[name])
+    with pytest.raises(OutcomeError, match=r"'neither' \(2x\).*--outcome 'neither=tie'"):
+        aggcal.read_judgments(path)
+    found = aggcal.read_judgments(path, outcomes={"neither": "tie"})
+    assert sorted(p for *_, p in judged(found))[1:2] == [0.5]
+    assert found.n_judgments == 3
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("coder,Left text,other,verdict\nann,a,b,left\n")
+    with pytest.raises(TableError, match="--column"):
+        aggcal.read_judgments(path)
+    names = {
+        "annotator": "coder",
+        "left": "left text",
+        "right": "other",
+        "outcome": "verdict",
+    }
+    assert judged(aggcal.read_judgments(path, columns=names)) == [("ann", "a", "b", 1.0)]
+    with pytest.raises(OptionError, match="no column 'nobody'"):
+        aggcal.read_judgments(path, columns={**names, "annotator": "nobody"})
+    with pytest.raises(OptionError, match="no column 'who'"):
+        aggcal.read_judgments(path, columns={"who": "coder"})
+
+
+def test_one_annotator_can_be_named() -> None:
+    rows = [{"winner": "a", "loser": "b"}]
+    with pytest.raises(TableError, match="--annotator"):
+        aggcal.read_judgments(rows)
+    assert judged(aggcal.read_judgments(rows, annotator="me")) == [("me", "a", "b", 1.0)]
+
+
+def test_records_and_frames_of_other_tools_are_read_from_memory() -> None:
+    frame = pd.DataFrame({"worker": ["w"], "left": ["a"], "right": ["b"], "label": ["b"]})
+    assert judged(aggcal.read_judgments(frame)) == [("w", "a", "b", 0.0)]
+    assert aggcal.read_judgments([pairwise()]).format == "label-studio"
+    assert judged(aggcal.read_judgments([(2, 0), (0, 1)], format="choix")) == [
+        ("unknown", "0", "1", 1.0),
+        ("unknown", "2", "0", 1.0),
+    ]
+    wide = pd.DataFrame({"annotator": ["u"], "r1": ["x"], "r2": ["y"]})
+    assert judged(aggcal.read_judgments(wide)) == [("u", "x", "y", 1.0)]
+
+
+def test_a_format_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("annotator,winner,loser\nu,a,b\n")
+    with pytest.raises(TableError, match="does not look like"):
+        aggcal.read_judgments(path, format="gavel")
+    with pytest.raises(OptionError, match="did you mean gavel"):
+        aggcal.read_judgments(path, format="gravel")
+
+
+def test_ranks_and_ratings_in_one_table_must_be_chosen(data_folder: Path) -> None:
+    path = data_folder / "dots" / "ratings.csv"
+    with pytest.raises(OptionError, match="--format rankings or --format ratings"):
+        aggcal.read_judgments(path)
+    ranked = aggcal.read_judgments(path, format="rankings", ranking_weight="pair")
+    paired = aggcal.read_judgments(data_folder / "dots" / "judgments.csv")
+    assert ranked.n_judgments == 8_700
+    assert by_pair(ranked) == by_pair(paired)
+    assert aggcal.read_judgments(path, format="ratings").n_judgments == 8_700
+
+
+def test_sushi(data_folder: Path) -> None:
+    judgments = aggcal.read_judgments(data_folder / "sushi" / "rankings.csv")
+    assert (judgments.n_items, judgments.n_annotators) == (10, 5_000)
+    assert judgments.n_judgments == 5_000 * 45
+    assert any("5,000 rankings became 225,000 pairs" in note for note in judgments.notes)
+    assert not judgments.sided
+
+
+def test_judgemark_ratings(data_folder: Path) -> None:
+    judgments = aggcal.read_judgments(
+        data_folder / "judgemark" / "scores.csv", columns={"rating": "mean_score"}
+    )
+    assert judgments.n_annotators == 14
+    given = aggcal.read_judgments(data_folder / "judgemark" / "judgments.csv")
+    same = {k: v for k, v in by_pair(judgments).items() if v}
+    assert same.keys() >= {k for k, v in by_pair(given).items() if v}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[{"id": 1, "data": 3, "annotations": []}]',
+        '[{"id": 1, "data": {}, "annotations": 3}]',
+        '[{"id": 1, "data": {}, "annotations": [{"result": [{"type": "pairwise"}]}]}]',
+        '[{"responses": {"q": 3}, "fields": {}}]',
+        "[[1, 2], 3]",
+        "[[1, [2, [3]]]]",
+        "[" * 100_000,
+        '{"a": ',
+        "# DATA TYPE: wmd\n# NUMBER ALTERNATIVES: 2\n1: 1,2\n",
+        "# NUMBER ALTERNATIVES: 2\n1: 1,{2\n",
+        "# NUMBER ALTERNATIVES: 2\n99999999999999999999: 1,2\n",
+        "2\n1,A\n2,B\n1,1,1\nx: 1\n",
+        "annotator,item,rank\nu,a,x\n",
+        "annotator,item,rating\nu,a,high\n",
+        "annotator,best,worst,items\nu,a,z,a b c\n",
+        "annotator,ranking\nu,a > b > a\n",
+    ],
+)
+def test_damaged_exports_are_refused_by_name(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "damaged"
+    path.write_text(content)
+    with pytest.raises(AggcalError, match="damaged"):
+        aggcal.read_judgments(path)
