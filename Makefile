@@ -1,6 +1,7 @@
 # Two commands do everything, set-up included, from a bare python3 (>= 3.11):
 #   make demo    simulate a study, run aggcal on it, say where the report is
 #   make test    lint, types, import directions, tests, doctests
+# Beside them: make fuzz (random files into every reader), make picture, make clean.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -11,7 +12,7 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
 endef
 
-.PHONY: demo test lint types imports tests picture clean
+.PHONY: demo test lint types imports tests fuzz picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
@@ -30,6 +31,12 @@ imports: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# Random and mutated files into every reader, for a minute: with atheris if it can be installed.
+SECONDS ?= 60
+fuzz: $(VENV)/.dev
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: atheris 2>/dev/null || true
+	$(BIN)/python tests/io/fuzz_readers.py --seconds $(SECONDS)
 
 # The picture that README shows: the demo's own figure.
 picture: $(VENV)/.core

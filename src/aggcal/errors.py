@@ -37,6 +37,7 @@ The tree::
 A message says what is wrong, where, and what to do.
 """
 
+import re
 from collections.abc import Iterable
 
 _SHOWN = 3
@@ -69,7 +70,10 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 
 
 class AggcalError(Exception):
-    """Everything that aggcal raises on purpose."""
+    """Everything that aggcal raises on purpose, in one line whatever it quotes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", message))
 
 
 class InputError(AggcalError, ValueError):

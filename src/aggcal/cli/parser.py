@@ -165,6 +165,19 @@ def _stage_1(command: _Parser) -> None:
 
 
 def _judgment_options(command: _Parser) -> None:
+    group = _format_options(command)
+    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="how much memory reading may take before it goes on on disk, such as 2GB",
+    )
+    group.add_argument(
+        "--verbose", action="store_true", help="name every row that was read but not used"
+    )
+
+
+def _format_options(command: _Parser) -> argparse._ArgumentGroup:
     group = command.add_argument_group("judgments")
     group.add_argument(
         "--format",
@@ -213,15 +226,7 @@ def _judgment_options(command: _Parser) -> None:
     group.add_argument(
         "--drafts", action="store_true", help="take Argilla's responses that are not submitted too"
     )
-    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
-    group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="how much memory reading may take before it goes on on disk, such as 2GB",
-    )
-    group.add_argument(
-        "--verbose", action="store_true", help="name every row that was read but not used"
-    )
+    return group
 
 
 def _common(command: _Parser) -> None:
@@ -352,7 +357,7 @@ def _convert(commands: _Commands) -> None:
         choices=("aggcal", "crowd-kit", "preflib"),
         help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
     )
-    _judgment_options(command)
+    _format_options(command)
 
 
 def _formats(commands: _Commands) -> None:

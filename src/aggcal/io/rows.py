@@ -58,10 +58,11 @@ def opened_rows(
         brought = _Brought(connection, scratch, data, choices, format_name)
         notes: Notes = []
         found = brought.format
-        if isinstance(found, TableFormat):
-            source = brought.table(found, notes)
-        else:
-            source = brought.taken_apart(found, notes)
+        source = (
+            brought.table(found, notes)
+            if isinstance(found, TableFormat)
+            else brought.taken_apart(found, notes)
+        )
         yield Reading(source, found, tuple(notes))
 
 

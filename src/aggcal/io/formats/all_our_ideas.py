@@ -34,7 +34,7 @@ def _votes(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
         found |= {
             "left": '"winner id"',
             "right": '"loser id"',
-            "outcome": f"CASE {void}ELSE 'left' END",
+            "outcome": f"CASE {void}WHEN true THEN 'left' END",
         }
     if valid:
         found["reason"] = f"CASE WHEN {_INVALID} THEN 'marked as not valid' END"

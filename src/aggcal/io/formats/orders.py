@@ -179,8 +179,8 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
     '1 ranking became 3 pairs, each of full weight, as if they were independent opinions'
     """
     weights = {
-        "information": "weighted so that together they tell as much as the {what} (not as {pairs} "
-        "independent opinions)",
+        "information": "weighted so that together they tell as much as the {what}, not as "
+        "{pairs} independent opinions",
         "item": "weighted so that each item counts once in each {what}",
         "pair": "each of full weight, as if they were independent opinions",
     }
@@ -188,5 +188,5 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
     plural = what if rankings == 1 or what.endswith("s") else f"{what}s"
     return (
         f"{rankings:,} {plural} became {shown} pairs, "
-        f"{weights[kind].format(what=what, pairs=shown)}"
+        f"{weights[kind].format(what=what if kind == 'item' else plural, pairs=shown)}"
     )

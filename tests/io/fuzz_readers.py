@@ -1,0 +1,167 @@
+"""Throw random and mutated files at every reader: a clear error or a right result, never else.
+
+With atheris (coverage-guided) where it can be installed, else with a mutator of our own on the
+same seeds; both run for a bounded time. ``make fuzz`` calls this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES
+
+import aggcal
+from aggcal.errors import AggcalError
+
+SEEDS = {name: text.encode() for name, (_, text, _) in SAMPLES.items()} | {
+    "preflib": PREFLIB.encode(),
+    "preflib, old header": OLD_PREFLIB.encode(),
+    "short form": b"annotator,winner,loser,weight,criterion\nu,a,b,1,c\nv,b,a,2,c\n",
+    "long form": b"annotator,left,right,outcome\nu,a,b,left\nv,b,a,0.3\nv,b,a,skip\n",
+}
+MEMORY = 4 << 30
+SLOW = 20.0
+
+
+def one_input(data: bytes, folder: Path) -> str:
+    """Read a file of these bytes; return what came of it, or raise what must not happen."""
+    path = folder / "input"
+    path.write_bytes(data)
+    began = time.perf_counter()
+    try:
+        judgments = aggcal.read_judgments(path)
+    except AggcalError as error:
+        message = str(error)
+        if "\n" in message.strip() or not message.strip():
+            raise AssertionError(f"not one sentence: {message!r}") from error
+        found = type(error).__name__
+    else:
+        check(judgments)
+        found = judgments.format
+    if time.perf_counter() - began > SLOW:
+        raise AssertionError(f"took {time.perf_counter() - began:.0f} s")
+    return found
+
+
+def check(judgments: aggcal.Judgments) -> None:
+    """Assert what holds of every result."""
+    n, m = judgments.n_items, judgments.n_annotators
+    assert n >= 2
+    assert m >= 1
+    assert len(set(judgments.item_ids)) == n
+    assert all(isinstance(label, str) and label for label in judgments.item_ids)
+    assert judgments.left.max() < n
+    assert judgments.right.max() < n
+    assert (judgments.left != judgments.right).all()
+    assert ((judgments.outcome >= 0.0) & (judgments.outcome <= 1.0)).all()
+    assert (judgments.weight > 0.0).all()
+    assert (judgments.count >= 1).all()
+
+
+def mutated(seed: bytes, other: bytes, dice: random.Random) -> bytes:
+    """Change a file here and there: bytes, lines, tokens, pieces of another file."""
+    data = bytearray(seed)
+    for _ in range(dice.randint(1, 6)):
+        at = dice.randrange(len(data) + 1)
+        kind = dice.randrange(8)
+        if kind == 0:
+            data[at : at + dice.randint(1, 8)] = b""
+        elif kind == 1:
+            data[at:at] = bytes(dice.randrange(256) for _ in range(dice.randint(1, 4)))
+        elif kind == 2:
+            data[at:at] = dice.choice(TOKENS)
+        elif kind == 3:
+            end = at + dice.randint(1, 60)
+            data[at:at] = data[at:end] * dice.randint(1, 20)
+        elif kind == 4:
+            cut = dice.randrange(len(other) + 1)
+            data[at:at] = other[cut : cut + dice.randint(1, 80)]
+        elif kind == 5:
+            lines = bytes(data).split(b"\n")
+            dice.shuffle(lines)
+            data = bytearray(b"\n".join(lines))
+        elif kind == 6:
+            del data[at:]
+        else:
+            token = dice.choice(TOKENS)
+            data = bytearray(bytes(data).replace(token, dice.choice(TOKENS), 1))
+    return bytes(data)
+
+
+TOKENS = [
+    b",", b'"', b"'", b"\n", b"\r\n", b"\t", b";", b"{", b"}", b"[", b"]", b":", b"null", b"NaN",
+    b"Infinity", b"-1", b"0", b"1e309", b"99999999999999999999", b"true", b"\x00", b"\xff\xfe",
+    b"\xef\xbb\xbf", b"left", b"right", b"tie", b"winner", b"annotator", b"#", b"{1,2}", b"\\u0000",
+    "é".encode(), "日".encode(), b"1.5", b"[[", b"]]", b"{}", b"[]", b'""', b"selected", b"ranker",
+]  # fmt: skip
+
+
+def by_ourselves(seconds: float, seed: int, try_one: Callable[[bytes], str]) -> Counter[str]:
+    """Mutate the seeds for so long."""
+    dice = random.Random(seed)  # noqa: S311
+    seeds = list(SEEDS.values())
+    found: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        data = mutated(dice.choice(seeds), dice.choice(seeds), dice)
+        try:
+            found[try_one(data)] += 1
+        except BaseException:
+            Path("fuzz-crash").write_bytes(data)
+            print("the input that did it: fuzz-crash", file=sys.stderr)
+            raise
+    return found
+
+
+def main() -> None:
+    """Fuzz for a bounded time with what there is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-atheris", action="store_true")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with tempfile.TemporaryDirectory() as folder:
+
+        def try_one(data: bytes) -> str:
+            return one_input(data, Path(folder))
+
+        if options.no_atheris or find_spec("atheris") is None:
+            print("atheris is not installed: mutating the seeds without coverage", file=sys.stderr)
+            found = by_ourselves(options.seconds, options.seed, try_one)
+            print(f"{found.total():,} files, no fault; what came of them:")
+            for name, number in found.most_common():
+                print(f"{number:8,} {name}")
+            return
+        import atheris
+
+        corpus = Path(folder, "corpus")
+        corpus.mkdir()
+        for number, data in enumerate(SEEDS.values()):
+            (corpus / str(number)).write_bytes(data)
+        atheris.instrument_all()
+        atheris.Setup(
+            [
+                sys.argv[0],
+                str(corpus),
+                f"-max_total_time={options.seconds:.0f}",
+                f"-seed={options.seed + 1}",
+                "-rss_limit_mb=4096",
+                "-max_len=20000",
+            ],
+            try_one,
+        )
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
