@@ -6,7 +6,8 @@ import numpy as np
 
 from aggcal.assessment import assess
 from aggcal.cli.commands import DEMO_STUDY
-from aggcal.report.figures import calibration_figure, standalone
+from aggcal.report.axes import standalone
+from aggcal.report.figures import calibration_figure
 from aggcal.simulate import simulate
 
 study = simulate(**DEMO_STUDY)

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.report.figures import STYLE, calibration_figure, reliability_figure
+from aggcal.report.axes import STYLE
+from aggcal.report.figures import calibration_figure, reliability_figure
+from aggcal.report.templates import environment
 from aggcal.tables import Columns
 
 MOST_ROWS = 1000
@@ -32,17 +34,10 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
     >>> "&lt;a&gt;" in page, "<a>" in page
     (True, False)
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("aggcal.report", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = _number
+    templates = environment("aggcal.report")
+    templates.filters["number"] = _number
     figures: dict[str, Markup] = {}
     if "calibrated" in items:
         done = np.isfinite(items["calibrated"])
@@ -61,7 +56,7 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
         figures["reliability"] = Markup(
             reliability_figure(annotators["reliability"], summary.get("random_reliability", 0.0))
         )
-    return environment.get_template("template.html").render(
+    return templates.get_template("template.html").render(
         summary=dict(summary),
         figures=figures,
         items=_rows(items),
