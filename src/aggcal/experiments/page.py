@@ -3,49 +3,60 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aggcal import __version__
-from aggcal.experiments.answers import Answer, answers
-from aggcal.experiments.cells import Cell
+from aggcal.experiments.answers import answers, number
+from aggcal.experiments.cells import METRICS, Cell
+from aggcal.experiments.dots import UNCENTRED
+from aggcal.experiments.published import DOTS_BASELINES, NAMES
 from aggcal.experiments.result import Result
+from aggcal.experiments.words import absent, concordance, done_otherwise
+from aggcal.report.axes import STYLE
+from aggcal.report.templates import environment
 
 TITLES = {
     "reading-level": "Table 1: Reading Level",
-    "scaled": "The scaled consensus (Reading Level)",
-    "dots": "Table 3: Dots",
+    "scaled": "Table 3: the scaled consensus (Reading Level)",
+    "dots": "Tables 2 and 4: Dots, all centred",
+    "dots" + UNCENTRED: "Tables 2 and 4: Dots, nothing centred",
 }
-_METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "mse")
-_ABSENT = (
-    ("Figure 1, the framework", "a drawing, not an experiment; README has a picture of the idea"),
-    (
-        "the KL columns of Tables 1 and 3",
-        (
-            "a sum of p·log(p/q + 1e-5) over two different grids without their spacing is not a KL "
-            "divergence; aggcal evaluate has a true one"
-        ),
-    ),
-)
+"""The tables by experiment, with the paper's numbers for them."""
+
+SYMBOLS = {"scaled": "s*scaled", "consensus": "s*", "model": "s_p", "calibrated": "ŝ"}
+"""What the paper calls each vector."""
+
+FIGURES = {
+    "violin": "Violins of Reading Level (Figures 2 and 8)",
+    "rq3": "Errors of the ranking (Figure 3, and against the truth)",
+    "radar": "Radar charts of Dots (Figures 5 to 7 and 9 to 12)",
+}
+"""The figures by the beginning of their names."""
+
+MARKS = {"differs": "≠", "not comparable": "°"}
+"""What stands behind a number that is not reproduced."""
+
+_MANY = 6
 
 
 def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
     """Return the page as HTML and as Markdown."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     cells = [cell for result in results.values() for cell in result.cells]
+    figures = {name: svg for result in results.values() for name, svg in result.figures.items()}
     context: dict[str, Any] = {
         "version": __version__,
         "quick": quick,
-        "tables": [
-            table(cells, name) for name in TITLES if any(c.experiment == name for c in cells)
-        ],
+        "names": NAMES,
+        "tables": tables(cells),
         "counts": summary(cells),
         "answers": answers(results),
         "reasons": reasons(cells),
-        "absent": [*_ABSENT, *_missing(results)],
+        "otherwise": done_otherwise(results),
+        "concordance": concordance(results),
+        "absent": absent(results),
         "facts": {name: result.facts for name, result in results.items()},
         "pictures": {
             name: b64encode(png).decode()
@@ -53,126 +64,138 @@ def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
             for name, png in result.pictures.items()
         },
         "figures": {
-            name: Markup(svg)  # our own, ids escaped where it is drawn
-            for result in results.values()
-            for name, svg in result.figures.items()
+            title: {
+                # Our own, what is written in it escaped where it is drawn.
+                name: Markup(svg)
+                for name, svg in figures.items()
+                if name.startswith(kind)
+            }
+            for kind, title in FIGURES.items()
         },
+        "style": Markup(STYLE),
     }
-    environment = Environment(
-        loader=PackageLoader("aggcal.experiments", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("page.html").render(context)
-    return page, _markdown(context)
+    templates = environment("aggcal.experiments")
+    templates.filters["number"] = number
+    page = templates.get_template("page.html").render(context)
+    # Markdown is text: nothing is escaped in it.
+    templates.autoescape = False
+    return page, templates.get_template("page.md").render(context)
 
 
-def table(cells: Iterable[Cell], experiment: str) -> dict[str, Any]:
-    """Arrange the cells of an experiment by method and metric: consensus / model / calibrated."""
-    mine = [c for c in cells if c.experiment == experiment]
-    methods = list(dict.fromkeys(c.method for c in mine))
-    metrics = [m for m in _METRICS if any(c.metric == m for c in mine)]
+def tables(cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    """Arrange the cells of each table by method and metric."""
+    found = []
+    every = list(cells)
+    for name, title in TITLES.items():
+        experiment, shifted, _ = name.partition(UNCENTRED)
+        metrics = [m + shifted for m in METRICS]
+        mine = [c for c in every if c.experiment == experiment and c.metric in metrics]
+        if mine:
+            found.append(_table(name, title, mine, metrics))
+    return found
+
+
+def _table(name: str, title: str, cells: list[Cell], metrics: list[str]) -> dict[str, Any]:
+    shown = [m for m in metrics if any(c.metric == m for c in cells)]
     rows = []
-    for method in methods:
+    for method in dict.fromkeys(c.method for c in cells):
         for kind in ("published", "recipe", "fitted"):
-            row = [_cell(mine, method, metric, kind) for metric in metrics]
+            row = [
+                _entries([c for c in cells if (c.method, c.metric) == (method, metric)], kind)
+                for metric in shown
+            ]
             if any(row):
-                rows.append({"method": method, "kind": kind, "cells": row})
-    vectors = list(dict.fromkeys(c.vector for c in mine))
+                rows.append({"method": NAMES[method], "kind": kind, "cells": row})
+    vectors = list(dict.fromkeys(c.vector for c in cells))
     return {
-        "title": TITLES[experiment],
-        "experiment": experiment,
-        "metrics": metrics,
-        "vectors": vectors,
+        "name": name,
+        "title": title,
+        "metrics": [m.removesuffix(UNCENTRED).replace("_", "-") for m in shown],
+        "vectors": [f"{vector} ({SYMBOLS[vector]})" for vector in vectors],
         "rows": rows,
     }
 
 
-def _cell(cells: list[Cell], method: str, metric: str, kind: str) -> str:
-    mine = [c for c in cells if (c.method, c.metric) == (method, metric)]
+def _entries(cells: list[Cell], kind: str) -> list[dict[str, str]]:
+    """Return the numbers of one place of a table, each with its mark and its reason."""
     if kind == "published":
-        first = {c.vector: c.published for c in mine}
-        if all(value is None for value in first.values()):
-            return ""
-        return " / ".join("–" if v is None else _short(v) for v in first.values())
-    return " / ".join(_short(c.ours) for c in mine if c.kind == kind)
+        # Both kinds have the printed number: the first cell of each vector is enough.
+        first = {c.vector: c for c in reversed(cells)}
+        ordered = [first[v] for v in dict.fromkeys(c.vector for c in cells)]
+        if all(c.published is None for c in ordered):
+            return []
+        return [{"text": _printed(c), "mark": "", "note": ""} for c in ordered]
+    return [
+        {
+            "text": number(c.ours),
+            "mark": MARKS.get(c.status, "") if _judged(c) else "",
+            "note": c.note if _judged(c) and c.status in MARKS else "",
+        }
+        for c in cells
+        if c.kind == kind
+    ]
 
 
-def _short(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10.0 else f"{value:.2f}"  # noqa: PLR2004
+def _printed(cell: Cell) -> str:
+    """Write a printed number with as many digits as the paper."""
+    if cell.published is None:
+        return "–"  # as in the paper
+    return f"{cell.published:,.{2 if cell.tolerance > 0.001 else 3}f}"  # noqa: PLR2004
+
+
+def _judged(cell: Cell) -> bool:
+    """Tell whether a cell is meant to give the printed number: the paper has no other recipe."""
+    return cell.kind == "recipe" or cell.method in DOTS_BASELINES
 
 
 def summary(cells: Iterable[Cell]) -> list[dict[str, Any]]:
-    """Count reproduced cells by experiment and vector, for the recipe."""
-    counted: Counter[tuple[str, str, str]] = Counter()
+    """Count what became of the printed cells, by table and vector."""
+    counted: dict[tuple[str, str], dict[str, int]] = {}
     for cell in cells:
-        if cell.published is not None and cell.kind == "recipe":
-            counted[cell.experiment, cell.vector, cell.status] += 1
+        if cell.published is None or not _judged(cell):
+            continue
+        place = cell.experiment + (UNCENTRED if cell.metric.endswith(UNCENTRED) else "")
+        group = "baselines" if cell.method in DOTS_BASELINES else cell.vector
+        row = counted.setdefault((place, group), {})
+        row[cell.status] = row.get(cell.status, 0) + 1
     return [
-        {
-            "experiment": experiment,
-            "vector": vector,
-            "reproduced": counted[experiment, vector, "reproduced"],
-            "all": counted[experiment, vector, "reproduced"]
-            + counted[experiment, vector, "differs"],
-        }
-        for experiment, vector in dict.fromkeys((e, v) for e, v, _ in counted)
+        {"table": TITLES[place], "vector": group, "all": sum(row.values())}
+        | {status: row.get(status, 0) for status in ("reproduced", *MARKS)}
+        for (place, group), row in counted.items()
     ]
 
 
 def reasons(cells: Iterable[Cell]) -> list[dict[str, Any]]:
-    """List the published cells that the recipe does not give, by reason."""
+    """List the printed cells that are not reproduced, by reason."""
     grouped: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
-        if cell.status == "differs" and cell.kind == "recipe":
-            grouped.setdefault((cell.experiment, cell.method, cell.note), []).append(cell)
+        if cell.status in MARKS and _judged(cell):
+            grouped.setdefault((cell.experiment, cell.status, cell.note), []).append(cell)
     return [
         {
             "experiment": experiment,
-            "method": method,
+            "status": status,
+            "methods": ", ".join(dict.fromkeys(NAMES[c.method] for c in group)),
             "note": note or "no reason found",
-            "cells": ", ".join(
-                f"{c.metric} of {c.vector}: {_short(c.published or 0.0)} printed, "
-                f"{_short(c.ours)} ours"
-                for c in group
-            ),
+            "number": len(group),
+            "cells": _named(group),
         }
-        for (experiment, method, note), group in grouped.items()
+        for (experiment, status, note), group in grouped.items()
     ]
 
 
-def _missing(results: Mapping[str, Result]) -> list[tuple[str, str]]:
-    found = []
-    dots = results.get("dots")
-    if dots is not None and "no_pictures" in dots.facts:
-        found.append(
-            ("the radar charts and the model's cells of Table 3", dots.facts["no_pictures"])
-        )
-    if dots is not None and not dots.facts.get("uncentred_mse"):
-        found.append(("GPPL, Rank-SVM and BARCW", "their extra is not installed"))
-    return found
+def _named(group: list[Cell]) -> str:
+    """Name cells: with both numbers, or many of them only by their place."""
+    if len(group) > _MANY:
+        return ", ".join(dict.fromkeys(_place(c) for c in group))
+    several = len({c.method for c in group}) > 1
+    return "; ".join(
+        (f"{NAMES[c.method]}, " if several else "")
+        + f"{_place(c)}: {_printed(c)} printed, {number(c.ours)} ours"
+        for c in group
+    )
 
 
-def _markdown(context: Mapping[str, Any]) -> str:
-    lines = ["# The paper, reproduced", ""]
-    for part in context["tables"]:
-        lines += [f"## {part['title']}", "", f"Each cell: {' / '.join(part['vectors'])}.", ""]
-        lines.append("| method | | " + " | ".join(part["metrics"]) + " |")
-        lines.append("|---" * (len(part["metrics"]) + 2) + "|")
-        for row in part["rows"]:
-            lines.append(f"| {row['method']} | {row['kind']} | " + " | ".join(row["cells"]) + " |")
-        lines.append("")
-    lines += ["## The questions", ""]
-    every: list[Answer] = context["answers"]
-    for answer in every:
-        lines += [f"**{answer.question}** The paper: {answer.paper}", "", answer.text, ""]
-    lines += ["## Where the published recipe gives other numbers", ""]
-    for reason in context["reasons"]:
-        lines.append(
-            f"- {reason['experiment']}, {reason['method']}: {reason['note']} ({reason['cells']})"
-        )
-    lines += ["", "## Not here", ""]
-    lines += [f"- {what}: {why}." for what, why in context["absent"]]
-    return "\n".join(lines) + "\n"
+def _place(cell: Cell) -> str:
+    metric = cell.metric.removesuffix(UNCENTRED).replace("_", "-")
+    return f"{metric} of {cell.vector}" + (", uncentred" if cell.metric.endswith(UNCENTRED) else "")

@@ -12,6 +12,7 @@ from aggcal.experiments.cells import cell_columns
 from aggcal.experiments.page import render
 from aggcal.experiments.result import Result
 from aggcal.io.write import Writer, csv_writer, write_files
+from aggcal.report.axes import standalone
 
 EXPERIMENTS = ("reading-level", "dots", "rq3")
 """The experiments by name."""
@@ -27,7 +28,8 @@ def reproduce(
     what
         One of `EXPERIMENTS`, or ``all``.
     directory
-        Where ``index.html``, ``index.md``, ``cells.csv``, ``consensus/`` and ``figures/`` go.
+        Where ``index.html``, ``index.md``, ``cells.csv``, ``levels.csv``, ``consensus/`` and
+        ``figures/`` go.
     quick
         Fewer repetitions and levels.
     say
@@ -58,8 +60,10 @@ def reproduce(
     figures: dict[str, Writer] = {}
     consensus: dict[str, Writer] = {}
     for result in results.values():
+        for name, columns in result.tables.items():
+            files[f"{name}.csv"] = csv_writer(columns)
         for name, svg in result.figures.items():
-            figures[f"{name}.svg"] = _text_writer(svg)
+            figures[f"{name}.svg"] = _text_writer(standalone(svg))
         for name, (ids, scores) in result.consensus.items():
             consensus[f"{name}.csv"] = csv_writer({"item": ids, "score": scores})
     root = Path(directory)

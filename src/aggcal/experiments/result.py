@@ -7,6 +7,7 @@ from typing import Any
 
 from aggcal.arrays import FloatArray, TextArray
 from aggcal.experiments.cells import Cell
+from aggcal.tables import Columns
 
 
 @dataclass
@@ -20,5 +21,7 @@ class Result:
     """For each file name without its ending, an SVG."""
     pictures: dict[str, bytes] = field(default_factory=dict)
     """For each file name without its ending, a PNG."""
+    tables: dict[str, Columns] = field(default_factory=dict)
+    """For each file name without its ending, a table of our own."""
     facts: dict[str, Any] = field(default_factory=dict)
     """Numbers that the page's text quotes."""
