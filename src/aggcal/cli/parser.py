@@ -417,8 +417,8 @@ def _reproduce(commands: _Commands) -> None:
         commands,
         "reproduce",
         "the paper's tables and figures beside ours",
-        "Writes index.html, index.md, cells.csv, consensus/ and figures/ into DIR. The data are "
-        "found in the folder that AGGCAL_DATA names, or downloaded and verified.",
+        "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR. "
+        "The data are found in the folder that AGGCAL_DATA names, or downloaded and verified.",
     )
     command.add_argument(
         "what",

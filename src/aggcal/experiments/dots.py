@@ -51,7 +51,7 @@ _FOOTING = "printed for uncentred scores of mean near 0; ours are centred, like 
 _SETTINGS = "the paper tells neither features nor kernel nor settings; ours has one weight an item"
 _NOT_PRINTED = "ours: the calibration by this method's order"
 _CROWD_TCV = (
-    "the recipe, run again, gives this, half a per cent off or less; the rest of the settings is "
+    "the recipe, run again, gives this, less than one per cent off; the rest of the settings is "
     "unknown"
 )
 

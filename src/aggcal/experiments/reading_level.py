@@ -41,7 +41,7 @@ _METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "mse")
 _NOT_CONVERGENT = ("hra-g", "hra-e")
 _THEIRS = "from the authors' own consensus scores: with their step the fit does not converge"
 _REASONS = {
-    ("hra-e", "mse"): "the authors' own scores do not give the printed MSE; the other cells, yes",
+    ("hra-e", "mse"): "the authors' own scores give the row's other cells, but not the printed MSE",
     ("btl", "mse"): "no setting found gives the printed MSE together with the other cells of BTL",
 }
 _CROWD_TCV = (

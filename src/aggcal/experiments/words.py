@@ -11,46 +11,49 @@ Said = tuple[str, str]
 """What the paper says, or has; and what was done, or where it is."""
 
 
+_ALWAYS: tuple[Said, ...] = (
+    (
+        "Kendall's tau is (C − D) over all pairs; the MSE is a root",
+        "the numbers are tau-b and the plain mean square",
+    ),
+    (
+        "nothing about centring",
+        (
+            "truth, consensus, model and calibrated scores are each centred before every "
+            "metric; the scores of GPPL, Rank-SVM and BARCW are not"
+        ),
+    ),
+    (
+        "HRA-E is the heterogeneous Bradley-Terry model",
+        (
+            "HRA-E has the difference of two Laplace noises; the heterogeneous Bradley-Terry "
+            "model is HRA-G"
+        ),
+    ),
+    (
+        "CrowdTCV scales the normal link by a reliability",
+        "it mixes a normal link with its reverse, like CrowdBT",
+    ),
+    (
+        "Algorithm 1 maximises the likelihood until it converges",
+        (
+            "a fixed number of steps, without a test of convergence, on the likelihood with a "
+            "virtual item that each item beats and loses to ten times"
+        ),
+    ),
+    (
+        "Algorithm 2 (isotonic calibration)",
+        (
+            "as printed, averaging two neighbours at a time, it need never end; here adjacent "
+            "violators are pooled"
+        ),
+    ),
+)
+
+
 def done_otherwise(results: Mapping[str, Result]) -> list[Said]:
     """List where the paper's text and what produced its numbers differ."""
-    found: list[Said] = [
-        (
-            "Kendall's tau is (C − D) over all pairs; the MSE is a root",
-            "the numbers are tau-b and the plain mean square",
-        ),
-        (
-            "nothing about centring",
-            (
-                "truth, consensus, model and calibrated scores are each centred before every "
-                "metric; the scores of GPPL, Rank-SVM and BARCW are not"
-            ),
-        ),
-        (
-            "HRA-E is the heterogeneous Bradley-Terry model",
-            (
-                "HRA-E has the difference of two Laplace noises; the heterogeneous Bradley-Terry "
-                "model is HRA-G"
-            ),
-        ),
-        (
-            "CrowdTCV scales the normal link by a reliability",
-            "it mixes a normal link with its reverse, like CrowdBT",
-        ),
-        (
-            "Algorithm 1 maximises the likelihood until it converges",
-            (
-                "a fixed number of steps, without a test of convergence, on the likelihood with a "
-                "virtual item that each item beats and loses to ten times"
-            ),
-        ),
-        (
-            "Algorithm 2 (isotonic calibration)",
-            (
-                "as printed, averaging two neighbours at a time, it need never end; here adjacent "
-                "violators are pooled"
-            ),
-        ),
-    ]
+    found: list[Said] = list(_ALWAYS)
     if "reading-level" in results:
         items, people, rows = results["reading-level"].facts["sizes"]
         found += [
