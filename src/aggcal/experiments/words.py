@@ -10,17 +10,16 @@ from aggcal.experiments.result import Result
 Said = tuple[str, str]
 """What the paper says, or has; and what was done, or where it is."""
 
-
 _ALWAYS: tuple[Said, ...] = (
     (
         "Kendall's tau is (C − D) over all pairs; the MSE is a root",
         "the numbers are tau-b and the plain mean square",
     ),
     (
-        "nothing about centring",
+        "The consensus is normalised for evaluation",
         (
-            "truth, consensus, model and calibrated scores are each centred before every "
-            "metric; the scores of GPPL, Rank-SVM and BARCW are not"
+            "truth, consensus, model and calibrated scores are each centred before every metric "
+            "and not scaled; the scores of GPPL, Rank-SVM and BARCW are not even centred"
         ),
     ),
     (
