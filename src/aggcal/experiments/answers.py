@@ -183,7 +183,7 @@ def _rq3(result: Result) -> Answer:
         return start + f"stops helping when {case['stops']:.0%} of the pairs are inverted"
 
     cases = facts["truth"]
-    worse = cases["paper"]["below_constant_until"]
+    worse = cases["paper"]["worse_than_constant"]
     return Answer(
         "RQ3: is the calibrated score robust to errors of the ranking?",
         "It degrades gently up to some 400 inversions of 1,225 and collapses beyond about 500, "
@@ -199,7 +199,8 @@ def _rq3(result: Result) -> Answer:
         + ". "
         + (
             "Beating the paper's model is no sign of robustness: it is so noisy that averaging is "
-            f"enough. From {worse:.0%} inverted pairs on, the result is worse than a constant. "
+            f"enough, and with {worse:.0%} of the pairs inverted the result is worse than a "
+            "constant. "
             if worse is not None and cases["paper"]["stops"] is None
             else ""
         )

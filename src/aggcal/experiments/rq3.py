@@ -147,7 +147,7 @@ def _stops_helping(
         "half": float(errors[len(errors) // 2]),
         "constant": spread,
         "stops": stops,
-        "below_constant_until": first(spread),
+        "worse_than_constant": first(spread),
     }
     result.figures[f"rq3-truth-{label}"] = lines(
         f"Error against the truth, {name}",
