@@ -675,7 +675,7 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     assert "would be overwritten" in refused.stderr
     wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
     assert wrong.returncode == 2
-    assert "NAME=VALUE" in wrong.stderr
+    assert "OURS=THEIRS" in wrong.stderr
     from aggcal.cli.parser import _FORMATS
     from aggcal.io.formats import FORMATS
 

@@ -137,8 +137,8 @@ def convert(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     choices = Choices(
-        _pairs(options.outcome, "outcome", "both bad=tie"),
-        _pairs(options.column, "column", "annotator=coder"),
+        _outcomes(options),
+        _columns(options),
         options.annotator,
         options.left_key,
         options.right_key,
@@ -319,8 +319,8 @@ def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
     judgments = read_judgments(
         options.judgments,
         format=options.format,
-        columns=_pairs(options.column, "column", "annotator=coder"),
-        outcomes=_pairs(options.outcome, "outcome", "both bad=tie"),
+        columns=_columns(options),
+        outcomes=_outcomes(options),
         criterion=options.criterion,
         annotator=options.annotator,
         ranking_weight=options.ranking_weight,
@@ -341,15 +341,23 @@ def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
     return judgments
 
 
-def _pairs(given: list[str], option: str, example: str) -> dict[str, str]:
-    """Read NAME=VALUE as often as it was given."""
+def _outcomes(options: argparse.Namespace) -> dict[str, str | float]:
+    found: dict[str, str | float] = {}
+    for text in options.outcome:
+        label, equals, meaning = text.rpartition("=")
+        if not equals or not label:
+            raise OptionError(f"--outcome '{text}' is not LABEL=MEANING; write 'both bad=tie'.")
+        found[label] = meaning
+    return found
+
+
+def _columns(options: argparse.Namespace) -> dict[str, str]:
     found: dict[str, str] = {}
-    for text in given:
-        # The value of an outcome holds no '=', but its label may; with columns it is the reverse.
-        parts = text.rpartition("=") if option == "outcome" else text.partition("=")
-        if not parts[0] or not parts[1]:
-            raise OptionError(f"--{option} '{text}' is not NAME=VALUE; write '{example}'.")
-        found[parts[0]] = parts[2]
+    for text in options.column:
+        own, equals, other = text.partition("=")
+        if not equals or not other:
+            raise OptionError(f"--column '{text}' is not OURS=THEIRS; write 'annotator=coder'.")
+        found[own] = other
     return found
 
 
