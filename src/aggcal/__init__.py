@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
     from aggcal.consensus import Aggregator, Consensus
+    from aggcal.design import Suggestions, suggest_pairs
     from aggcal.errors import AggcalError, AggcalWarning
     from aggcal.features import Features
     from aggcal.io import read_features, read_judgments, read_scores
@@ -22,8 +23,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Features", "Judgments",
-    "Kernel", "Prior", "RankSVM", "Scores", "aggregate", "assess", "calibrate", "read_features",
-    "read_judgments", "read_scores",
+    "Kernel", "Prior", "RankSVM", "Scores", "Suggestions", "aggregate", "assess", "calibrate",
+    "read_features", "read_judgments", "read_scores", "suggest_pairs",
 ]
 # fmt: on
 
@@ -34,6 +35,7 @@ _HOMES = {
     "assessment": ("Assessment", "assess"),
     "calibration": ("Calibration", "calibrate"),
     "consensus": ("Aggregator", "Consensus"),
+    "design": ("Suggestions", "suggest_pairs"),
     "errors": ("AggcalError", "AggcalWarning"),
     "features": ("Features",),
     "io": ("read_features", "read_judgments", "read_scores"),

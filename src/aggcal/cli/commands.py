@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.console import Console
 from aggcal.errors import OptionError, TooLittleDataError, count
-from aggcal.io.write import csv_writer, refuse_overwriting, to_json, write_files
+from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
     from aggcal.aggregators import PriorChoice
@@ -246,6 +246,46 @@ def simulate(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def suggest(options: argparse.Namespace) -> int:
+    """Say which pairs to ask next."""
+    from aggcal.design import suggest_pairs
+    from aggcal.io import read_scores
+
+    console = Console(quiet=options.quiet)
+    if options.output is not None:
+        target = Path(options.output)
+        inputs = [options.judgments, options.scores, options.items]
+        refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
+    scores = None
+    if options.scores is not None:
+        scores = read_scores(options.scores, column=options.score_column)
+    found = suggest_pairs(
+        _judgments(options, console),
+        scores,
+        n=options.pairs,
+        about=options.about,
+        items=options.items,
+        annotators=options.annotator,
+        new_annotators=options.new_annotator,
+        per_annotator=options.per_annotator,
+        per_item=options.per_item,
+        repeat=options.repeat,
+        explore=options.explore,
+        method=options.method,
+        seed=options.seed,
+    )
+    console.warn(found.warnings)
+    console.say(str(found))
+    console.say(f"information: {found.unit}")
+    write = json_writer(found.to_dict()) if options.json else csv_writer(found.pair_columns())
+    if options.output is None:
+        write(sys.stdout)
+    else:
+        written = write_files(target.parent, {target.name: write})
+        console.say(f"wrote {written[0]}")
     return 0
 
 

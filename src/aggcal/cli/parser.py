@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         _formats,
         _evaluate,
         _simulate,
+        _suggest,
         _reproduce,
         _methods,
         _demo,
@@ -410,6 +411,89 @@ def _simulate(commands: _Commands) -> None:
     command.add_argument(
         "--link", choices=("logistic", "normal", "laplace"), default="logistic", help="noise"
     )
+
+
+def _suggest(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "suggest",
+        "the pairs worth asking next, and whom to ask",
+        "Prints a table: (annotator,) left, right, information, probability (that the left is put "
+        "above), reason. Pieces of the comparisons are joined and new items asked first.",
+    )
+    command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
+    command.add_argument(
+        "scores",
+        metavar="SCORES",
+        nargs="?",
+        help=f"{_SCORES}; items that nobody judged yet are asked, too",
+    )
+    command.add_argument(
+        "-n",
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="how many pairs (default: 20, or as many as --per-annotator allows)",
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
+    command.add_argument(
+        "--about",
+        choices=("order", "scores"),
+        default="order",
+        help="order: which pairs would put most items in the right order; scores: which would "
+        "improve the calibrated scores most",
+    )
+    command.add_argument(
+        "--items", metavar="FILE", help="table with the column item: further items to consider"
+    )
+    command.add_argument(
+        "--per-item", type=int, metavar="K", help="an item is in at most K of the pairs"
+    )
+    command.add_argument(
+        "--repeat", action="store_true", help="let a pair be asked of more than one annotator"
+    )
+    command.add_argument(
+        "--explore",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="share of the pairs for items that were judged least, or for learning how reliable "
+        "the named annotators are",
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    group = command.add_argument_group("whom to ask")
+    group.add_argument(
+        "--annotator",
+        action="append",
+        metavar="ID",
+        help="someone who can be asked; never a pair they judged or skipped already (may be "
+        "repeated)",
+    )
+    group.add_argument(
+        "--new-annotator",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="someone who can be asked and has not judged yet (may be repeated)",
+    )
+    group.add_argument(
+        "--per-annotator",
+        type=int,
+        metavar="K",
+        help="ask each at most K pairs; if none is named, everybody who judged before",
+    )
+    group = command.add_argument_group("the consensus so far")
+    group.add_argument(
+        "--method",
+        choices=("hra-g", "hra-e", "hra-n", "btl", "tcv"),
+        default="hra-g",
+        help="aggregator; see 'aggcal methods'",
+    )
+    group.add_argument(
+        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
+    )
+    _judgment_options(command)
+    _json(command, "the pairs")
 
 
 def _reproduce(commands: _Commands) -> None:

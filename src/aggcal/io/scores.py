@@ -104,6 +104,23 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
         return ids(table["item"]), {c: numbers(table[c]) for c in present}
 
 
+def read_items(data: Any) -> TextArray:
+    """Read the ids of a table that has the column ``item``.
+
+    Examples
+    --------
+    >>> read_items({"item": ["a", "b"], "title": ["A", "B"]})
+    array(['a', 'b'], dtype=object)
+    """
+    with opened(data, ("item",), what="items", shapes={1: ("item",)}) as source:
+        source.require(("item",), "a table of items names them in the column 'item'.")
+        if not source.rows():
+            raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
+        refuse_double_items(source)
+        found = source.connection.execute("SELECT item FROM raw ORDER BY rowid").fetchnumpy()
+        return ids(found["item"])
+
+
 def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for item, value in data.items():
