@@ -19,6 +19,7 @@ from aggcal.scores import Scores
 from aggcal.solve.newton import Convergence
 from aggcal.tables import Columns, as_frame
 from aggcal.uncertainty import Uncertainty
+from aggcal.uncertainty.covariance import Covariance
 
 LEVEL = 0.95
 """Of intervals, unless another is asked for."""
@@ -58,6 +59,10 @@ class Quantifier(Protocol):
         """Return the uncertainty of a kind at a level."""
         ...
 
+    def curvature(self, consensus: Consensus, /) -> Curvature | None:
+        """Return the covariance at the optimum; None where the fit does not know its curvature."""
+        ...
+
     def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
         """Place items that were judged later."""
         ...
@@ -65,6 +70,17 @@ class Quantifier(Protocol):
     def efficiency(self, consensus: Consensus, /) -> dict[str, float] | None:
         """Return what telling annotators apart is worth."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """What the curvature of a fit alone tells, before any rehearsal: quick, a little too sure."""
+
+    covariance: Covariance
+    """Of the scores times ``scale``."""
+    reliability_variances: FloatArray | None
+    """Of the reliabilities over ``scale``; None where annotators are taken to be alike."""
+    scale: float
 
 
 @dataclass(frozen=True, eq=False)

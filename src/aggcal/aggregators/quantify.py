@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal.aggregators.common import Start
 from aggcal.arrays import FloatArray
-from aggcal.consensus import Aggregator, Consensus
+from aggcal.consensus import Aggregator, Consensus, Curvature
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
@@ -126,25 +126,18 @@ class Quantify:
                 "not tell; choose bootstrap."
             )
         if kind == "laplace":
-            if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
-                _refuse_pieces(self.judgments)
-            information = self._information(own, consensus)
-            scale = own.posterior_scale(consensus, information)
-            if scale != 1.0:
-                information = self._information(own, consensus, scale=scale)
-            covariance, spread = laplace(
-                information, constrained=consensus.prior is None, seed=seed, on_draw=on_draw
-            )
+            found = self._laplace(own, consensus, seed, on_draw)
             seen = own.rehearse(self.judgments, consensus, seed)
+            spread = found.reliability_variances
             if spread is not None:
                 spread = seen.slope_spread * spread
             return Uncertainty.of(
                 kind,
                 level,
                 consensus.scores,
-                covariance.times(seen.score_spread),
-                scale=scale * seen.scores,
-                slope_scale=scale * seen.slopes,
+                found.covariance.times(seen.score_spread),
+                scale=found.scale * seen.scores,
+                slope_scale=found.scale * seen.slopes,
                 reliabilities=consensus.reliabilities,
                 reliability_variances=spread,
                 bounds=own.bounds,
@@ -181,6 +174,28 @@ class Quantify:
             warnings=self._few_annotators() if by_annotator else (),
             seed=seed,
         )
+
+    def curvature(self, consensus: Consensus, /) -> Curvature | None:
+        """Return the covariance at the optimum, without the rehearsal that corrects it."""
+        own: object = self.aggregator
+        return self._laplace(own, consensus, 0, None) if isinstance(own, Curved) else None
+
+    def _laplace(
+        self,
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Curvature:
+        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
+            _refuse_pieces(self.judgments)
+        information = self._information(own, consensus)
+        scale = own.posterior_scale(consensus, information)
+        if scale != 1.0:
+            information = self._information(own, consensus, scale=scale)
+        constrained = consensus.prior is None
+        found = laplace(information, constrained=constrained, seed=seed, on_draw=on_draw)
+        return Curvature(*found, scale)
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
         m = self.judgments.n_annotators

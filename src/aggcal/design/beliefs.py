@@ -16,7 +16,6 @@ from aggcal.models.links import link as link_of
 from aggcal.scores import Scores
 from aggcal.tables import aligned, as_text
 from aggcal.uncertainty.covariance import DenseCovariance
-from aggcal.uncertainty.student import quantile
 
 LINKS = {
     "hra-g": "logistic",
@@ -82,8 +81,10 @@ class Beliefs:
         more
             Ids that may be new, too.
         """
-        known = consensus.uncertainty
-        if consensus.method not in LINKS or known is None:
+        known = None
+        if consensus.method in LINKS and consensus.quantifier is not None:
+            known = consensus.quantifier.curvature(consensus)
+        if known is None:
             raise OptionError(
                 f"pairs cannot be suggested from a consensus by '{consensus.method}': what one "
                 f"judgment tells is not known for it; choose {', '.join(LINKS)}."
@@ -96,7 +97,8 @@ class Beliefs:
         if scores is not None:
             model = aligned(scores.values, scores.item_ids, ids)
         old, n = len(seen), len(ids)
-        places, spread = _expected(known.scores, consensus, model, known.scale)
+        scores_now = known.scale * consensus.scores
+        places, spread = _expected(scores_now, consensus, model, known.scale)
         matrix = None
         if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
@@ -104,13 +106,11 @@ class Beliefs:
             matrix[np.arange(old, n), np.arange(old, n)] = spread
         pieces = ComparisonGraph(judgments).component
         apart = int(pieces.max()) + 1 + np.arange(n - old)
-        sd = np.zeros(len(consensus.reliabilities))
-        if known.reliability_low is not None and known.reliability_high is not None:
-            reach = 2.0 * quantile(0.5 * (1.0 + known.level), known.freedom)
-            sd = (known.reliability_high - known.reliability_low) / reach
+        alike = np.zeros(len(consensus.reliabilities))
+        loose = known.reliability_variances
         return cls(
             ids,
-            np.concatenate([known.scores, places]),
+            np.concatenate([scores_now, places]),
             np.concatenate([known.covariance.variances, spread]),
             matrix,
             np.arange(n) >= old,
@@ -120,7 +120,7 @@ class Beliefs:
             link_of(LINKS[consensus.method]),
             1.0 / known.scale,
             consensus.reliabilities / known.scale,
-            sd,
+            alike if loose is None else np.sqrt(loose),
         )
 
 

@@ -37,6 +37,7 @@ MOST_EXACT = 1500
 _LEAST = 1e-12
 _REFERENCES = 2000
 _BLOCK = 1 << 22
+_ROOM = 32
 
 
 def information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
@@ -138,29 +139,28 @@ class _Exact(Criterion):
         at_stake = np.diag(carried)
         self.variance = np.maximum(all_gaps[i, j], _LEAST)
         self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * carried[i, j], 0.0)
-        self._asked: list[tuple[float, FloatArray]] = []
+        # √share · C a of each pair asked: what is left of C is C less the sum of their squares.
+        self._asked = np.empty((_ROOM, len(scores)))
+        self._number = 0
 
     def ask(self, k: int, told: float) -> None:
         """Take a judgment of candidate k into account, by an update of rank one."""
         one, other = self._i[k], self._j[k]
-        toward = self._product(self._covariance[:, one] - self._covariance[:, other], one, other)
+        asked = self._asked[: self._number]
+        toward = self._covariance[:, one] - self._covariance[:, other]
+        toward = toward - (asked[:, one] - asked[:, other]) @ asked
         share = told / (1.0 + told * float(self.variance[k]))
         pulled = self._laplacian @ toward
-        carried = self._covariance @ pulled
-        for earlier, vector in self._asked:
-            carried -= earlier * float(vector @ pulled) * vector
+        carried = self._covariance @ pulled - (asked @ pulled) @ asked
         step = toward[self._i] - toward[self._j]
         cross = carried[self._i] - carried[self._j]
         again = share * float(toward @ pulled)
         self.stake = np.maximum(self.stake + share * step * (again * step - 2.0 * cross), 0.0)
         self.variance = np.maximum(self.variance - share * step * step, _LEAST)
-        self._asked.append((share, toward))
-
-    def _product(self, column: FloatArray, one: np.int64, other: np.int64) -> FloatArray:
-        """Return C a for what the pairs asked so far leave of C: it is never written down."""
-        for share, vector in self._asked:
-            column = column - share * float(vector[one] - vector[other]) * vector
-        return column
+        if self._number == len(self._asked):
+            self._asked = np.concatenate([self._asked, np.empty_like(self._asked)])
+        self._asked[self._number] = np.sqrt(share) * toward
+        self._number += 1
 
 
 class _ByItem(Criterion):

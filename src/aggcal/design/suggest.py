@@ -231,12 +231,13 @@ class _Batch:
         self._open: BoolArray = np.ones(len(self._i), dtype=bool)
         self._piece = beliefs.piece.copy()
         self._own: dict[str | None, list[int]] = {}
+        self._told: tuple[Person, FloatArray] | None = None
         self._chosen: list[tuple[int, Person, float, str]] = []
 
     def choose(self, turn: Turn) -> None:
         """Choose the pair of one turn."""
         person = turn.person
-        told = information(self._beliefs.link, person.reliability, self._gap)
+        told = self._information(person)
         worth = self._criterion.worth(told)
         open_ = self._allowed(person)
         if not open_.any():
@@ -257,6 +258,13 @@ class _Batch:
             reason = self._why(k)
         self._chosen.append((k, person, float(worth[k]), reason))
         self._take(k, person, float(told[k]))
+
+    def _information(self, person: Person) -> FloatArray:
+        # Turns of one person follow each other: what the gaps tell is worked out once.
+        if self._told is None or self._told[0] is not person:
+            found = information(self._beliefs.link, person.reliability, self._gap)
+            self._told = person, found
+        return self._told[1]
 
     def _allowed(self, person: Person) -> BoolArray:
         open_ = self._open

@@ -1,0 +1,372 @@
+"""What suggested pairs save against random ones.
+
+    python benchmarks/suggest.py [--quick] [--jobs 2] [-o benchmarks/results/suggest.md]
+
+Every way of choosing starts from the same judgments of a simulated study (two per item), then asks
+in batches: a batch is chosen, annotators are drawn (for every way alike), their answers simulated,
+and the consensus is fitted again from the one before. The score is Kendall's tau with the latent
+truth. Judgments needed for a tau are read off the mean curve over seeds; standard errors come from
+resampling the seeds.
+
+``truth`` is no way to choose but a floor: the same criterion, told every true score and
+reliability. What it saves is about all that choosing pairs alone can save.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import kendalltau
+
+import aggcal
+from aggcal.arrays import FloatArray, IntArray
+from aggcal.calibrators.projection import project
+from aggcal.design.beliefs import Beliefs
+from aggcal.design.criterion import criterion, information
+from aggcal.models.links import link
+from aggcal.simulate import Simulation, simulate
+from aggcal.tables import as_text
+from aggcal.uncertainty.covariance import DenseCovariance
+
+WAYS = {
+    "random": "random pairs",
+    "even": "random pairs, the least judged item first",
+    "neighbours": "neighbours in the current ranking",
+    "drawn neighbours": "neighbours in a ranking drawn from the posterior",
+    "suggest": "`aggcal suggest`",
+    "truth": "the same, told the truth (a floor)",
+}
+PEOPLE = {
+    "random": "random pairs of random annotators",
+    "random, reliable": "random pairs of the annotators that suggest would ask",
+    "suggest": "suggested pairs of random annotators",
+    "suggest, reliable": "`aggcal suggest --per-annotator`: suggested pairs and annotators",
+}
+RESAMPLED = 400
+SIGMA = link("logistic").probability
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A study to simulate: how many judgments are asked in all, and over how many seeds."""
+
+    items: int
+    annotators: int
+    judgments: int
+    seeds: int
+    spread: float = 1.0
+    """Standard deviation of the latent scores."""
+    ways: tuple[str, ...] = tuple(WAYS)
+    targets: tuple[float, ...] = (0.7, 0.8, 0.85, 0.9)
+
+
+SHAPES = (
+    Shape(30, 20, 3200, 30),
+    Shape(100, 30, 10500, 10),
+    Shape(300, 30, 14000, 4, ways=("random", "neighbours", "suggest"), targets=(0.7, 0.8, 0.85)),
+    Shape(100, 30, 5000, 8, spread=2.0, ways=("random", "neighbours", "suggest")),
+)
+PEOPLE_SHAPE = Shape(100, 30, 7000, 8, ways=tuple(PEOPLE), targets=(0.7, 0.8, 0.85))
+SCORES_SHAPE = Shape(100, 30, 4000, 8, ways=("random", "suggest", "suggest --about scores"))
+
+
+class Study:
+    """One simulated study, and the answers that its annotators would give."""
+
+    def __init__(self, shape: Shape, seed: int) -> None:
+        made = simulate(items=shape.items, annotators=shape.annotators, judgments=1, seed=seed)
+        self.made: Simulation = made
+        self.latent = shape.spread * made.latent
+        self.shape, self.seed = shape, seed
+        random = np.random.default_rng([seed, 1])
+        ring = random.permutation(shape.items)
+        first = random.integers(shape.items, size=shape.items)
+        second = (first + random.integers(1, shape.items, size=shape.items)) % shape.items
+        self.rows = np.empty((3, 0), dtype=np.int64)
+        self.consensus: aggcal.Consensus | None = None
+        one = np.concatenate([ring, first])
+        self.ask(one, np.concatenate([np.roll(ring, 1), second]), self.passers_by(len(one)))
+
+    def passers_by(self, number: int) -> IntArray:
+        """Draw who answers: everybody in turn at first, then at random."""
+        asked, m = self.rows.shape[1], self.shape.annotators
+        if asked == 0:
+            return np.arange(number) % m
+        return np.random.default_rng([self.seed, 2, asked]).integers(m, size=number)
+
+    def ask(self, one: IntArray, other: IntArray, who: IntArray) -> None:
+        """Simulate answers and fit again."""
+        luck = np.random.default_rng([self.seed, 3, self.rows.shape[1]]).random(len(one))
+        gap = self.latent[one] - self.latent[other]
+        wins = luck < SIGMA(self.made.reliability[who] * gap)
+        more = np.stack([who, np.where(wins, one, other), np.where(wins, other, one)])
+        self.rows = np.concatenate([self.rows, more], axis=1)
+        self.consensus = aggcal.aggregate(self.judgments, start=self.consensus, warn=False)
+
+    @property
+    def judgments(self) -> aggcal.Judgments:
+        """What was answered so far."""
+        order = np.argsort(self.rows[0], kind="stable")
+        who, winner, loser = self.rows[:, order].astype(np.int32)
+        return aggcal.Judgments.of_codes(who, winner, loser)
+
+    @property
+    def fitted(self) -> aggcal.Consensus:
+        """The consensus of that."""
+        if self.consensus is None:
+            raise RuntimeError("nothing was asked yet")
+        return self.consensus
+
+    def batches(self) -> Iterator[tuple[int, np.random.Generator]]:
+        """Go on until enough was asked: half an item each, or a sixteenth of what there is."""
+        while (asked := self.rows.shape[1]) < self.shape.judgments:
+            yield (
+                max(self.shape.items // 2, asked // 16),
+                np.random.default_rng([self.seed, 4, asked]),
+            )
+
+    @property
+    def tau(self) -> float:
+        """How well its order agrees with the truth."""
+        return float(kendalltau(self.fitted.scores, self.latent).statistic)
+
+
+Pairs = tuple[IntArray, IntArray]
+
+
+def at_random(n: int, number: int, random: np.random.Generator) -> Pairs:
+    first = random.integers(n, size=number)
+    return first, (first + random.integers(1, n, size=number)) % n
+
+
+def evenly(study: Study, number: int, random: np.random.Generator) -> Pairs:
+    n = study.shape.items
+    seen = np.bincount(study.rows[1:].ravel(), minlength=n).astype(float)
+    one, other = np.empty(number, dtype=np.int64), np.empty(number, dtype=np.int64)
+    for k in range(number):
+        one[k] = np.argmin(seen + random.random(n))
+        other[k] = (one[k] + random.integers(1, n)) % n
+        seen[one[k]] += 1
+        seen[other[k]] += 1
+    return one, other
+
+
+def neighbours(scores: FloatArray, number: int, random: np.random.Generator) -> Pairs:
+    order, at = np.argsort(-scores), random.integers(len(scores) - 1, size=number)
+    return order[at], order[at + 1]
+
+
+def drawn_neighbours(study: Study, number: int, random: np.random.Generator) -> Pairs:
+    known = Beliefs.of(study.judgments, study.fitted, None, as_text([]))
+    if known.covariance is None:
+        raise RuntimeError("too many items")
+    draws = DenseCovariance(known.covariance).draws(number, random)
+    found = [neighbours(known.scores + draw, 1, random) for draw in draws]
+    return np.concatenate([p[0] for p in found]), np.concatenate([p[1] for p in found])
+
+
+def codes(found: aggcal.Suggestions) -> Pairs:
+    return found.left.astype(np.int64), found.right.astype(np.int64)
+
+
+def with_the_truth(study: Study, number: int) -> Pairs:
+    judgments, consensus = study.judgments, study.fitted
+    believed = Beliefs.of(judgments, consensus, None, as_text([]))
+    told = replace(believed, scores=study.latent)
+    i, j = np.triu_indices(study.shape.items, 1)
+    value = criterion(told, i, j, about_scores=False)
+    gap = study.latent[i] - study.latent[j]
+    each = [information(told.link, float(g), gap) for g in study.made.reliability]
+    open_ = np.ones(len(i), dtype=bool)
+    chosen = []
+    for u in study.passers_by(number):
+        k = int(np.argmax(np.where(open_, value.worth(each[u]), -1.0)))
+        open_[k] = False
+        value.ask(k, float(each[u][k]))
+        chosen.append(k)
+    return i[chosen], j[chosen]
+
+
+def choose(study: Study, way: str, number: int, random: np.random.Generator) -> Pairs:
+    n = study.shape.items
+    if way == "random":
+        return at_random(n, number, random)
+    if way == "even":
+        return evenly(study, number, random)
+    if way == "neighbours":
+        return neighbours(study.fitted.scores, number, random)
+    if way == "drawn neighbours":
+        return drawn_neighbours(study, number, random)
+    if way == "truth":
+        return with_the_truth(study, number)
+    seed = int(random.integers(1 << 31))
+    scores = None
+    if way.endswith("scores"):
+        scores = aggcal.Scores(as_text(range(n)), study.made.model)
+    return codes(
+        aggcal.suggest_pairs(
+            study.judgments,
+            scores,
+            about="order" if scores is None else "scores",
+            n=min(number, n * (n - 1) // 2),
+            consensus=study.fitted,
+            seed=seed,
+        )
+    )
+
+
+def curve(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
+    """Return judgments and tau, batch by batch."""
+    shape, way, seed = task
+    study = Study(shape, seed)
+    found = [(study.rows.shape[1], study.tau)]
+    for number, random in study.batches():
+        if way.endswith("reliable"):
+            pairs, who = _people(study, number, random, way)
+        else:
+            pairs = choose(study, way, number, random)
+            who = study.passers_by(len(pairs[0]))
+        study.ask(*pairs, who)
+        found.append((study.rows.shape[1], study.tau))
+    return found
+
+
+def _people(
+    study: Study, number: int, random: np.random.Generator, way: str
+) -> tuple[Pairs, IntArray]:
+    everybody = study.judgments.annotator_ids.tolist()
+    found = aggcal.suggest_pairs(
+        study.judgments,
+        n=number,
+        annotators=everybody,
+        per_annotator=ceil(2 * number / len(everybody)),
+        consensus=study.fitted,
+        seed=int(random.integers(1 << 31)),
+    )
+    if found.annotator is None:
+        raise RuntimeError("nobody was named")
+    who = found.annotator.astype(np.int64)
+    if way.startswith("random"):
+        return at_random(study.shape.items, number, random), who
+    return codes(found), who
+
+
+def distances(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
+    """Return judgments and the mean square of what a wrong order does to calibrated scores."""
+    shape, way, seed = task
+    study = Study(shape, seed)
+    right = project(study.latent, study.made.model)[0]
+
+    def off() -> float:
+        return float(np.mean((project(study.fitted.scores, study.made.model)[0] - right) ** 2))
+
+    found = [(study.rows.shape[1], off())]
+    for number, random in study.batches():
+        pairs = choose(study, way, number, random)
+        study.ask(*pairs, study.passers_by(len(pairs[0])))
+        found.append((study.rows.shape[1], off()))
+    return found
+
+
+def needed(curves: list[list[tuple[int, float]]], target: float) -> float:
+    """Return the judgments at which the mean curve reaches a tau; infinite if it does not."""
+    at = np.array([number for number, _ in curves[0]], dtype=float)
+    mean = np.maximum.accumulate(np.mean([[tau for _, tau in c] for c in curves], axis=0))
+    if mean[-1] < target:
+        return np.inf
+    return float(np.interp(target, mean, at))
+
+
+def ratio(
+    ours: list[list[tuple[int, float]]], random: list[list[tuple[int, float]]], target: float
+) -> tuple[float, float]:
+    """Return judgments over those of random pairs, and its standard error."""
+    picks = np.random.default_rng(0).integers(len(ours), size=(RESAMPLED, len(ours)))
+    found = []
+    for pick in picks:
+        mine = needed([ours[k] for k in pick], target)
+        theirs = needed([random[k] for k in pick], target)
+        if np.isfinite(mine) and np.isfinite(theirs):
+            found.append(mine / theirs)
+    error = float(np.std(found)) if len(found) > RESAMPLED // 2 else np.nan
+    return needed(ours, target) / needed(random, target), error
+
+
+def table(
+    shape: Shape, names: dict[str, str], found: dict[str, list[list[tuple[int, float]]]]
+) -> str:
+    lines = [
+        "| pairs | " + " | ".join(f"tau {t:g}" for t in shape.targets) + " |",
+        "|---" * (len(shape.targets) + 1) + "|",
+    ]
+    for way in shape.ways:
+        cells = []
+        for target in shape.targets:
+            number = needed(found[way], target)
+            if not np.isfinite(number):
+                cells.append(f"more than {found[way][0][-1][0]:,}")
+                continue
+            cell = f"{number:,.0f}"
+            if way != "random" and np.isfinite(needed(found["random"], target)):
+                share, error = ratio(found[way], found["random"], target)
+                cell += f" (**{share:.2f}** ± {error:.2f})"
+            cells.append(cell)
+        lines.append(f"| {names[way]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def numbers(shape: Shape, found: dict[str, list[list[tuple[int, float]]]]) -> str:
+    at = [number for number, _ in found[shape.ways[0]][0]]
+    shown = sorted({round(k) for k in np.linspace(0, len(at) - 1, 12)})
+    lines = [
+        "| judgments | " + " | ".join(shape.ways) + " |",
+        "|---" * (len(shape.ways) + 1) + "|",
+    ]
+    for k in shown:
+        means = [np.mean([c[k][1] for c in found[way]]) for way in shape.ways]
+        lines.append(f"| {at[k]:,} | " + " | ".join(f"{m:.3f}" for m in means) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", type=int, nargs="*")
+    parser.add_argument("-o", "--output", type=Path)
+    options = parser.parse_args()
+    parts = []
+    jobs = [(curve, shape, WAYS) for shape in SHAPES]
+    jobs.append((curve, PEOPLE_SHAPE, PEOPLE))
+    jobs.append((distances, SCORES_SHAPE, {}))
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for number, (work, shape, names) in enumerate(jobs):
+            if options.only and number not in options.only:
+                continue
+            seeds = 2 if options.quick else shape.seeds
+            tasks = [(shape, way, seed) for way in shape.ways for seed in range(seeds)]
+            every = list(pool.map(work, tasks))
+            found = {w: every[k * seeds : (k + 1) * seeds] for k, w in enumerate(shape.ways)}
+            title = (
+                f"{shape.items} items of sd {shape.spread:g}, {shape.annotators} annotators, "
+                f"{seeds} seeds"
+            )
+            part = [f"### {title}"]
+            if names:
+                part += [table(shape, names, found), "Mean tau:"]
+            else:
+                part += ["Mean square of what a wrong order does to calibrated scores:"]
+            parts.append("\n\n".join([*part, numbers(shape, found)]))
+            print(parts[-1], flush=True)
+    if options.output is not None:
+        options.output.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
