@@ -120,7 +120,7 @@ def turns(
     Parameters
     ----------
     persons
-        Who can be asked.
+        Who can be asked; anybody alone explores at the end.
     n
         How many questions there are.
     per_annotator
@@ -134,6 +134,9 @@ def turns(
     >>> [turn.person.id for turn in turns([unknown, good], 4, 3, 0.25)]
     ['good', 'good', 'good', 'unknown']
     """
+    if persons[0].id is None:
+        last = n - round(explore * n)
+        return [Turn(persons[0], exploring=k >= last) for k in range(n)]
     limit = ceil(n / len(persons)) if per_annotator is None else per_annotator
     if n > limit * len(persons):
         raise OptionError(

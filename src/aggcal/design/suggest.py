@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -141,7 +142,7 @@ def suggest_pairs(
     scores
         Of a model: items that only they have are new, and are expected where the model puts them.
     n
-        How many pairs; 20, or as many as ``per_annotator`` allows.
+        How many pairs; by default 20 (or all there are), or as many as ``per_annotator`` allows.
     about
         ``"order"``: of the items; ``"scores"``: only as far as it moves calibrated scores.
     items
@@ -190,15 +191,18 @@ def suggest_pairs(
         )
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()
-    persons = people(judgments, beliefs, annotators or [], new_annotators)
+    named = people(judgments, beliefs, annotators or [], new_annotators)
+    persons = named or [anybody(beliefs)]
+    most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
     if n is None:
-        n = DEFAULT_PAIRS if per_annotator is None else per_annotator * len(persons)
-    _check_possible(n, beliefs.n_items, len(persons), per_item, repeat=repeat)
-    if persons:
-        asked = turns(persons, n, per_annotator, explore)
-    else:
-        usual, last = anybody(beliefs), round(explore * n)
-        asked = [Turn(usual, exploring=k >= n - last) for k in range(n)]
+        n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
+    if n > most:
+        raise OptionError(
+            f"{n:,} pairs were asked for, but {count(beliefs.n_items, 'item')} make only "
+            f"{most:,} within these limits; ask for fewer, raise --per-item, or allow --repeat "
+            "(from Python per_item= and repeat=)."
+        )
+    asked = turns(persons, n, per_annotator, explore)
     random = np.random.default_rng(seed)
     pairs = candidates(beliefs, n, random)
     worth = criterion(beliefs, *pairs, about_scores=about == "scores")
@@ -391,20 +395,9 @@ def _check_choices(about: str, scores: Scores | None, method: str) -> None:
         )
 
 
-def _check_possible(
-    n: int, n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool
-) -> None:
-    pairs = n_items * (n_items - 1) // 2
-    most = pairs
+def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:
+    """Return how many pairs there are at most within the limits."""
+    most: float = n_items * (n_items - 1) // 2
     if repeat:
-        most = n if n_annotators == 0 else pairs * n_annotators
-    if n > most:
-        raise OptionError(
-            f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,}; ask for "
-            f"fewer{'' if repeat else ', or allow --repeat (from Python repeat=True)'}."
-        )
-    if per_item is not None and n > n_items * per_item // 2:
-        raise OptionError(
-            f"{n:,} pairs were asked for, but {count(n_items, 'item')} in at most {per_item:,} "
-            f"each make only {n_items * per_item // 2:,}; ask for fewer, or raise --per-item."
-        )
+        most *= n_annotators or inf
+    return most if per_item is None else min(most, n_items * per_item // 2)
