@@ -235,15 +235,18 @@ class _Batch:
         self._open: BoolArray = np.ones(len(self._i), dtype=bool)
         self._piece = beliefs.piece.copy()
         self._own: dict[str | None, list[int]] = {}
-        self._told: tuple[Person, FloatArray] | None = None
+        self._person: Person | None = None
+        self._told: FloatArray = np.empty(0)
+        self._fresh: BoolArray = np.empty(0, dtype=bool)
         self._chosen: list[tuple[int, Person, float, str]] = []
 
     def choose(self, turn: Turn) -> None:
         """Choose the pair of one turn."""
         person = turn.person
-        told = self._information(person)
+        self._look_at(person)
+        told = self._told
         worth = self._criterion.worth(told)
-        open_ = self._allowed(person)
+        open_ = self._allowed()
         if not open_.any():
             self._refuse(person)
         k, reason = self._join(worth, open_), ""
@@ -263,24 +266,19 @@ class _Batch:
         self._chosen.append((k, person, float(worth[k]), reason))
         self._take(k, person, float(told[k]))
 
-    def _information(self, person: Person) -> FloatArray:
-        # Turns of one person follow each other: what the gaps tell is worked out once.
-        if self._told is None or self._told[0] is not person:
-            found = information(self._beliefs.link, person.reliability, self._gap)
-            self._told = person, found
-        return self._told[1]
+    def _look_at(self, person: Person) -> None:
+        """Work out what depends on who is asked: most turns are of the same person as before."""
+        if self._person is not person:
+            self._person = person
+            self._told = information(self._beliefs.link, person.reliability, self._gap)
+            self._fresh = ~np.isin(self._keys, person.judged)
+            self._fresh[self._own.get(person.id, [])] = False
 
-    def _allowed(self, person: Person) -> BoolArray:
-        open_ = self._open
+    def _allowed(self) -> BoolArray:
+        open_ = self._open & self._fresh
         if self._limit is not None:
             free = self._seen < self._limit
-            open_ = open_ & free[self._i] & free[self._j]
-        if len(person.judged):
-            open_ = open_ & ~np.isin(self._keys, person.judged)
-        own = self._own.get(person.id)
-        if own and self._repeat and person.id is not None:
-            open_ = open_.copy()
-            open_[own] = False
+            open_ &= free[self._i] & free[self._j]
         return open_
 
     def _best(self, value: FloatArray, open_: BoolArray) -> int:
@@ -316,9 +314,11 @@ class _Batch:
         self._seen[[i, j]] += 1
         joined = {int(self._piece[i]), int(self._piece[j])}
         self._piece[np.isin(self._piece, list(joined))] = min(joined)
-        self._own.setdefault(person.id, []).append(k)
         if not self._repeat:
             self._open[k] = False
+        elif person.id is not None:
+            self._own.setdefault(person.id, []).append(k)
+            self._fresh[k] = False
 
     def _refuse(self, person: Person) -> None:
         done = f"only {count(len(self._chosen), 'pair')} can be chosen within these limits"
