@@ -1,15 +1,15 @@
 """What suggested pairs save against random ones.
 
-    python benchmarks/suggest.py [--quick] [--jobs 2] [-o benchmarks/results/suggest.md]
+    python benchmarks/suggest.py [--jobs 2] [--only 0 1 ...] [-o benchmarks/results/suggest.md]
 
 Every way of choosing starts from the same judgments of a simulated study (two per item), then asks
-in batches: a batch is chosen, annotators are drawn (for every way alike), their answers simulated,
-and the consensus is fitted again from the one before. The score is Kendall's tau with the latent
-truth. Judgments needed for a tau are read off the mean curve over seeds; standard errors come from
-resampling the seeds.
+in batches. In each batch every annotator is asked the same number of pairs, whatever the way; the
+answers are simulated, and the consensus is fitted again from the one before. The score is Kendall's
+tau with the latent truth. Judgments needed for a tau are read off the mean curve over seeds;
+standard errors come from resampling the seeds.
 
-``truth`` is no way to choose but a floor: the same criterion, told every true score and
-reliability. What it saves is about all that choosing pairs alone can save.
+Apart from that, one table lets ``suggest`` choose whom to ask as well, and one measures what a
+wrong order does to calibrated scores.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,6 @@ import aggcal
 from aggcal.arrays import FloatArray, IntArray
 from aggcal.calibrators.projection import project
 from aggcal.design.beliefs import Beliefs
-from aggcal.design.criterion import criterion, information
 from aggcal.models.links import link
 from aggcal.simulate import Simulation, simulate
 from aggcal.tables import as_text
@@ -40,13 +38,12 @@ WAYS = {
     "neighbours": "neighbours in the current ranking",
     "drawn neighbours": "neighbours in a ranking drawn from the posterior",
     "suggest": "`aggcal suggest`",
-    "truth": "the same, told the truth (a floor)",
 }
 PEOPLE = {
-    "random": "random pairs of random annotators",
-    "random, reliable": "random pairs of the annotators that suggest would ask",
-    "suggest": "suggested pairs of random annotators",
-    "suggest, reliable": "`aggcal suggest --per-annotator`: suggested pairs and annotators",
+    "random": "random pairs, every annotator asked as often",
+    "random, reliable": "random pairs, the annotators that suggest would ask",
+    "suggest": "suggested pairs, every annotator asked as often",
+    "suggest, reliable": "suggested pairs and annotators, each asked twice as often at most",
 }
 RESAMPLED = 400
 SIGMA = link("logistic").probability
@@ -67,13 +64,13 @@ class Shape:
 
 
 SHAPES = (
-    Shape(30, 20, 3200, 30),
-    Shape(100, 30, 10500, 10),
-    Shape(300, 30, 14000, 4, ways=("random", "neighbours", "suggest"), targets=(0.7, 0.8, 0.85)),
-    Shape(100, 30, 5000, 8, spread=2.0, ways=("random", "neighbours", "suggest")),
+    Shape(30, 20, 3000, 24),
+    Shape(100, 30, 9500, 8, ways=("random", "neighbours", "drawn neighbours", "suggest")),
+    Shape(300, 30, 9000, 2, ways=("random", "neighbours", "suggest"), targets=(0.6, 0.7, 0.8)),
+    Shape(100, 30, 4000, 6, spread=2.0, ways=("random", "neighbours", "suggest")),
 )
-PEOPLE_SHAPE = Shape(100, 30, 7000, 8, ways=tuple(PEOPLE), targets=(0.7, 0.8, 0.85))
-SCORES_SHAPE = Shape(100, 30, 4000, 8, ways=("random", "suggest", "suggest --about scores"))
+PEOPLE_SHAPE = Shape(100, 30, 4600, 6, ways=tuple(PEOPLE), targets=(0.7, 0.8, 0.85))
+SCORES_SHAPE = Shape(100, 30, 3000, 8, ways=("random", "suggest", "suggest --about scores"))
 
 
 class Study:
@@ -91,14 +88,8 @@ class Study:
         self.rows = np.empty((3, 0), dtype=np.int64)
         self.consensus: aggcal.Consensus | None = None
         one = np.concatenate([ring, first])
-        self.ask(one, np.concatenate([np.roll(ring, 1), second]), self.passers_by(len(one)))
-
-    def passers_by(self, number: int) -> IntArray:
-        """Draw who answers: everybody in turn at first, then at random."""
-        asked, m = self.rows.shape[1], self.shape.annotators
-        if asked == 0:
-            return np.arange(number) % m
-        return np.random.default_rng([self.seed, 2, asked]).integers(m, size=number)
+        everybody = np.arange(len(one)) % shape.annotators
+        self.ask(one, np.concatenate([np.roll(ring, 1), second]), everybody)
 
     def ask(self, one: IntArray, other: IntArray, who: IntArray) -> None:
         """Simulate answers and fit again."""
@@ -124,12 +115,11 @@ class Study:
         return self.consensus
 
     def batches(self) -> Iterator[tuple[int, np.random.Generator]]:
-        """Go on until enough was asked: half an item each, or a sixteenth of what there is."""
+        """Go on until enough was asked; tell how many pairs each annotator is asked next."""
+        m = self.shape.annotators
         while (asked := self.rows.shape[1]) < self.shape.judgments:
-            yield (
-                max(self.shape.items // 2, asked // 16),
-                np.random.default_rng([self.seed, 4, asked]),
-            )
+            number = max(self.shape.items / 2, asked / 16)
+            yield max(1, round(number / m)), np.random.default_rng([self.seed, 4, asked])
 
     @property
     def tau(self) -> float:
@@ -171,54 +161,50 @@ def drawn_neighbours(study: Study, number: int, random: np.random.Generator) -> 
     return np.concatenate([p[0] for p in found]), np.concatenate([p[1] for p in found])
 
 
-def codes(found: aggcal.Suggestions) -> Pairs:
-    return found.left.astype(np.int64), found.right.astype(np.int64)
-
-
-def with_the_truth(study: Study, number: int) -> Pairs:
-    judgments, consensus = study.judgments, study.fitted
-    believed = Beliefs.of(judgments, consensus, None, as_text([]))
-    told = replace(believed, scores=study.latent)
-    i, j = np.triu_indices(study.shape.items, 1)
-    value = criterion(told, i, j, about_scores=False)
-    gap = study.latent[i] - study.latent[j]
-    each = [information(told.link, float(g), gap) for g in study.made.reliability]
-    open_ = np.ones(len(i), dtype=bool)
-    chosen = []
-    for u in study.passers_by(number):
-        k = int(np.argmax(np.where(open_, value.worth(each[u]), -1.0)))
-        open_[k] = False
-        value.ask(k, float(each[u][k]))
-        chosen.append(k)
-    return i[chosen], j[chosen]
-
-
-def choose(study: Study, way: str, number: int, random: np.random.Generator) -> Pairs:
-    n = study.shape.items
-    if way == "random":
-        return at_random(n, number, random)
-    if way == "even":
-        return evenly(study, number, random)
-    if way == "neighbours":
-        return neighbours(study.fitted.scores, number, random)
-    if way == "drawn neighbours":
-        return drawn_neighbours(study, number, random)
-    if way == "truth":
-        return with_the_truth(study, number)
-    seed = int(random.integers(1 << 31))
-    scores = None
-    if way.endswith("scores"):
-        scores = aggcal.Scores(as_text(range(n)), study.made.model)
-    return codes(
-        aggcal.suggest_pairs(
-            study.judgments,
-            scores,
-            about="order" if scores is None else "scores",
-            n=min(number, n * (n - 1) // 2),
-            consensus=study.fitted,
-            seed=seed,
-        )
+def suggested(
+    study: Study, each: int, most: int, seed: int, scores: aggcal.Scores | None = None
+) -> tuple[Pairs, IntArray]:
+    found = aggcal.suggest_pairs(
+        study.judgments,
+        scores,
+        about="order" if scores is None else "scores",
+        n=each * study.shape.annotators,
+        annotators=study.judgments.annotator_ids.tolist(),
+        per_annotator=most,
+        consensus=study.fitted,
+        seed=seed,
     )
+    if found.annotator is None:
+        raise RuntimeError("nobody was named")
+    left, right, who = (c.astype(np.int64) for c in (found.left, found.right, found.annotator))
+    return (left, right), who
+
+
+def choose(
+    study: Study, way: str, each: int, random: np.random.Generator
+) -> tuple[Pairs, IntArray]:
+    """Choose the pairs of a batch, and who judges them."""
+    n, m = study.shape.items, study.shape.annotators
+    number, who = each * m, np.tile(np.arange(m), each)
+    if way == "even":
+        pairs = evenly(study, number, random)
+    elif way == "neighbours":
+        pairs = neighbours(study.fitted.scores, number, random)
+    elif way == "drawn neighbours":
+        pairs = drawn_neighbours(study, number, random)
+    elif way == "random":
+        pairs = at_random(n, number, random)
+    else:
+        seed, most = int(random.integers(1 << 31)), each
+        model = None
+        if way.endswith("scores"):
+            model = aggcal.Scores(as_text(range(n)), study.made.model)
+        elif way.endswith("reliable"):
+            most = 2 * each
+        pairs, who = suggested(study, each, most, seed, model)
+        if way.startswith("random"):
+            pairs = at_random(n, number, random)
+    return pairs, who
 
 
 def curve(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
@@ -226,35 +212,15 @@ def curve(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
     shape, way, seed = task
     study = Study(shape, seed)
     found = [(study.rows.shape[1], study.tau)]
-    for number, random in study.batches():
-        if way.endswith("reliable"):
-            pairs, who = _people(study, number, random, way)
-        else:
-            pairs = choose(study, way, number, random)
-            who = study.passers_by(len(pairs[0]))
-        study.ask(*pairs, who)
+    for each, random in study.batches():
+        study.ask(*_flat(choose(study, way, each, random)))
         found.append((study.rows.shape[1], study.tau))
     return found
 
 
-def _people(
-    study: Study, number: int, random: np.random.Generator, way: str
-) -> tuple[Pairs, IntArray]:
-    everybody = study.judgments.annotator_ids.tolist()
-    found = aggcal.suggest_pairs(
-        study.judgments,
-        n=number,
-        annotators=everybody,
-        per_annotator=ceil(2 * number / len(everybody)),
-        consensus=study.fitted,
-        seed=int(random.integers(1 << 31)),
-    )
-    if found.annotator is None:
-        raise RuntimeError("nobody was named")
-    who = found.annotator.astype(np.int64)
-    if way.startswith("random"):
-        return at_random(study.shape.items, number, random), who
-    return codes(found), who
+def _flat(batch: tuple[Pairs, IntArray]) -> tuple[IntArray, IntArray, IntArray]:
+    (one, other), who = batch
+    return one, other, who
 
 
 def distances(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
@@ -267,9 +233,8 @@ def distances(task: tuple[Shape, str, int]) -> list[tuple[int, float]]:
         return float(np.mean((project(study.fitted.scores, study.made.model)[0] - right) ** 2))
 
     found = [(study.rows.shape[1], off())]
-    for number, random in study.batches():
-        pairs = choose(study, way, number, random)
-        study.ask(*pairs, study.passers_by(len(pairs[0])))
+    for each, random in study.batches():
+        study.ask(*_flat(choose(study, way, each, random)))
         found.append((study.rows.shape[1], off()))
     return found
 
@@ -336,7 +301,6 @@ def numbers(shape: Shape, found: dict[str, list[list[tuple[int, float]]]]) -> st
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=int, nargs="*")
     parser.add_argument("-o", "--output", type=Path)
@@ -347,9 +311,9 @@ def main() -> None:
     jobs.append((distances, SCORES_SHAPE, {}))
     with ProcessPoolExecutor(options.jobs) as pool:
         for number, (work, shape, names) in enumerate(jobs):
-            if options.only and number not in options.only:
+            if options.only is not None and number not in options.only:
                 continue
-            seeds = 2 if options.quick else shape.seeds
+            seeds = shape.seeds
             tasks = [(shape, way, seed) for way in shape.ways for seed in range(seeds)]
             every = list(pool.map(work, tasks))
             found = {w: every[k * seeds : (k + 1) * seeds] for k, w in enumerate(shape.ways)}
