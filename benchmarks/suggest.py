@@ -37,7 +37,8 @@ WAYS = {
     "even": "random pairs, the least judged item first",
     "neighbours": "neighbours in the current ranking",
     "drawn neighbours": "neighbours in a ranking drawn from the posterior",
-    "suggest": "`aggcal suggest`",
+    "suggest, anybody": "`aggcal suggest`, not told whom it asks",
+    "suggest": "`aggcal suggest --per-annotator`, told whom it asks",
 }
 PEOPLE = {
     "random": "random pairs, every annotator asked as often",
@@ -194,6 +195,12 @@ def choose(
         pairs = drawn_neighbours(study, number, random)
     elif way == "random":
         pairs = at_random(n, number, random)
+    elif way == "suggest, anybody":
+        seed = int(random.integers(1 << 31))
+        found = aggcal.suggest_pairs(study.judgments, n=number, consensus=study.fitted, seed=seed)
+        pairs = found.left.astype(np.int64), found.right.astype(np.int64)
+        # Its best pairs come first: nobody shall have them because of a low number.
+        who = random.permutation(who)
     else:
         seed, most = int(random.integers(1 << 31)), each
         model = None
