@@ -64,13 +64,16 @@ class Shape:
     targets: tuple[float, ...] = (0.7, 0.8, 0.85, 0.9)
 
 
+_FEW = ("random", "neighbours", "suggest")
 SHAPES = (
     Shape(30, 20, 3000, 24),
     Shape(100, 30, 9500, 8, ways=("random", "neighbours", "drawn neighbours", "suggest")),
-    Shape(300, 30, 9000, 2, ways=("random", "neighbours", "suggest"), targets=(0.6, 0.7, 0.8)),
-    Shape(100, 30, 4000, 6, spread=2.0, ways=("random", "neighbours", "suggest")),
+    Shape(100, 30, 5000, 10, spread=2.0, ways=_FEW, targets=(0.8, 0.85, 0.9, 0.92)),
+    Shape(300, 30, 12000, 3, spread=2.0, ways=_FEW, targets=(0.8, 0.85, 0.9)),
 )
-PEOPLE_SHAPE = Shape(100, 30, 4600, 6, ways=tuple(PEOPLE), targets=(0.7, 0.8, 0.85))
+PEOPLE_SHAPE = Shape(
+    100, 30, 4600, 8, spread=2.0, ways=tuple(PEOPLE), targets=(0.8, 0.85, 0.9, 0.92)
+)
 SCORES_SHAPE = Shape(100, 30, 3000, 8, ways=("random", "suggest", "suggest --about scores"))
 
 
@@ -270,6 +273,24 @@ def ratio(
     return needed(ours, target) / needed(random, target), error
 
 
+def limit(spread: float) -> float:
+    """Return the share of random pairs' judgments below which choosing pairs cannot get.
+
+    For many judgments tau lacks what items are off by, each times how many others are near it:
+    E[ρ(s) / √(k(s) w(s))], with the density ρ of the items, k judgments of an item at s and the
+    information w of each. Random pairs have the same k everywhere and w(s) = E[p(1 − p)]; the best
+    choice has w = 1/4, a coin's, and k in proportion to ρ^(2/3).
+    """
+    z = np.linspace(-6.0, 6.0, 2001)
+    share = np.exp(-z * z / 2.0)
+    share /= share.sum()
+    chance = SIGMA(spread * (z[:, None] - z[None, :]))
+    told = (chance * (1.0 - chance)) @ share
+    random = float(share @ (share / np.sqrt(told)))
+    best = float(share @ share ** (2.0 / 3.0)) ** 1.5 / 0.5
+    return (best / random) ** 2
+
+
 def table(
     shape: Shape, names: dict[str, str], found: dict[str, list[list[tuple[int, float]]]]
 ) -> str:
@@ -330,7 +351,11 @@ def main() -> None:
             )
             part = [f"### {title}"]
             if names:
-                part += [table(shape, names, found), "Mean tau:"]
+                bound = (
+                    "In the long run no choice of pairs alone can do with less than "
+                    f"{limit(shape.spread):.2f} of the judgments of random pairs."
+                )
+                part += [bound, table(shape, names, found), "Mean tau:"]
             else:
                 part += ["Mean square of what a wrong order does to calibrated scores:"]
             parts.append("\n\n".join([*part, numbers(shape, found)]))

@@ -572,7 +572,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
 
 def test_one_annotator_can_be_named() -> None:
     rows = [{"winner": "a", "loser": "b"}]
-    with pytest.raises(TableError, match="--annotator"):
+    with pytest.raises(TableError, match="--judged-by"):
         aggcal.read_judgments(rows)
     assert judged(aggcal.read_judgments(rows, annotator="me")) == [("me", "a", "b", 1.0)]
 

@@ -139,7 +139,7 @@ def convert(options: argparse.Namespace) -> int:
     choices = Choices(
         _outcomes(options),
         _columns(options),
-        options.annotator,
+        options.judged_by,
         options.left_key,
         options.right_key,
         options.drafts,
@@ -362,7 +362,7 @@ def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
         columns=_columns(options),
         outcomes=_outcomes(options),
         criterion=options.criterion,
-        annotator=options.annotator,
+        annotator=options.judged_by,
         ranking_weight=options.ranking_weight,
         tie_within=options.tie_within,
         left_key=options.left_key,

@@ -202,7 +202,7 @@ def _format_options(command: _Parser) -> argparse._ArgumentGroup:
         "(may be repeated)",
     )
     group.add_argument(
-        "--annotator", metavar="NAME", help="who gave all judgments, if the table names nobody"
+        "--judged-by", metavar="NAME", help="who gave all judgments, if the table names nobody"
     )
     group.add_argument(
         "--ranking-weight",
@@ -455,7 +455,7 @@ def _suggest(commands: _Commands) -> None:
     command.add_argument(
         "--explore",
         type=float,
-        default=0.05,
+        default=0.0,
         metavar="P",
         help="share of the pairs for items that were judged least, or for learning how reliable "
         "the named annotators are",

@@ -39,7 +39,7 @@ UNITS = {
 """What ``information`` counts."""
 
 DEFAULT_PAIRS = 20
-EXPLORE = 0.05
+EXPLORE = 0.0
 
 _EQUAL = 1e-9
 _CLOSE = 1.0

@@ -14,7 +14,7 @@ OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "cr
 EXTRA = ("seconds", "ranking", "reason")
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
-    " say which column is which with --column annotator=NAME, or --annotator NAME if all judgments"
+    " say which column is which with --column annotator=NAME, or --judged-by NAME if all judgments"
     " are one person's or nobody's in particular ('aggcal formats' lists the exports it reads)."
 )
 _LABELS = {"a": "left", "b": "right", "model_a": "left", "model_b": "right", "draw": "tie"}
