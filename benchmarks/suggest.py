@@ -81,11 +81,11 @@ SCORES_SHAPE = Shape(100, 30, 3000, 8, ways=("random", "suggest", "suggest --abo
 
 HEAD = """# What suggested pairs save
 
-Made by `python benchmarks/suggest.py -o benchmarks/results/suggest.md`. Judgments needed for a mean
-tau with the latent truth; in brackets, those over the judgments that random pairs need, ± a standard
-error by resampling the studies. Every annotator is asked as often, whatever the way, unless a table
-says otherwise. Scores of sd 1 and 2 are on the scale on which an annotator of mean reliability
-decides by a logistic coin."""
+Made by `python benchmarks/suggest.py -o benchmarks/results/suggest.md`. Judgments needed for a
+mean tau with the latent truth; in brackets, those over the judgments that random pairs need, ± a
+standard error by resampling the studies. Every annotator is asked as often, whatever the way,
+unless a table says otherwise. Scores of sd 1 and 2 are on the scale on which an annotator of mean
+reliability decides by a logistic coin."""
 
 
 class Study:

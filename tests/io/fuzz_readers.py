@@ -17,10 +17,17 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES
+GUIDED = __name__ == "__main__" and find_spec("atheris") and "--no-atheris" not in sys.argv
+if GUIDED:
+    import atheris
 
-import aggcal
-from aggcal.errors import AggcalError
+    with atheris.instrument_imports(include=["aggcal"]):
+        import aggcal.io.judgments
+
+from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES  # noqa: E402  # not before it is guided
+
+import aggcal  # noqa: E402
+from aggcal.errors import AggcalError  # noqa: E402
 
 SEEDS = {name: text.encode() for name, (_, text, _) in SAMPLES.items()} | {
     "preflib": PREFLIB.encode(),
@@ -135,20 +142,17 @@ def main() -> None:
         def try_one(data: bytes) -> str:
             return one_input(data, Path(folder))
 
-        if options.no_atheris or find_spec("atheris") is None:
+        if not GUIDED:
             print("atheris is not installed: mutating the seeds without coverage", file=sys.stderr)
             found = by_ourselves(options.seconds, options.seed, try_one)
             print(f"{found.total():,} files, no fault; what came of them:")
             for name, number in found.most_common():
                 print(f"{number:8,} {name}")
             return
-        import atheris
-
         corpus = Path(folder, "corpus")
         corpus.mkdir()
         for number, data in enumerate(SEEDS.values()):
             (corpus / str(number)).write_bytes(data)
-        atheris.instrument_all()
         atheris.Setup(
             [
                 sys.argv[0],
