@@ -104,6 +104,8 @@ class Judgments:
         for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
             frozen(column)
         frozen(self.count)
+        if self.seconds is not None:
+            frozen(self.seconds)
 
     @classmethod
     def of_codes(

@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, TextArray
+from aggcal.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
 from aggcal.errors import OptionError
 from aggcal.tables import Columns, as_text
 
@@ -18,6 +18,10 @@ class Simulation:
 
     ``latent`` is the score on the link's scale that generated the judgments (mean 0, sd 1);
     ``truth`` the same in the model's units; ``reliability`` each annotator's true γ.
+
+    ``role`` says what each annotator does: ``honest``, ``reversed``, ``guesses``, ``left`` (chooses
+    the left item always), ``copies`` (gives the judgments of the annotator in ``copied``) or
+    ``camp`` (honest, by the order ``camp_latent``).
     """
 
     item_ids: TextArray
@@ -29,6 +33,21 @@ class Simulation:
     annotator: CodeArray
     winner: CodeArray
     loser: CodeArray
+    left: CodeArray
+    right: CodeArray
+    role: TextArray
+    copied: dict[int, int]
+    camp_latent: FloatArray
+
+    @property
+    def shown(self) -> Columns:
+        """The judgments table, long form: what was shown on which side."""
+        return {
+            "annotator": self.annotator_ids[self.annotator],
+            "left": self.item_ids[self.left],
+            "right": self.item_ids[self.right],
+            "outcome": np.where(self.winner == self.left, "left", "right").astype(object),
+        }
 
     @property
     def judgments(self) -> Columns:
@@ -68,6 +87,11 @@ def simulate(
     model_sd: float = 10.0,
     model_bias: float = 0.0,
     model_slope: float = 1.0,
+    guessing_share: float = 0.0,
+    left_share: float = 0.0,
+    copied_share: float = 0.0,
+    camp_share: float = 0.0,
+    camp_correlation: float = 0.0,
     seed: int = 0,
 ) -> Simulation:
     """Simulate a study: random pairs, log-normal reliabilities, a noisy model.
@@ -86,6 +110,11 @@ def simulate(
         truth = location + scale · latent.
     model_sd, model_bias, model_slope
         model = location + bias + slope · (truth − location) + noise of this sd.
+    guessing_share, left_share, copied_share, camp_share
+        Share of annotators who toss a coin, who choose the left item always, who give another
+        annotator's judgments for their own, and who go by another order.
+    camp_correlation
+        Between that order and the first: −1 the opposite, 0 unrelated.
     seed
         Of everything random.
 
@@ -116,23 +145,44 @@ def simulate(
             raise OptionError(f"{name} is {number}; give a finite number.")
     if seed < 0:
         raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
-    if not 0.0 <= reversed_share <= 1.0:
-        raise OptionError(f"the reversed share is {reversed_share}; give a number from 0 to 1.")
+    kinds = {
+        "reversed": reversed_share,
+        "guesses": guessing_share,
+        "left": left_share,
+        "copies": copied_share,
+        "camp": camp_share,
+    }
+    for name, share in kinds.items():
+        if not 0.0 <= share <= 1.0:
+            raise OptionError(f"the share of '{name}' is {share}; give a number from 0 to 1.")
+    if sum(kinds.values()) > 1.0:
+        raise OptionError(f"the shares add up to {sum(kinds.values()):g}; give at most 1 in all.")
+    if not -1.0 <= camp_correlation <= 1.0:
+        raise OptionError(f"camp_correlation is {camp_correlation}; give a number from -1 to 1.")
     chance = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
     latent = (latent - latent.mean()) / latent.std()
     reliability = np.exp(reliability_sd * random.standard_normal(annotators))
     reliability /= reliability.mean()
-    turned = random.permutation(annotators)[: round(reversed_share * annotators)]
-    reliability[turned] *= -1.0
+    role = _roles(random.permutation(annotators), kinds)
+    reliability[role == "reversed"] *= -1.0
+    reliability[(role == "guesses") | (role == "left")] = 0.0
 
     annotator = random.integers(annotators, size=judgments, dtype=np.int32)
     first = random.integers(items, size=judgments, dtype=np.int32)
     second = random.integers(items - 1, size=judgments, dtype=np.int32)
     second += second >= first
-    ahead = chance(reliability[annotator] * (latent[first] - latent[second]))
-    wins = random.random(judgments) < ahead
+    more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
+    camp_latent = _related(latent, camp_correlation, more)
+    gap = np.where(
+        (role == "camp")[annotator],
+        camp_latent[first] - camp_latent[second],
+        latent[first] - latent[second],
+    )
+    wins = random.random(judgments) < chance(reliability[annotator] * gap)
+    wins |= (role == "left")[annotator]
+    copied = _copy(annotator, role, (first, second, wins), more)
     truth = location + scale * latent
     noise = model_sd * random.standard_normal(items)
     return Simulation(
@@ -145,7 +195,52 @@ def simulate(
         annotator,
         np.where(wins, first, second),
         np.where(wins, second, first),
+        first,
+        second,
+        role,
+        copied,
+        camp_latent,
     )
+
+
+def _roles(order: IntArray, kinds: dict[str, float]) -> TextArray:
+    """Give out roles in a random order; who is left is honest."""
+    role: TextArray = np.full(len(order), "honest", dtype=object)
+    begin = 0
+    for name, share in kinds.items():
+        end = begin + round(share * len(order))
+        role[order[begin:end]] = name
+        begin = end
+    return role
+
+
+def _related(latent: FloatArray, correlation: float, random: np.random.Generator) -> FloatArray:
+    """Return scores of mean 0 and sd 1 that correlate so with others."""
+    own = random.standard_normal(len(latent))
+    own -= own.mean() + latent * float(np.mean(latent * own))
+    spread = float(own.std())
+    own = own / spread if spread > 0.0 else own
+    related: FloatArray = correlation * latent + np.sqrt(1.0 - correlation**2) * own
+    return related
+
+
+def _copy(
+    annotator: CodeArray,
+    role: TextArray,
+    rows: tuple[CodeArray, CodeArray, BoolArray],
+    random: np.random.Generator,
+) -> dict[int, int]:
+    """Put an honest annotator's judgments in the place of each copier's, as far as they go."""
+    copiers, donors = np.flatnonzero(role == "copies"), np.flatnonzero(role == "honest")
+    if not len(donors):
+        return {}
+    chosen = random.choice(donors, len(copiers), replace=len(copiers) > len(donors))
+    for one, other in zip(copiers.tolist(), chosen.tolist(), strict=True):
+        mine, theirs = np.flatnonzero(annotator == one), np.flatnonzero(annotator == other)
+        size = min(len(mine), len(theirs))
+        for column in rows:
+            column[mine[:size]] = column[theirs[:size]]
+    return dict(zip(copiers.tolist(), chosen.tolist(), strict=True))
 
 
 def _numbered(noun: str, number: int) -> TextArray:

@@ -122,7 +122,17 @@ def check(options: argparse.Namespace) -> int:
     scores = None
     if options.scores is not None:
         scores = read_scores(options.scores, column=options.score_column)
-    found = look_over(_judgments(options, console), scores)
+    found = look_over(
+        _judgments(options, console),
+        scores,
+        method=options.method,
+        wanted_error=options.precision,
+        quick=options.quick or None,
+        seed=options.seed,
+        on_step=console.on_step,
+        on_iteration=console.on_iteration,
+    )
+    console.done()
     if options.json:
         print(to_json(found.to_dict()))
     elif not options.quiet:

@@ -45,6 +45,10 @@ class Console:
         """Report how many of the draws of an uncertainty are done."""
         self._progress(f"working out the uncertainty: {number} of {of} draws")
 
+    def on_step(self, what: str) -> None:
+        """Report which part of a longer piece of work has begun."""
+        self._progress(what)
+
     def _progress(self, text: str) -> None:
         """Show a line that the next one replaces; in a log, a line now and then."""
         now, terminal = time.monotonic(), sys.stderr.isatty()

@@ -13,6 +13,7 @@ from aggcal import __version__
 _METHODS = (
     "hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv", "gppl", "rank-svm", "barcw",
 )
+_METHODS_WITHOUT_FEATURES = _METHODS[:7]
 _KINDS = ("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none")
 _JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
@@ -340,8 +341,28 @@ def _check(commands: _Commands) -> None:
         "--score-column", metavar="NAME", default="score", help="column that holds the scores"
     )
     _judgment_options(command)
+    command.add_argument(
+        "--method",
+        choices=_METHODS_WITHOUT_FEATURES,
+        default="hra-g",
+        help="what is fitted to tell what to expect; see 'aggcal methods'",
+    )
+    command.add_argument(
+        "--precision",
+        type=float,
+        metavar="X",
+        help="wanted standard error of a score on the consensus scale: says how many more "
+        "judgments it takes (without it: for two random items to be in the right order with a "
+        "chance of 90%%)",
+    )
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="leave out what takes long: copies, camps, circles and precision",
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of everything random")
     command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
-    _json(command, "counts and findings")
+    _json(command, "counts, findings and precision")
 
 
 def _convert(commands: _Commands) -> None:

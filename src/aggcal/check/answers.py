@@ -1,0 +1,93 @@
+"""The judgments seen pair by pair: who said what about which two items, however they were shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.judgments import Judgments
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+TIE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Judgments with the two items of each pair in a fixed order.
+
+    ``first`` and ``second`` are the items of each distinct pair, ``first`` the one with the
+    smaller code; ``pair`` is the pair of each row of the judgments and ``up`` its outcome, 1
+    where the first item was put above.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left"), ("bob", "b", "a", "left"), ("bob", "a", "c", "tie")]
+    >>> answers = Answers.of(aggcal.read_judgments(rows))
+    >>> answers.pair, answers.up
+    (array([0, 1, 0]), array([1. , 0.5, 0. ]))
+    """
+
+    judgments: Judgments
+    first: IntArray
+    second: IntArray
+    pair: IntArray
+    up: FloatArray
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> Answers:
+        """Sort the two items of every row."""
+        low = np.minimum(judgments.left, judgments.right).astype(np.int64)
+        high = np.maximum(judgments.left, judgments.right)
+        codes, pair = np.unique(low * judgments.n_items + high, return_inverse=True)
+        first, second = np.divmod(codes, judgments.n_items)
+        up = np.where(judgments.left < judgments.right, judgments.outcome, 1 - judgments.outcome)
+        return cls(judgments, first, second, pair.ravel(), up)
+
+    @property
+    def n_pairs(self) -> int:
+        """Distinct pairs that were judged."""
+        return len(self.first)
+
+    @property
+    def first_is_left(self) -> BoolArray:
+        """Of each row, whether the first item of the pair was shown on the left."""
+        return self.judgments.left < self.judgments.right
+
+    @cached_property
+    def grouped(self) -> Grouped:
+        """What each annotator said of each pair, all their answers to it taken together."""
+        judgments, pairs = self.judgments, self.n_pairs
+        key = judgments.annotator.astype(np.int64) * pairs + self.pair
+        codes, group = np.unique(key, return_inverse=True)
+        owner, pair = np.divmod(codes, pairs)
+        number = sums(group.ravel(), judgments.count, len(codes))
+        ups = sums(group.ravel(), judgments.count * self.up, len(codes))
+        return Grouped(owner, pair, number, ups / number, group.ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """One entry for each annotator and pair: how many answers, and their mean ``up``.
+
+    ``of_row`` is the entry that each row of the judgments belongs to.
+    """
+
+    annotator: IntArray
+    pair: IntArray
+    number: FloatArray
+    up: FloatArray
+    of_row: IntArray
+
+    def matrix(self, values: FloatArray, kept: BoolArray, shape: tuple[int, int]) -> csr_array:
+        """Return a sparse table, annotators by pairs, of one value for each kept entry."""
+        from scipy.sparse import coo_array
+
+        where = (self.annotator[kept], self.pair[kept])
+        return coo_array((values[kept], where), shape=shape).tocsr()

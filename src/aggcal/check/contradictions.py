@@ -1,0 +1,99 @@
+"""Annotators who judge the same pair both ways, more than its closeness explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, sums
+from aggcal.check.answers import TIE, Answers
+from aggcal.check.evidence import chance_of_at_least, discoveries, odds_against
+from aggcal.check.findings import Finding, listed, rounded
+from aggcal.check.fitted import Fitted
+from aggcal.errors import count, some
+from aggcal.models.links import link
+
+_RATE = 0.01
+_LEAST_EXCESS = 1.5
+
+
+def repeats(answers: Answers) -> dict[str, Any]:
+    """Count the pairs that an annotator judged more than once, and those judged both ways.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "a"), ("bob", "a", "b"), ("bob", "a", "b")]
+    >>> repeats(Answers.of(aggcal.read_judgments(rows)))
+    {'judged_again': 2, 'both_ways': 1}
+    """
+    ups, downs = _decided(answers)
+    both = (ups > 0.0) & (downs > 0.0)
+    return {"judged_again": int(np.sum(ups + downs > 1.0)), "both_ways": int(both.sum())}
+
+
+def _decided(answers: Answers) -> tuple[FloatArray, FloatArray]:
+    """Count each annotator's decided answers to each pair, for its first item and for the other."""
+    of_row, number = answers.grouped.of_row, answers.judgments.count
+    size = len(answers.grouped.pair)
+    ups = sums(of_row, np.where(answers.up > TIE, number, 0), size)
+    return ups, sums(of_row, np.where(answers.up < TIE, number, 0), size)
+
+
+def contradictions(fitted: Fitted) -> list[Finding]:
+    """Tell of annotators who contradict themselves more than a typical annotator would.
+
+    A typical annotator who judges a pair k times, with the chance p for one side each time, says
+    both with the chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that.
+    """
+    judgments, grouped = fitted.judgments, fitted.answers.grouped
+    ups, downs = _decided(fitted.answers)
+    times = ups + downs
+    again = times > 1.0
+    if not again.any():
+        return []
+    both = (ups > 0.0) & (downs > 0.0)
+    toward_first = np.where(fitted.answers.first_is_left, fitted.gap, -fitted.gap)
+    rows = np.bincount(grouped.of_row)
+    gap = np.bincount(grouped.of_row, toward_first) / rows
+    p = link("logistic").probability(fitted.population.typical_slope * gap)
+    expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
+    m = judgments.n_annotators
+    seen = sums(grouped.annotator, both.astype(np.int64), m)
+    usual = sums(grouped.annotator, expected, m)
+    chance: FloatArray = np.ones(m)
+    starts = np.searchsorted(grouped.annotator, np.arange(m + 1))
+    for u in np.flatnonzero(seen > usual).tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        chance[u] = chance_of_at_least(int(seen[u]), expected[mine][again[mine]])
+    again_by = sums(grouped.annotator, again.astype(np.int64), m)
+    tested = np.flatnonzero(again_by > 0.0)
+    chosen = tested[discoveries(chance[tested], _RATE)]
+    chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
+    if not len(chosen):
+        return []
+    chosen = chosen[np.argsort(chance[chosen], kind="stable")]
+    worst = int(chosen[0])
+    ids = judgments.annotator_ids[chosen]
+    return [
+        Finding(
+            "problem",
+            "self-contradiction",
+            f"{count(len(chosen), 'annotator')} judged the same pair both ways more often than its "
+            f"closeness explains ({some(ids)}; '{judgments.annotator_ids[worst]}' did so for "
+            f"{int(seen[worst])} of {int(again_by[worst])} pairs judged again, where "
+            f"{usual[worst]:.1f} are expected; chance does that {odds_against(chance[worst])})",
+            "nothing to do if the pair was shown with other material each time (as models compared "
+            "on several prompts are); else ask them how they decide, or whether two people share "
+            "the account",
+            {
+                "annotators": listed(ids),
+                "number": len(chosen),
+                "both_ways": rounded(seen[chosen]),
+                "expected": rounded(usual[chosen]),
+                "judged_again": rounded(again_by[chosen]),
+                "chance": rounded(chance[chosen], 10),
+            },
+        )
+    ]

@@ -1,0 +1,78 @@
+"""How sure one can be: tails of sums of unequal coins, and many tests at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from aggcal.arrays import BoolArray, FloatArray
+
+_EXACT = 2000
+"""Coins up to which the distribution of their sum is worked out in full."""
+
+
+def discoveries(chances: FloatArray, rate: float) -> BoolArray:
+    """Choose among many tests those that stand out, wrong ones being at most a share of them.
+
+    The rule of Benjamini and Hochberg: where nothing is to be found, anything at all is chosen
+    with at most the chance ``rate``.
+
+    Parameters
+    ----------
+    chances
+        One p-value per test.
+    rate
+        Expected share of wrong ones among the chosen.
+
+    Examples
+    --------
+    >>> discoveries(np.array([0.001, 0.2, 0.011, 0.9]), 0.05).tolist()
+    [True, False, True, False]
+    """
+    number = len(chances)
+    order = np.argsort(chances, kind="stable")
+    passed = np.flatnonzero(chances[order] <= rate * np.arange(1, number + 1) / max(number, 1))
+    chosen = np.zeros(number, dtype=bool)
+    if len(passed):
+        chosen[order[: passed[-1] + 1]] = True
+    return chosen
+
+
+def chance_of_at_least(successes: int, chances: FloatArray) -> float:
+    """Return the chance that independent events of these chances happen at least so often.
+
+    Examples
+    --------
+    Four fair coins show at least three heads in 5 of 16 cases:
+
+    >>> chance_of_at_least(3, np.full(4, 0.5))
+    0.3125
+    """
+    if successes <= 0:
+        return 1.0
+    if successes > len(chances):
+        return 0.0
+    if len(chances) > _EXACT:
+        spread = float(np.sqrt(np.sum(chances * (1.0 - chances))))
+        return float(ndtr((float(chances.sum()) - successes + 0.5) / max(spread, 1e-12)))
+    number = np.zeros(len(chances) + 1)
+    number[0] = 1.0
+    for k, chance in enumerate(chances.tolist(), 1):
+        number[1 : k + 1] += chance * (number[:k] - number[1 : k + 1])
+        number[0] *= 1.0 - chance
+    return float(min(1.0, max(0.0, number[successes:].sum())))
+
+
+def odds_against(chance: float) -> str:
+    """Say in words how rarely chance alone does this.
+
+    Examples
+    --------
+    >>> odds_against(0.00123), odds_against(1e-12)
+    ('1 time in 810', 'less than 1 time in a million')
+    """
+    if chance < 1e-6:  # noqa: PLR2004  # beyond that the model is what one doubts
+        return "less than 1 time in a million"
+    times = 1.0 / chance
+    digits = -int(np.floor(np.log10(times))) + 1
+    return f"1 time in {int(round(times, digits)):,}"

@@ -1,0 +1,87 @@
+"""The fitted study: what the model expects of every answer, seen by the consensus of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi, sqrt
+
+from aggcal.aggregation import METHODS, aggregate
+from aggcal.aggregators import Progress
+from aggcal.aggregators.crowd import CrowdAggregator
+from aggcal.arrays import FloatArray
+from aggcal.check.answers import Answers
+from aggcal.check.others import Others, consensus_of_others
+from aggcal.check.population import Population
+from aggcal.consensus import Consensus
+from aggcal.errors import OptionError
+from aggcal.judgments import Judgments
+from aggcal.models.links import link
+
+FITTED = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+"""The methods that a check can fit: those that need nothing but judgments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A consensus, and what it leads one to expect, on the logistic scale whatever the link.
+
+    ``gap`` is, for each row, how far left lies above right for the other annotators; ``chance``
+    that its annotator prefers the left one.
+    """
+
+    judgments: Judgments
+    answers: Answers
+    consensus: Consensus
+    scores: FloatArray
+    precision: float
+    others: Others
+    population: Population
+    gap: FloatArray
+    chance: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        judgments: Judgments,
+        method: str = "hra-g",
+        *,
+        seed: int = 0,
+        on_iteration: Progress | None = None,
+    ) -> Fitted:
+        """Fit a study.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "a", "b")]
+        >>> fitted = Fitted.of(aggcal.read_judgments(rows))
+        >>> bool((fitted.chance > 0.5).all())
+        True
+        """
+        if method not in FITTED:
+            raise OptionError(f"a check cannot fit '{method}'; choose {', '.join(FITTED)}.")
+        consensus = aggregate(judgments, method, seed=seed, warn=False, on_iteration=on_iteration)
+        aggregator = METHODS[method].make()
+        stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", "logistic")).sd
+        scores = stretch * consensus.scores
+        slopes = consensus.reliabilities
+        if isinstance(aggregator, CrowdAggregator):
+            # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
+            slopes = 2.0 * slopes - 1.0
+        sd = 1.0 if consensus.prior is None else consensus.prior.score_sd
+        precision = (stretch * sd) ** -2
+        others = consensus_of_others(judgments, scores, slopes, precision)
+        gap = others.likely_gap
+        population = Population.of(judgments, gap)
+        chance = link("logistic").probability(population.slopes[judgments.annotator] * gap)
+        return cls(
+            judgments,
+            Answers.of(judgments),
+            consensus,
+            scores,
+            precision,
+            others,
+            population,
+            gap,
+            chance,
+        )

@@ -1,0 +1,227 @@
+"""What annotators are like: a spread of reliabilities, those who guess, those who turn it round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, log_expit, logsumexp
+
+from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.judgments import Judgments
+
+_SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
+_LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
+_SPREADS: FloatArray = np.array([0.25, 0.35, 0.45, 0.6, 0.8, 1.0])
+_LEAST_SPREAD_TO_ACCUSE = 0.5
+_USUAL_SPREAD, _HOW_USUAL = 0.45, 0.5
+_HONEST_BEFOREHAND = 6.0
+_ROUNDS = 60
+_AT_ONCE = 1 << 18
+_ENOUGH = 2000
+_HONEST, _GUESSING, _REVERSED = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Annotators as a mixture: honest (γ log-normal), guessing (γ = 0), reversed (−γ log-normal).
+
+    By the logistic link the likelihood of an annotator's slope γ depends on two numbers only:
+    Σ log F(γ|d|), and ``wrong``, the sum of |d| over the answers that the others contradict.
+
+    ``location`` and ``spread`` are of log γ of the honest; ``shares`` of the three kinds.
+    """
+
+    wrong: FloatArray
+    right: FloatArray
+    plain: FloatArray
+    """Σ log F(γ|d|) of each annotator (row) at each slope of the grid (column)."""
+    number: FloatArray
+    location: float
+    spread: float
+    shares: FloatArray
+    gain: float
+    """Log-likelihood that allowing for reversed annotators gains."""
+
+    @classmethod
+    def of(cls, judgments: Judgments, gap: FloatArray) -> Population:
+        """Estimate it from the gaps that the others see.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
+        >>> Population.of(aggcal.read_judgments(rows), np.array([1.0, 1.0, -1.0])).wrong
+        array([0., 0., 1.])
+        """
+        m = judgments.n_annotators
+        size = np.abs(gap)
+        agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
+        count = judgments.count.astype(np.float64)
+        wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
+        right = sums(judgments.annotator, count * agreeing * size, m)
+        plain = np.empty((m, len(_SLOPES)))
+        for k, slope in enumerate(_SLOPES):
+            total = np.zeros(m)
+            for start in range(0, len(size), _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                lost = count[part] * np.log1p(np.exp(-slope * size[part]))
+                total -= sums(judgments.annotator[part], lost, m)
+            plain[:, k] = total
+        number = sums(judgments.annotator, count, m)
+        return cls._fitted(wrong, right, plain, number)
+
+    @classmethod
+    def _fitted(
+        cls, wrong: FloatArray, right: FloatArray, plain: FloatArray, number: FloatArray
+    ) -> Population:
+        # Some thousands of annotators tell the spread as well as all of them.
+        some = slice(None, None, max(1, len(wrong) // _ENOUGH))
+        forward = plain[some] - wrong[some, None] * _SLOPES
+        backward = plain[some] - right[some, None] * _SLOPES
+        guess = -number[some] * np.log(2.0)
+        best: tuple[float, float, float, FloatArray, float] | None = None
+        for spread in _SPREADS.tolist():
+            unusual = -0.5 * ((np.log(spread) - np.log(_USUAL_SPREAD)) / _HOW_USUAL) ** 2
+            for location in _LOCATIONS.tolist():
+                log_prior = _log_prior(location, spread)
+                kinds = np.stack(
+                    [
+                        logsumexp(forward + log_prior, axis=1),
+                        guess,
+                        logsumexp(backward + log_prior, axis=1),
+                    ],
+                    axis=1,
+                )
+                shares, fit = _shares(kinds, (True, True, True))
+                if best is None or fit + unusual > best[0]:
+                    without = _shares(kinds, (True, True, False))[1]
+                    best = (fit + unusual, location, spread, shares, fit - without)
+        if best is None:  # pragma: no cover  # the grid is not empty
+            raise AssertionError
+        return cls(wrong, right, plain, number, best[1], best[2], best[3], best[4])
+
+    @cached_property
+    def log_likelihoods(self) -> FloatArray:
+        """Of each annotator: as honest, as guessing, as reversed."""
+        log_prior = _log_prior(self.location, self.spread)
+        forward = logsumexp(self.plain - self.wrong[:, None] * _SLOPES + log_prior, axis=1)
+        backward = logsumexp(self.plain - self.right[:, None] * _SLOPES + log_prior, axis=1)
+        return np.stack([forward, -self.number * np.log(2.0), backward], axis=1)
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """Of each annotator: the probability of being honest, of guessing, of being reversed."""
+        joint = self.log_likelihoods + np.log(np.maximum(self.shares, 1e-4))
+        found: FloatArray = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        return found
+
+    @cached_property
+    def _slope_moments(self) -> tuple[FloatArray, FloatArray]:
+        log_prior = _log_prior(self.location, self.spread)
+        first, second = np.zeros(len(self.wrong)), np.zeros(len(self.wrong))
+        for kind, against, sign in ((_HONEST, self.wrong, 1.0), (_REVERSED, self.right, -1.0)):
+            weight = self.plain - against[:, None] * _SLOPES + log_prior
+            weight = np.exp(weight - logsumexp(weight, axis=1, keepdims=True))
+            first += self.posterior[:, kind] * sign * (weight @ _SLOPES)
+            second += self.posterior[:, kind] * (weight @ np.square(_SLOPES))
+        return first, np.sqrt(np.maximum(second - np.square(first), 0.0))
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Expected reliability of each annotator (negative where reversed)."""
+        return self._slope_moments[0]
+
+    @property
+    def slope_errors(self) -> FloatArray:
+        """Standard deviation of that."""
+        return self._slope_moments[1]
+
+    @property
+    def typical_slope(self) -> float:
+        """The median reliability of the honest."""
+        return float(np.exp(self.location))
+
+    def chance_if_honest(
+        self, who: int, sizes: FloatArray, random: np.random.Generator, *, draws: int = 400
+    ) -> float:
+        """Return the chance that an honest annotator errs as much as this one, or more.
+
+        Answers are drawn from the slope that makes this annotator's errors typical, and weighted
+        back (importance sampling), so that tiny chances are as easily told as large ones. To be
+        fair to the careless, the honest are taken to differ by a spread of 0.5 at least: in a small
+        study, the more someone looks like guessing, the more alike the others seem.
+
+        Parameters
+        ----------
+        who
+            The annotator.
+        sizes
+            |d| of each of their answers.
+        random
+            Where random numbers come from.
+        draws
+            Sets of answers that are drawn.
+        """
+        wrong, total = float(self.wrong[who]), float(sizes.sum())
+        slope = _slope_of(sizes, wrong)
+        errs = expit(-slope * sizes)
+        drawn = np.empty(draws)
+        step = max(1, _AT_ONCE // max(len(sizes), 1))
+        for start in range(0, draws, step):
+            here = min(step, draws - start)
+            drawn[start : start + here] = (random.random((here, len(sizes))) < errs) @ sizes
+        log_prior = _log_prior(self.location, max(self.spread, _LEAST_SPREAD_TO_ACCUSE))
+        proposal = float(np.sum(log_expit(slope * sizes))) - slope * drawn
+        honest = logsumexp(self._plain_of(sizes) - drawn[:, None] * _SLOPES + log_prior, axis=1)
+        beyond = drawn >= min(wrong, total) - 1e-9 * total
+        return float(np.sum(np.exp(honest - proposal)[beyond]) / draws)
+
+    @staticmethod
+    def _plain_of(sizes: FloatArray) -> FloatArray:
+        lost: FloatArray = np.log1p(np.exp(-sizes[:, None] * _SLOPES)).sum(axis=0)
+        return -lost
+
+
+def sizes_of(judgments: Judgments, gap: FloatArray, who: int) -> FloatArray:
+    """Return |d| of each answer of one annotator, repeated rows as often as they were given."""
+    rows = slice(*np.searchsorted(judgments.annotator, [who, who + 1]).tolist())
+    number: IntArray = judgments.count[rows]
+    sizes: FloatArray = np.repeat(np.abs(gap[rows]), number)
+    return sizes
+
+
+def _log_prior(location: float, spread: float) -> FloatArray:
+    weight: FloatArray = -0.5 * np.square((np.log(_SLOPES) - location) / spread)
+    return weight - float(logsumexp(weight))
+
+
+def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, float]:
+    """Return the most probable shares of the kinds, and the log-likelihood there."""
+    open_ = np.array(allowed)
+    top = kinds.max(axis=1, keepdims=True)
+    likely = np.exp(kinds - top)
+    shares = np.where(open_, np.array([0.9, 0.05, 0.05]), 0.0)
+    beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
+    for _ in range(_ROUNDS):
+        part = likely * shares
+        part /= part.sum(axis=1, keepdims=True)
+        new = part.sum(axis=0) + beforehand
+        new /= new.sum()
+        if float(np.abs(new - shares).max()) < 1e-4:  # noqa: PLR2004
+            shares = new
+            break
+        shares = new
+    fit = float(np.sum(np.log(likely @ shares)) + top.sum())
+    return shares, fit + _HONEST_BEFOREHAND * float(np.log(shares[_HONEST]))
+
+
+def _slope_of(sizes: FloatArray, wrong: float) -> float:
+    """Return the slope at which errors of this total are expected (by bisection)."""
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        expected = float(np.sum(sizes * expit(-middle * sizes)))
+        low, high = (middle, high) if expected > wrong else (low, middle)
+    return 0.5 * (low + high)

@@ -1,0 +1,231 @@
+"""Whether the side on which an item is shown decides: for one annotator, and over the study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.check.answers import TIE
+from aggcal.check.evidence import chance_of_at_least, discoveries, odds_against
+from aggcal.check.findings import Finding, listed, rounded
+from aggcal.check.fitted import Fitted
+from aggcal.errors import count, some
+from aggcal.models.links import link
+
+_RATE = 0.01
+_LEAST_ADVANTAGE = 0.5
+_LEAST_OF_STUDY = 0.2
+_SURE = 3.3
+_WORTH_A_LOOK = 2.0
+_ADVANTAGE_SD = 2.0
+_ROUNDS = 12
+_ENOUGH_ANNOTATORS = 10
+_LEAST_FLIPS = 0.05
+_FLIP_CHANCE = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What the left side is worth, in logits (0: nothing; 0.5: 62 to 38 in an even pair).
+
+    ``advantage`` of each annotator, drawn towards 0 where there are few judgments;
+    ``study_advantage`` of all together, with its standard error.
+    """
+
+    lefts: FloatArray
+    decided: FloatArray
+    advantage: FloatArray
+    chance: FloatArray
+    biased: IntArray
+    study_advantage: float
+    study_error: float
+
+
+def sides(fitted: Fitted) -> Sides:
+    """Measure what the side is worth, over and above what the others think of the items.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(u, a, b, "left" if u == "eve" or a < b else "right")
+    ...         for u in ("ann", "bob", "eve") for a in "abcdef" for b in "abcdef" if a != b]
+    >>> found = sides(Fitted.of(aggcal.read_judgments(rows)))
+    >>> found.biased, found.lefts.astype(int)
+    (array([2]), array([15, 15, 30]))
+    """
+    judgments, m = fitted.judgments, fitted.judgments.n_annotators
+    decided = judgments.outcome != TIE
+    owner = judgments.annotator[decided]
+    number = judgments.count[decided].astype(np.float64)
+    left = (judgments.outcome[decided] > TIE).astype(np.float64)
+    gap, chance = fitted.gap[decided], fitted.chance[decided]
+    given = sums(owner, number, m)
+    lefts = sums(owner, number * left, m)
+    excess = lefts - sums(owner, number * chance, m)
+    spread = np.sqrt(sums(owner, number * chance * (1.0 - chance), m))
+    unlikely: FloatArray = np.ones(m)
+    starts = np.searchsorted(owner, np.arange(m + 1))
+    logistic = link("logistic").probability
+    for u in np.flatnonzero(np.abs(excess) > _WORTH_A_LOOK * np.maximum(spread, 1e-9)).tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        each = np.repeat(gap[mine], judgments.count[decided][mine])
+        middle, error = fitted.population.slopes[u], fitted.population.slope_errors[u]
+        # The slope is known only so well: the least telling of likely ones counts.
+        unlikely[u] = max(
+            _two_sided(int(lefts[u]), logistic(slope * each))
+            for slope in (middle - 2.0 * error, middle, middle + 2.0 * error)
+        )
+    offset = fitted.population.slopes[owner] * gap
+    advantage = _advantages(owner, left, number, offset, m)
+    biased = np.flatnonzero(discoveries(unlikely, _RATE) & (np.abs(advantage) >= _LEAST_ADVANTAGE))
+    biased = biased[np.argsort(-np.abs(advantage[biased]) * np.sqrt(given[biased]), kind="stable")]
+    whole, error = _advantage_of_all(owner, left, number, offset, m)
+    return Sides(lefts, given, advantage, unlikely, biased, whole, error)
+
+
+def _two_sided(lefts: int, chances: FloatArray) -> float:
+    above = chance_of_at_least(lefts, chances)
+    below = chance_of_at_least(len(chances) - lefts, 1.0 - chances)
+    return min(1.0, 2.0 * min(above, below))
+
+
+def _advantages(
+    owner: IntArray, left: FloatArray, number: FloatArray, offset: FloatArray, m: int
+) -> FloatArray:
+    """Return each annotator's advantage of the left side, with a wide prior about 0."""
+    advantage: FloatArray = np.zeros(m)
+    for _ in range(_ROUNDS):
+        chance = link("logistic").probability(offset + advantage[owner])
+        pull = sums(owner, number * (left - chance), m) - advantage / _ADVANTAGE_SD**2
+        curve = sums(owner, number * chance * (1.0 - chance), m) + _ADVANTAGE_SD**-2
+        advantage += np.clip(pull / curve, -1.0, 1.0)
+    return advantage
+
+
+def _advantage_of_all(
+    owner: IntArray, left: FloatArray, number: FloatArray, offset: FloatArray, m: int
+) -> tuple[float, float]:
+    """Return the common advantage, and an error that allows for annotators to differ in it."""
+    if not len(left):
+        return 0.0, float("inf")
+    whole = 0.0
+    for _ in range(_ROUNDS):
+        chance = link("logistic").probability(offset + whole)
+        curve = float(np.sum(number * chance * (1.0 - chance))) + 1e-9
+        whole += float(np.clip(np.sum(number * (left - chance)) / curve, -1.0, 1.0))
+    pulls = sums(owner, number * (left - chance), m)
+    robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
+    plain = curve**-0.5
+    return whole, max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
+
+
+def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
+    """Put into words what the sides do."""
+    return [*_per_annotator(fitted, found), *_over_the_study(found), *both_orders(fitted)]
+
+
+def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
+    if not len(found.biased):
+        return []
+    judgments, who = fitted.judgments, found.biased
+    ids, first = judgments.annotator_ids[who], int(found.biased[0])
+    lefts, given = int(found.lefts[first]), int(found.decided[first])
+    side, chosen = ("left", lefts) if found.advantage[first] > 0.0 else ("right", given - lefts)
+    always = found.lefts[who] == found.decided[who]
+    always |= found.lefts[who] == 0.0
+    blind = (
+        f"; {count(int(always.sum()), 'chooses', 'choose')} one side always" if any(always) else ""
+    )
+    return [
+        Finding(
+            "problem",
+            "position-bias",
+            f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
+            f"{'favours' if len(who) == 1 else 'favour'} one side of the screen ({some(ids)}; "
+            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments, which "
+            f"someone who looks only at the items does "
+            f"{odds_against(max(float(found.chance[first]), 1e-300))}{blind})",
+            "show these annotators every pair in both orders, or leave them out; answers that "
+            "follow the side say nothing about the items",
+            {
+                "annotators": listed(ids),
+                "number": len(who),
+                "chose_left": rounded(found.lefts[who]),
+                "decided": rounded(found.decided[who]),
+                "left_advantage_logits": rounded(found.advantage[who]),
+                "chance": rounded(found.chance[who], 10),
+            },
+        )
+    ]
+
+
+def _over_the_study(found: Sides) -> list[Finding]:
+    whole, error = found.study_advantage, found.study_error
+    if abs(whole) < _LEAST_OF_STUDY or abs(whole) < _SURE * error:
+        return []
+    side = "left" if whole > 0.0 else "right"
+    even = float(link("logistic").probability(np.array([abs(whole)]))[0])
+    return [
+        Finding(
+            "problem",
+            "side-preferred",
+            f"over the whole study the {side} item is chosen too often: of two equal items it "
+            f"would win {even:.0%} of the time ({whole:+.2f} logits, standard error {error:.2f})",
+            "see that each pair is shown in both orders about equally often, so that the "
+            "preference cancels out; if one annotator causes it, deal with that one first",
+            {
+                "left_advantage_logits": round(whole, 4),
+                "standard_error": round(error, 4),
+                "chose_left": int(found.lefts.sum()),
+                "decided": int(found.decided.sum()),
+            },
+        )
+    ]
+
+
+def both_orders(fitted: Fitted) -> list[Finding]:
+    """Tell whether pairs that one annotator saw in both orders get a verdict that follows the side.
+
+    Under chance the left item wins both times as often as the right one does.
+    """
+    judgments, answers = fitted.judgments, fitted.answers
+    grouped, first_left = answers.grouped, answers.first_is_left
+    size = len(grouped.pair)
+
+    def verdict(rows: BoolArray) -> FloatArray:
+        number = sums(grouped.of_row[rows], judgments.count[rows], size)
+        ups = sums(grouped.of_row[rows], (judgments.count * answers.up)[rows], size)
+        share: FloatArray = np.full(size, np.nan)
+        np.divide(ups, number, out=share, where=number > 0.0)
+        return share
+
+    shown, mirrored = verdict(first_left), verdict(~first_left)
+    both = np.isfinite(shown) & np.isfinite(mirrored) & (shown != TIE) & (mirrored != TIE)
+    left_twice = int(np.sum(both & (shown > TIE) & (mirrored < TIE)))
+    right_twice = int(np.sum(both & (shown < TIE) & (mirrored > TIE)))
+    flips, pairs = left_twice + right_twice, int(both.sum())
+    if not flips:
+        return []
+    more = max(left_twice, right_twice)
+    chance = min(1.0, 2.0 * chance_of_at_least(more, np.full(flips, 0.5)))
+    if chance > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
+        return []
+    side = "left" if left_twice > right_twice else "right"
+    return [
+        Finding(
+            "problem",
+            "order-decides",
+            f"of {pairs:,} times that an annotator saw the same pair in both orders, the verdict "
+            f"changed with the order {flips:,} times, and {more:,} of these chose the {side} item "
+            f"both times (chance alone is so uneven {odds_against(max(chance, 1e-300))})",
+            "keep asking in both orders and count a pair whose verdict changes as a tie",
+            {
+                "pairs_in_both_orders": pairs,
+                "verdict_changed": flips,
+                "left_both_times": left_twice,
+                "right_both_times": right_twice,
+            },
+        )
+    ]

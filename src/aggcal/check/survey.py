@@ -1,0 +1,249 @@
+"""Look a whole study over: every check in turn, each told only what the ones before found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aggcal.aggregators import Progress
+from aggcal.arrays import IntArray
+from aggcal.check.agreement import agreement_findings, infit, krippendorff, misfit
+from aggcal.check.answers import TIE
+from aggcal.check.camps import camp_findings, camps
+from aggcal.check.contradictions import contradictions, repeats
+from aggcal.check.copies import copies, copy_findings
+from aggcal.check.cycles import cycle_findings, cycles
+from aggcal.check.findings import Check, Finding, Severity
+from aggcal.check.fitted import Fitted
+from aggcal.check.model_scores import opposite, unmatched
+from aggcal.check.pieces import one_way, with_joining_pairs
+from aggcal.check.position import position_findings, sides
+from aggcal.check.precision import Precision, precision
+from aggcal.check.reliability import stray_findings, strays
+from aggcal.check.speed import too_fast
+from aggcal.check.volume import few_judgments
+from aggcal.errors import AggcalWarning
+from aggcal.graph import ComparisonGraph
+from aggcal.judgments import Judgments
+from aggcal.quality import data_warnings
+from aggcal.scores import Scores
+
+MANY = 20_000_000
+"""Rows from which the costly parts are left out unless they are asked for."""
+
+_NOTES = {"repeated-rows", "unanswered", "separation"}
+_FEWEST_TO_JUDGE_BY = 3
+
+Step = Callable[[str], None]
+
+
+def check(
+    judgments: Judgments,
+    scores: Scores | None = None,
+    *,
+    method: str = "hra-g",
+    wanted_error: float | None = None,
+    quick: bool | None = None,
+    seed: int = 0,
+    on_step: Step | None = None,
+    on_iteration: Progress | None = None,
+) -> Check:
+    """Look a study over: what is wrong with it, and what to do about it.
+
+    Parameters
+    ----------
+    judgments
+        The study.
+    scores
+        The model's scores, to see whether they belong to it.
+    method
+        What is fitted; a name of `FITTED`.
+    wanted_error
+        The wanted standard error of a score on the consensus scale. Without it, the aim is that
+        two random items are in the right order with a chance of 90%.
+    quick
+        Leave out what takes long: copies, camps, circles and the precision. By default they are
+        left out for more than `MANY` rows.
+    seed
+        Of everything random.
+    on_step
+        Called with what is being done, in words.
+    on_iteration
+        Called with the iteration and the relative gradient norm of the fit.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
+    >>> found = check(aggcal.read_judgments(rows))
+    >>> [finding.code for finding in found.findings]
+    ['disconnected', 'few-judgments']
+    >>> found.findings[0].details["joining_pairs"]
+    [['c', 'a']]
+    """
+    step = on_step or (lambda _: None)
+    if quick is None:
+        quick = len(judgments.count) > MANY
+    step("looking at the comparisons")
+    graph = ComparisonGraph(judgments)
+    findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments, graph)]
+    findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+    if scores is not None:
+        findings += unmatched(judgments, scores)
+    step("fitting")
+    fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
+    findings += [
+        Finding.of_warning(w) for w in fitted.consensus.warnings if w.code == "not-converged"
+    ]
+    if scores is not None:
+        findings += opposite(fitted.consensus, scores)
+    looked = _Look(fitted, seed, step, quick=quick)
+    findings += looked.findings
+    outlook: Precision | None = None
+    if not quick:
+        step("working out the precision")
+        outlook = precision(fitted, wanted_error)
+    findings.sort(key=lambda f: f.severity != "problem")
+    counts = _counts(judgments, graph, scores) | looked.counts
+    return Check(counts, tuple(findings), tuple(looked.not_checked), outlook)
+
+
+class _Look:
+    """The checks that need a fit, in the order in which one explains another away."""
+
+    def __init__(self, fitted: Fitted, seed: int, step: Step, *, quick: bool) -> None:
+        self.fitted, self.seed, self.step, self.quick = fitted, seed, step, quick
+        self.findings: list[Finding] = []
+        self.not_checked: list[str] = []
+        self.counts: dict[str, Any] = {}
+        self.named: set[int] = set()
+        self._sides()
+        copied = self._copies()
+        divided = self._camps(copied)
+        self._annotators(divided=divided)
+        self._agreement()
+        if fitted.judgments.seconds is None:
+            self.not_checked.append("speed (the table has no times)")
+
+    def _name(self, who: IntArray) -> None:
+        self.named |= set(who.tolist())
+
+    def _sides(self) -> None:
+        if self.fitted.judgments.decided_for_left:
+            self.not_checked.append(
+                "sides (the table says winner and loser, not which item was shown on the left)"
+            )
+            return
+        self.step("looking at the sides")
+        found = sides(self.fitted)
+        self.findings += position_findings(self.fitted, found)
+        self._name(found.biased)
+        decided = float(found.decided.sum())
+        self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
+        self.counts["left_advantage"] = {
+            "logits": found.study_advantage,
+            "standard_error": found.study_error if decided else 0.0,
+        }
+
+    def _copies(self) -> set[int]:
+        if self.quick:
+            self.not_checked.append("annotators who copy each other (left out to be quick)")
+            return set()
+        self.step("looking for copies")
+        found = copies(self.fitted)
+        if found.skipped is not None:
+            self.not_checked.append(found.skipped)
+        self.findings += copy_findings(self.fitted, found)
+        return {u for group in found.groups for u in group[1:]}
+
+    def _camps(self, copied: set[int]) -> bool:
+        if self.quick:
+            self.not_checked.append("camps and circles (left out to be quick)")
+            return False
+        self.step("looking for camps")
+        found, _ = camps(self.fitted, copied | self.named, seed=self.seed)
+        told = camp_findings(self.fitted, found)
+        self.findings += told
+        self.step("looking for circles")
+        circles = cycles(self.fitted, seed=self.seed)
+        self.counts["circular_triples"] = {
+            "share": circles.share,
+            "expected": circles.expected,
+            "triples": circles.triads,
+        }
+        divided = any(finding.severity == "problem" for finding in told)
+        if not divided:
+            # The camps would explain the circles.
+            self.findings += cycle_findings(circles)
+        return divided
+
+    def _annotators(self, *, divided: bool) -> None:
+        self.step("looking at the annotators")
+        if self.fitted.judgments.n_annotators < _FEWEST_TO_JUDGE_BY:
+            self.not_checked.append(
+                "annotators against the others (it takes three annotators or more)"
+            )
+        elif divided:
+            self.not_checked.append(
+                "annotators against the others (there is no one consensus to hold them against)"
+            )
+        else:
+            found = strays(self.fitted, seed=self.seed)
+            self.findings += stray_findings(self.fitted, found, self.named)
+            self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
+        self.findings += contradictions(self.fitted)
+        self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+
+    def _agreement(self) -> None:
+        found = krippendorff(self.fitted.answers)
+        self.findings += [*agreement_findings(found), *misfit(self.fitted, self.named)]
+        if found is not None:
+            self.counts["agreement"] = {
+                "two_annotators": found.agree,
+                "by_chance": found.by_chance,
+                "krippendorff_alpha": found.alpha,
+                "pairs": found.pairs,
+            }
+        self.counts["infit"] = _spread(infit(self.fitted)[0])
+
+
+def _of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:
+    severity: Severity = "note" if warning.code in _NOTES else "problem"
+    finding = Finding.of_warning(warning, severity)
+    if warning.code == "disconnected":
+        return with_joining_pairs(finding, judgments, graph)
+    return finding
+
+
+def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None) -> dict[str, Any]:
+    counts: dict[str, Any] = {
+        "rows": judgments.n_rows,
+        "judgments": judgments.n_judgments,
+        "items": judgments.n_items,
+        "annotators": judgments.n_annotators,
+        "ties": int(judgments.count[judgments.outcome == TIE].sum()),
+        "repeated_rows": judgments.n_repeated,
+        "not_fitted": judgments.unfitted.counts,
+        "components": len(graph.component_sizes),
+        "strong_components": len(graph.strong_sizes),
+        "never_win": len(graph.never_win),
+        "never_lose": len(graph.never_lose),
+        "judgments_per_item": _spread(judgments.judgments_per_item),
+        "judgments_per_annotator": _spread(judgments.judgments_per_annotator),
+    }
+    if scores is not None:
+        counts["scored_items"] = len(scores)
+        counts["items_in_both"] = len(set(scores.item_ids) & set(judgments.item_ids))
+    return counts
+
+
+def _spread(numbers: np.ndarray) -> dict[str, float]:
+    low, high = float(numbers.min()), float(numbers.max())
+    whole = numbers.dtype.kind == "i"
+    return {
+        "min": int(low) if whole else low,
+        "median": float(np.median(numbers)),
+        "max": int(high) if whole else high,
+    }
