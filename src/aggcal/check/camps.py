@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_expit
 
-from aggcal.aggregators import BTL
+from aggcal.aggregators import BTL, HRA
 from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.findings import Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted
@@ -19,7 +19,10 @@ from aggcal.tables import aligned
 
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20
 _LARGE = 200_000
-_SURE = 4.5
+_SURE = 2.5
+_GAIN = 0.3
+_SPLITS = 2
+_NEXT_TO_NOTHING = 1e-6
 _REVERSED_SHARE = 0.15
 _REVERSED_GAIN = 8.0
 _LEAST_SHARE, _FEWEST = 0.1, 2
@@ -46,6 +49,8 @@ class Camps:
     """Annotators whose answers fit both about as well."""
     correlation: float
     """Rank correlation between the orders of the two camps."""
+    usual_correlation: float
+    """The same between two groups of these sizes that are drawn by lot."""
     items: IntArray
     """Items that they differ on most."""
     differences: FloatArray
@@ -56,9 +61,10 @@ class Camps:
 def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | None, float]:
     """Look for two camps, and return them with how far chance is exceeded.
 
-    Two signs are looked for: annotators whose leftover disagreement with the consensus points
+    Two signs make one look: annotators whose leftover disagreement with the consensus points
     the same way (the largest eigenvalue of the table of such agreements, against the same
-    leftovers with random signs), and a good part of annotators who run against the others.
+    leftovers with random signs), or a good part of annotators who run against the others. What
+    decides is whether camps predict answers that they were not made from (`held_out_gain`).
 
     Parameters
     ----------
@@ -84,7 +90,13 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     if beyond < _SURE and not turned:
         return None, beyond
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
-    return _divided(fitted, starts, beyond), beyond
+    gains = [held_out_gain(fitted.judgments, starts, seed=seed + k) for k in range(_SPLITS)]
+    if float(np.mean(gains)) < _GAIN:
+        return None, beyond
+    division = _division(fitted.judgments, starts)
+    if division is None:
+        return None, beyond
+    return _described(fitted, division, beyond, seed), beyond
 
 
 class _Patterns:
@@ -136,9 +148,7 @@ class _Patterns:
         data = self.scale * np.bincount(self.place, np.concatenate([off, -off]))
         value, loading = self._strongest(data)
         draws = _DRAWS_LARGE if len(off) > _LARGE else _DRAWS_SMALL
-        drawn = [
-            self._strongest(data * random.choice([-1.0, 1.0], len(data)))[0] for _ in range(draws)
-        ]
+        drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in range(draws)]
         beyond = (value - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
         apart = self._those_apart(data, random)
         return (apart, self.apart) if apart > beyond else (beyond, loading)
@@ -155,10 +165,7 @@ class _Patterns:
         def agreement(values: FloatArray) -> float:
             return float(np.sum(np.square(sums(item, values, self.n))) - own)
 
-        drawn = [
-            agreement(weighted * random.choice([-1.0, 1.0], len(weighted)))
-            for _ in range(_DRAWS_SMALL)
-        ]
+        drawn = [agreement(weighted * _signs(random, len(weighted))) for _ in range(_DRAWS_SMALL)]
         return (agreement(weighted) - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
@@ -193,6 +200,10 @@ class _Patterns:
         return left
 
 
+def _signs(random: np.random.Generator, size: int) -> FloatArray:
+    return np.where(random.random(size) < 0.5, -1.0, 1.0)  # noqa: PLR2004  # a fair coin
+
+
 def _halfway(sizes: FloatArray) -> float:
     """Return the point between the middle of the small and that of the large ones."""
     cut = float(sizes.mean())
@@ -204,10 +215,18 @@ def _halfway(sizes: FloatArray) -> float:
     return cut
 
 
-def _divided(fitted: Fitted, starts: list[BoolArray], beyond: float) -> Camps | None:
+@dataclass(frozen=True, eq=False)
+class _Division:
+    """Annotators on two sides, each side's own scores, and how clearly each annotator belongs."""
+
+    side: BoolArray
+    orders: tuple[FloatArray, FloatArray]
+    margin: FloatArray
+
+
+def _division(judgments: Judgments, starts: list[BoolArray]) -> _Division | None:
     """Divide the annotators so that each camp's own consensus explains it best."""
-    judgments = fitted.judgments
-    best: tuple[float, BoolArray, FloatArray, tuple[FloatArray, FloatArray]] | None = None
+    best: tuple[float, _Division] | None = None
     rounds = _ROUNDS_LARGE if len(judgments.count) > _LARGE else _ROUNDS_SMALL
     for start in starts:
         side = start
@@ -219,32 +238,70 @@ def _divided(fitted: Fitted, starts: list[BoolArray], beyond: float) -> Camps | 
             new = fits[0] > fits[1]
             value = float(np.maximum(*fits).sum())
             if best is None or value > best[0]:
-                best = (value, new, np.abs(fits[0] - fits[1]), orders)
+                best = (value, _Division(new, orders, np.abs(fits[0] - fits[1])))
             if (new == side).all():
                 break
             side = new
-    if best is None:
-        return None
-    _, side, margin, orders = best
+    return None if best is None else best[1]
+
+
+def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 0) -> float:
+    """Return how surely two camps predict answers that they were not made from, in standard errors.
+
+    Half of the rows divide the annotators and give each camp its order; the other half tells
+    whether an annotator's camp predicts it better than the consensus of all does, which knows
+    how reliable each annotator is.
+    """
+    random = np.random.default_rng(seed)
+    half = random.integers(2, size=len(judgments.count)).astype(bool)
+    gain: FloatArray = np.zeros(judgments.n_annotators)
+    for seen in (half, ~half):
+        # A weight next to nothing, so that no item and no annotator drops out.
+        part = replace(
+            judgments,
+            weight=np.where(seen, judgments.weight, _NEXT_TO_NOTHING * judgments.weight),
+            count=np.where(seen, judgments.count, 0),
+        )
+        rest = replace(judgments, count=np.where(seen, 0, judgments.count))
+        found = _division(part, starts)
+        if found is None:
+            return 0.0
+        whole = HRA().fit(part)
+        # Someone who answers the other way round is not explained by one consensus.
+        one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
+        two = [_log_likelihood(rest, order) for order in found.orders]
+        gain += np.where(found.side, two[0], two[1]) - one
+    return float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
+
+
+def _described(fitted: Fitted, found: _Division, beyond: float, seed: int) -> Camps | None:
+    judgments, side, orders = fitted.judgments, found.side, found.orders
     if side.sum() * 2 < len(side):
         side, orders = ~side, (orders[1], orders[0])
     if (~side).sum() < max(_FEWEST, _LEAST_SHARE * len(side)):
         return None
-    ranked = np.argsort(-margin, kind="stable")
+    ranked = np.argsort(-found.margin, kind="stable")
     difference = _centred(orders[0]) - _centred(orders[1])
     seen = [_seen(judgments, part) for part in (side, ~side)]
     common = (seen[0] >= _BOTH_JUDGED) & (seen[1] >= _BOTH_JUDGED)
     size = np.where(common, np.abs(difference), -1.0)
     items = np.argsort(-size, kind="stable")[: min(_NAMED, int(common.sum()))]
+    mixed = np.random.default_rng(seed).permutation(side)
+    halves = _order_of(judgments, mixed), _order_of(judgments, ~mixed)
     return Camps(
         ranked[side[ranked]],
         ranked[~side[ranked]],
-        int(np.sum(margin < _CLEAR)),
-        spearman(orders[0][common], orders[1][common]) if common.sum() > 1 else float("nan"),
+        int(np.sum(found.margin < _CLEAR)),
+        _correlation(*orders, common),
+        _correlation(*halves, common),
         items,
         difference[items],
         beyond,
     )
+
+
+def _correlation(one: FloatArray, other: FloatArray, common: BoolArray) -> float:
+    return spearman(one[common], other[common]) if common.sum() > 1 else float("nan")
 
 
 def _order_of(judgments: Judgments, side: BoolArray) -> FloatArray:
@@ -253,8 +310,12 @@ def _order_of(judgments: Judgments, side: BoolArray) -> FloatArray:
     return np.nan_to_num(aligned(part.scores, part.item_ids, judgments.item_ids))
 
 
-def _log_likelihood(judgments: Judgments, scores: FloatArray) -> FloatArray:
+def _log_likelihood(
+    judgments: Judgments, scores: FloatArray, slopes: FloatArray | None = None
+) -> FloatArray:
     gap = scores[judgments.left] - scores[judgments.right]
+    if slopes is not None:
+        gap = slopes[judgments.annotator] * gap
     fit = judgments.outcome * log_expit(gap) + (1.0 - judgments.outcome) * log_expit(-gap)
     return sums(judgments.annotator, judgments.count * fit, judgments.n_annotators)
 
@@ -277,26 +338,24 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     judgments = fitted.judgments
     larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
     items = judgments.item_ids[found.items]
-    alike = found.correlation > _ALIKE
+    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
     severity: Severity = "note" if alike else "problem"
-    how = (
-        "the orders are much alike"
+    what = (
+        "two groups of annotators lean to somewhat different orders"
         if alike
-        else "the orders are opposite"
-        if found.correlation < -_ALIKE
-        else "the orders have little to do with each other"
+        else "there is not one consensus but two camps"
     )
     return [
         Finding(
             severity,
             "divided",
-            f"there is not one consensus but two camps: {len(larger):,} annotators (such as "
-            f"{some(larger)}) and {len(smaller):,} (such as {some(smaller)}) each agree among "
-            f"themselves on an order of their own (rank correlation between the two "
-            f"{found.correlation:.2f}: {how}; {count(found.unclear, 'annotator')} could belong to "
-            f"either); they differ most on {some(items)}",
-            "ask both camps what they went by; if both are right in their way, analyse them "
-            "separately, or ask a narrower question: one ranking would please neither",
+            f"{what}: {len(larger):,} annotators (such as {some(larger)}) against {len(smaller):,} "
+            f"(such as {some(smaller)}), and {count(found.unclear, 'of them', 'of them')} could "
+            f"belong to either; their orders correlate by {found.correlation:.2f}, where groups "
+            f"drawn by lot give {found.usual_correlation:.2f} (1 the same order, -1 the opposite), "
+            f"and differ most on {some(items)}",
+            "ask both what they went by; if both are right in their way, analyse them separately, "
+            "or ask a narrower question",
             {
                 "larger_camp": listed(larger),
                 "larger_size": len(larger),
@@ -304,6 +363,7 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
                 "smaller_size": len(smaller),
                 "unclear": found.unclear,
                 "rank_correlation": round(found.correlation, 4),
+                "rank_correlation_by_lot": round(found.usual_correlation, 4),
                 "items": listed(items),
                 "differences": rounded(found.differences),
                 "standard_deviations_beyond_chance": round(found.beyond, 2),

@@ -16,19 +16,25 @@ _DRAWS = 40
 _SURE = 4.0
 _LEAST_EXCESS = 0.02
 _FEWEST = 30
+_CLEAR = 1.7
 
 
 @dataclass(frozen=True)
 class Cycles:
     """Triples of items of which all three pairs were judged, and how many go round in a circle.
 
-    ``expected`` and ``spread`` are of the share of circular ones under the fitted model.
+    ``expected`` and ``spread`` are of the share of circular ones under the fitted model. Between
+    equal items a quarter of the triples is circular by chance alone, but hardly ever by clear
+    majorities: ``clear`` counts the circles in which all three are.
     """
 
     triads: int
     circular: int
     expected: float
     spread: float
+    clear: int
+    expected_clear: float
+    spread_clear: float
     items: int
     """Items that were looked at: the most judged ones where there are many."""
 
@@ -91,19 +97,28 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     rows = np.flatnonzero(chosen[judgments.left] & chosen[judgments.right])
     pair, size = answers.pair[rows], answers.n_pairs
     number = judgments.count[rows]
+    times = sums(pair, number, size)
     net = sums(pair, number * (answers.up[rows] - TIE), size)
     triads, circular = count_triads(answers, net, chosen)
+    clear = count_triads(answers, _clear(net, times), chosen)[1]
     random = np.random.default_rng(seed)
     toward = np.where(answers.first_is_left, fitted.chance, 1.0 - fitted.chance)[rows]
     tied = judgments.outcome[rows] == TIE
-    shares = []
+    shares, clears = [], []
     for _ in range(_DRAWS if triads >= _FEWEST else 0):
         drawn = random.binomial(number, toward) - TIE * number
         net = sums(pair, np.where(tied, 0.0, drawn), size)
         of, round_ = count_triads(answers, net, chosen)
         shares.append(round_ / max(of, 1))
-    expected, spread = (float(np.mean(shares)), float(np.std(shares))) if shares else (0.0, 0.0)
-    return Cycles(triads, circular, expected, spread, int(chosen.sum()))
+        clears.append(count_triads(answers, _clear(net, times), chosen)[1])
+    usual, usual_clear = ((float(np.mean(x)), float(np.std(x))) if x else (0.0, 0.0)
+                          for x in (shares, clears))  # fmt: skip
+    return Cycles(triads, circular, *usual, clear, *usual_clear, int(chosen.sum()))
+
+
+def _clear(net: FloatArray, times: FloatArray) -> FloatArray:
+    """Keep majorities that a fair coin gives once in ten times, and seldomer."""
+    return np.where(2.0 * np.abs(net) >= _CLEAR * np.sqrt(times), net, 0.0)
 
 
 def cycle_findings(found: Cycles) -> list[Finding]:
@@ -111,11 +126,14 @@ def cycle_findings(found: Cycles) -> list[Finding]:
 
     Examples
     --------
-    >>> cycle_findings(Cycles(1000, 200, 0.08, 0.01, 20))[0].code
+    >>> cycle_findings(Cycles(1000, 200, 0.08, 0.01, 9, 8.0, 3.0, 20))[0].code
     'circular'
     """
     excess = found.share - found.expected
-    if found.triads < _FEWEST or excess < _LEAST_EXCESS or excess < _SURE * found.spread:
+    more = found.clear - found.expected_clear
+    many = excess >= _LEAST_EXCESS and excess >= _SURE * found.spread
+    firm = more >= _LEAST_EXCESS * found.triads and more >= _SURE * max(found.spread_clear, 1.0)
+    if found.triads < _FEWEST or not (many or firm):
         return []
     return [
         Finding(
@@ -123,7 +141,8 @@ def cycle_findings(found: Cycles) -> list[Finding]:
             "circular",
             f"{found.share:.1%} of {found.triads:,} triples of items go round in a circle (the "
             f"majority puts a above b, b above c, yet c above a), where chance and close items "
-            f"explain {found.expected:.1%}",
+            f"explain {found.expected:.1%}; in {found.clear:,} of them all three majorities are "
+            f"clear, where {found.expected_clear:.0f} are expected",
             "one ranking cannot tell everything here: see whether different things are compared "
             "in different pairs, and ask for one criterion at a time",
             {
@@ -131,6 +150,9 @@ def cycle_findings(found: Cycles) -> list[Finding]:
                 "circular": found.circular,
                 "expected_share": round(found.expected, 4),
                 "spread": round(found.spread, 4),
+                "clear": found.clear,
+                "expected_clear": round(found.expected_clear, 2),
+                "spread_clear": round(found.spread_clear, 2),
                 "items": found.items,
             },
         )

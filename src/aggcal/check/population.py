@@ -81,26 +81,20 @@ class Population:
         forward = plain[some] - wrong[some, None] * _SLOPES
         backward = plain[some] - right[some, None] * _SLOPES
         guess = -number[some] * np.log(2.0)
-        best: tuple[float, float, float, FloatArray, float] | None = None
+        found: list[tuple[float, float, float, FloatArray, float]] = []
+        tops = forward.max(axis=1), backward.max(axis=1)
+        likely = np.exp(forward - tops[0][:, None]), np.exp(backward - tops[1][:, None])
         for spread in _SPREADS.tolist():
             unusual = -0.5 * ((np.log(spread) - np.log(_USUAL_SPREAD)) / _HOW_USUAL) ** 2
             for location in _LOCATIONS.tolist():
-                log_prior = _log_prior(location, spread)
-                kinds = np.stack(
-                    [
-                        logsumexp(forward + log_prior, axis=1),
-                        guess,
-                        logsumexp(backward + log_prior, axis=1),
-                    ],
-                    axis=1,
-                )
+                prior = np.exp(_log_prior(location, spread))
+                along, against = (np.log(np.maximum(part @ prior, 1e-300)) for part in likely)
+                kinds = np.stack([along + tops[0], guess, against + tops[1]], axis=1)
                 shares, fit = _shares(kinds, (True, True, True))
-                if best is None or fit + unusual > best[0]:
-                    without = _shares(kinds, (True, True, False))[1]
-                    best = (fit + unusual, location, spread, shares, fit - without)
-        if best is None:  # pragma: no cover  # the grid is not empty
-            raise AssertionError
-        return cls(wrong, right, plain, number, best[1], best[2], best[3], best[4])
+                without = _shares(kinds, (True, True, False))[1]
+                found.append((fit + unusual, location, spread, shares, fit - without))
+        _, location, spread, shares, gain = max(found, key=lambda one: one[0])
+        return cls(wrong, right, plain, number, location, spread, shares, gain)
 
     @cached_property
     def log_likelihoods(self) -> FloatArray:

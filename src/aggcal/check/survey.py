@@ -46,6 +46,7 @@ def check(
     method: str = "hra-g",
     wanted_error: float | None = None,
     quick: bool | None = None,
+    with_precision: bool = True,
     seed: int = 0,
     on_step: Step | None = None,
     on_iteration: Progress | None = None,
@@ -66,6 +67,8 @@ def check(
     quick
         Leave out what takes long: copies, camps, circles and the precision. By default they are
         left out for more than `MANY` rows.
+    with_precision
+        Work out how sure the order is, which takes about half of the time.
     seed
         Of everything random.
     on_step
@@ -102,7 +105,7 @@ def check(
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
     outlook: Precision | None = None
-    if not quick:
+    if with_precision and not quick:
         step("working out the precision")
         outlook = precision(fitted, wanted_error)
     findings.sort(key=lambda f: f.severity != "problem")

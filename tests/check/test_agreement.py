@@ -1,0 +1,91 @@
+"""Krippendorff's alpha and infit by their definitions."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.check.agreement import agreement_findings, infit, krippendorff
+from aggcal.check.answers import Answers
+from aggcal.check.fitted import Fitted
+
+
+def test_alpha_of_a_worked_example() -> None:
+    """Three pairs; a, b, c judge (1, 1, 0), (1, 1), (0, 1), a fourth pair has one judge only.
+
+    By hand: units hold 3, 2 and 2 values. Disagreements over ordered couples: 4, 0, 2; divided
+    by m - 1 they are 2, 0, 2, so D_o = 4/7. With the mirror images there are 14 values, 7 of
+    each kind: D_e = 2 * 7 * 7 / (14 * 13) = 7/13. Alpha = 1 - (4/7)(13/7) = -3/49.
+    """
+    rows = [
+        ("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a"),
+        ("ann", "a", "c"), ("bob", "a", "c"),
+        ("ann", "b", "c"), ("bob", "c", "b"),
+        ("ann", "a", "d"),
+    ]  # fmt: skip
+    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    assert found is not None
+    assert found.alpha == pytest.approx(-3.0 / 49.0)
+    assert found.agree == pytest.approx(2.0 / 5.0)
+    assert (found.pairs, found.answers) == (3, 7)
+
+
+def test_alpha_is_that_of_its_definition_with_ties(random: np.random.Generator) -> None:
+    items = [f"i{k}" for k in range(6)]
+    rows = [
+        (f"u{u}", items[i], items[j], str(random.choice(["left", "right", "tie"])))
+        for u in range(4)
+        for i in range(6)
+        for j in range(i)
+        if random.random() < 0.7
+    ]
+    answers = Answers.of(aggcal.read_judgments(rows))
+    grouped = answers.grouped
+    units = [grouped.up[grouped.pair == p] for p in range(answers.n_pairs)]
+    units = [unit for unit in units if len(unit) > 1]
+    both = units + [1.0 - unit for unit in units]
+    values = np.concatenate(both)
+    within = sum(
+        (a - b) ** 2 / (len(unit) - 1) for unit in both for a, b in permutations(unit, 2)
+    ) / len(values)
+    across = sum((a - b) ** 2 for a, b in permutations(values, 2))
+    across /= len(values) * (len(values) - 1)
+    found = krippendorff(answers)
+    assert found is not None
+    assert found.alpha == pytest.approx(1.0 - within / across)
+
+
+def test_alpha_is_one_in_full_agreement_and_absent_without_shared_pairs() -> None:
+    agreed = [(u, a, b) for u in ("ann", "bob") for a in "abcd" for b in "abcd" if a < b]
+    found = krippendorff(Answers.of(aggcal.read_judgments(agreed)))
+    assert found is not None
+    assert found.alpha == 1.0
+    assert krippendorff(Answers.of(aggcal.read_judgments([("ann", "a", "b")]))) is None
+
+
+def test_coin_tossers_do_not_agree(random: np.random.Generator) -> None:
+    rows = [
+        (f"u{u}", a, b, str(random.choice(["left", "right"])))
+        for u in range(5)
+        for a in "abcdefghij"
+        for b in "abcdefghij"
+        if a < b
+    ]
+    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    assert found is not None
+    assert abs(found.alpha) < 4 * found.error
+    assert [f.code for f in agreement_findings(found)] == ["no-agreement"]
+
+
+def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> None:
+    fitted = Fitted.of(study_judgments)
+    square, _ = infit(fitted)
+    for u in range(3):
+        mine = study_judgments.annotator == u
+        y, p = study_judgments.outcome[mine], fitted.chance[mine]
+        n = study_judgments.count[mine]
+        expected = np.sum(n * (y - p) ** 2) / np.sum(n * p * (1 - p))
+        assert square[u] == pytest.approx(expected)
