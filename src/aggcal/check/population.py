@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.check.answers import TIE
 from aggcal.judgments import Judgments
 
 _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
@@ -58,7 +59,7 @@ class Population:
         m = judgments.n_annotators
         size = np.abs(gap)
         agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
-        count = judgments.count.astype(np.float64)
+        count = decided(judgments).astype(np.float64)
         wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
         right = sums(judgments.annotator, count * agreeing * size, m)
         plain = np.empty((m, len(_SLOPES)))
@@ -178,10 +179,22 @@ class Population:
         return -lost
 
 
+def decided(judgments: Judgments) -> IntArray:
+    """Return how many decided answers each row stands for: a tie is neither right nor wrong.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> decided(aggcal.read_judgments([("ann", "a", "b", "left"), ("bob", "a", "b", "tie")]))
+    array([1, 0])
+    """
+    return np.where(judgments.outcome == TIE, 0, judgments.count)
+
+
 def sizes_of(judgments: Judgments, gap: FloatArray, who: int) -> FloatArray:
-    """Return |d| of each answer of one annotator, repeated rows as often as they were given."""
+    """Return |d| of each decided answer of one annotator, repeated ones as often as given."""
     rows = slice(*np.searchsorted(judgments.annotator, [who, who + 1]).tolist())
-    number: IntArray = judgments.count[rows]
+    number = decided(judgments)[rows]
     sizes: FloatArray = np.repeat(np.abs(gap[rows]), number)
     return sizes
 

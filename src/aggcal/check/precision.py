@@ -63,6 +63,19 @@ class Precision:
         return f"{now}; {wanted} takes about {_two_digits(self.more):,} more judgments."
 
 
+def refuse_aim(wanted_error: float | None) -> None:
+    """Refuse a standard error that cannot be reached.
+
+    Examples
+    --------
+    >>> refuse_aim(0.0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the wanted standard error is 0.0; give a number above 0.
+    """
+    if wanted_error is not None and not 0.0 < wanted_error < inf:
+        raise OptionError(f"the wanted standard error is {wanted_error}; give a number above 0.")
+
+
 def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | None:
     """Say how many judgments like these the wanted precision takes.
 
@@ -88,8 +101,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     >>> 0.7 < found.right_order < 0.9 and found.needed > 600
     True
     """
-    if wanted_error is not None and not 0.0 < wanted_error < inf:
-        raise OptionError(f"the wanted standard error is {wanted_error}; give a number above 0.")
+    refuse_aim(wanted_error)
     known = fitted.consensus.uncertainty
     if known is None:
         return None

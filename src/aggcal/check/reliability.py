@@ -10,7 +10,7 @@ from aggcal.arrays import FloatArray, IntArray, sums
 from aggcal.check.evidence import discoveries, odds_against
 from aggcal.check.findings import LISTED, Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted
-from aggcal.check.population import sizes_of
+from aggcal.check.population import decided, sizes_of
 from aggcal.errors import count, some
 from aggcal.models.links import link
 
@@ -37,6 +37,8 @@ class Strays:
     """Share of each annotator's answers that the consensus of the others confirms."""
     expected: FloatArray
     """The same, expected of a typical annotator on the same pairs."""
+    decided: IntArray
+    """How many answers of each annotator were no tie."""
 
 
 def strays(fitted: Fitted, *, seed: int = 0) -> Strays:
@@ -69,15 +71,17 @@ def strays(fitted: Fitted, *, seed: int = 0) -> Strays:
     agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
     agreeing = np.where(gap == 0.0, 0.5, agreeing)
     usual = link("logistic").probability(population.typical_slope * np.abs(gap))
-    given = sums(judgments.annotator, judgments.count, m)
+    number = decided(judgments)
+    given = sums(judgments.annotator, number, m)
     order = np.argsort(chance, kind="stable")
     return Strays(
         order[turned[order]],
         order[guessing[order]],
         order[doubtful[order]],
         chance,
-        sums(judgments.annotator, judgments.count * agreeing, m) / given,
-        sums(judgments.annotator, judgments.count * usual, m) / given,
+        sums(judgments.annotator, number * agreeing, m) / np.maximum(given, 1.0),
+        sums(judgments.annotator, number * usual, m) / np.maximum(given, 1.0),
+        given.astype(np.int64),
     )
 
 
@@ -145,20 +149,20 @@ def _finding(
 ) -> Finding:
     judgments = fitted.judgments
     ids, first = judgments.annotator_ids[who], int(who[0])
-    given = int(judgments.judgments_per_annotator[first])
+    given = int(found.decided[first])
     verb = what if len(who) > 1 else what.replace("answer ", "answers ", 1)
     return Finding(
         severity,
         code,
         f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
         f"'{ids[0]}' agrees with the others in {found.agreement[first]:.0%} of {given:,} "
-        f"judgments, a typical annotator would in {found.expected[first]:.0%}; an honest one does "
-        f"so badly {odds_against(max(float(found.chance[first]), 1e-300))})",
+        f"decided judgments, a typical annotator would in {found.expected[first]:.0%}; an honest "
+        f"one does so badly {odds_against(max(float(found.chance[first]), 1e-300))})",
         remedy,
         {
             "annotators": listed(ids),
             "number": len(who),
-            "judgments": listed_numbers(judgments.judgments_per_annotator[who]),
+            "decided_judgments": listed_numbers(found.decided[who]),
             "agreement_with_others": rounded(found.agreement[who]),
             "expected_agreement": rounded(found.expected[who]),
             "chance_if_honest": rounded(found.chance[who], 10),

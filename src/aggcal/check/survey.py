@@ -20,7 +20,7 @@ from aggcal.check.fitted import Fitted
 from aggcal.check.model_scores import opposite, unmatched
 from aggcal.check.pieces import one_way, with_joining_pairs
 from aggcal.check.position import position_findings, sides
-from aggcal.check.precision import Precision, precision
+from aggcal.check.precision import Precision, precision, refuse_aim
 from aggcal.check.reliability import stray_findings, strays
 from aggcal.check.speed import too_fast
 from aggcal.check.volume import few_judgments
@@ -86,6 +86,7 @@ def check(
     >>> found.findings[0].details["joining_pairs"]
     [['c', 'a']]
     """
+    refuse_aim(wanted_error)
     step = on_step or (lambda _: None)
     if quick is None:
         quick = len(judgments.count) > MANY
