@@ -57,3 +57,38 @@ def test_reversed_share_and_model_error() -> None:
 def test_impossible_studies_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(OptionError, match="give"):
         simulate(**wrong)  # type: ignore[arg-type]  # on purpose
+
+
+def test_faults_are_put_in_as_asked_and_leave_the_rest_as_it_was() -> None:
+    clean = simulate(annotators=40, judgments=4000, seed=9)
+    made = simulate(
+        annotators=40,
+        judgments=4000,
+        guessing_share=0.1,
+        left_share=0.1,
+        copied_share=0.1,
+        camp_share=0.2,
+        camp_correlation=-1.0,
+        seed=9,
+    )
+    assert [int((made.role == r).sum()) for r in ("guesses", "left", "copies", "camp")] == [
+        4, 4, 4, 8,
+    ]  # fmt: skip
+    assert (made.winner == made.left)[(made.role == "left")[made.annotator]].all()
+    np.testing.assert_allclose(made.camp_latent, -made.latent)
+    honest = (made.role == "honest")[made.annotator]
+    np.testing.assert_array_equal(made.winner[honest], clean.winner[honest])
+    for one, other in made.copied.items():
+        mine, theirs = (
+            np.flatnonzero(made.annotator == one),
+            np.flatnonzero(made.annotator == other),
+        )
+        size = min(len(mine), len(theirs))
+        np.testing.assert_array_equal(made.winner[mine[:size]], made.winner[theirs[:size]])
+
+
+def test_a_camp_may_have_any_correlation() -> None:
+    made = simulate(items=50, camp_share=0.5, camp_correlation=0.3, seed=1)
+    assert np.corrcoef(made.latent, made.camp_latent)[0, 1] == pytest.approx(0.3)
+    with pytest.raises(OptionError, match="at most 1"):
+        simulate(camp_share=0.6, left_share=0.6)
