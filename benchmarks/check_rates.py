@@ -24,6 +24,10 @@ from aggcal.check import Check, check
 from aggcal.simulate import Simulation, simulate
 
 SHAPES = ((30, 20, 50), (100, 50, 30), (500, 600, 20), (20, 14, 190))
+FIRST_SEED = 10_000_000
+"""Every row of the table has studies of its own: with the same ones, one unlucky study would
+count in several rows.
+"""
 ACCUSATIONS = ("reversed-annotators", "guessing", "copies", "divided", "position-bias")
 ENOUGH = {"reversed": 20, "guesses": 50, "left": 20, "copies": 30}
 CODES = {
@@ -139,11 +143,12 @@ def main() -> None:
     chosen = sys.argv[2:]
     scenarios = [s for s in SCENARIOS if not chosen or any(c in s.name for c in chosen)]
     jobs = [
-        (scenario, shape, 1000 * k + 7)
-        for scenario in scenarios
-        for shape in SHAPES
+        (scenario, shape, FIRST_SEED + 100_000 * row + 1000 * column + k)
+        for row, scenario in enumerate(SCENARIOS)
+        for column, shape in enumerate(SHAPES)
+        if scenario in scenarios
         if not scenario.judgments or shape[2] < scenario.judgments < 5 * shape[2]
-        for k in range(number if shape[1] < 100 else max(1, number // 8))
+        for k in range(number if shape[1] < 100 else max(1, number // 4))
     ]
     total: dict[tuple[str, Any], Counter[str]] = {}
     workers = int(os.environ.get("WORKERS", "2"))

@@ -19,7 +19,7 @@ from aggcal.tables import aligned
 
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20
 _LARGE = 200_000
-_SURE = 2.5
+_SURE = 3.0
 _GAIN = 0.3
 _SPLITS = 2
 _NEXT_TO_NOTHING = 1e-6

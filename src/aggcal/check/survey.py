@@ -13,7 +13,7 @@ from aggcal.check.agreement import agreement_findings, infit, krippendorff, misf
 from aggcal.check.answers import TIE
 from aggcal.check.camps import camp_findings, camps
 from aggcal.check.contradictions import contradictions, repeats
-from aggcal.check.copies import copies, copy_findings
+from aggcal.check.copies import Copies, copies, copy_findings
 from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
 from aggcal.check.fitted import Fitted
@@ -125,7 +125,8 @@ class _Look:
         self.named: set[int] = set()
         self._sides()
         copied = self._copies()
-        divided = self._camps(copied)
+        divided = self._camps({u for group in copied.groups for u in group[1:]})
+        self._tell_copies(copied, divided=divided)
         self._annotators(divided=divided)
         self._agreement()
         if fitted.judgments.seconds is None:
@@ -151,16 +152,22 @@ class _Look:
             "standard_error": found.study_error if decided else 0.0,
         }
 
-    def _copies(self) -> set[int]:
+    def _copies(self) -> Copies:
         if self.quick:
-            self.not_checked.append("annotators who copy each other (left out to be quick)")
-            return set()
+            return Copies.none(skipped="annotators who copy each other (left out to be quick)")
         self.step("looking for copies")
-        found = copies(self.fitted)
+        return copies(self.fitted)
+
+    def _tell_copies(self, found: Copies, *, divided: bool) -> None:
         if found.skipped is not None:
             self.not_checked.append(found.skipped)
-        self.findings += copy_findings(self.fitted, found)
-        return {u for group in found.groups for u in group[1:]}
+        elif divided:
+            # Held against a consensus that neither camp shares, friends look like copies.
+            self.not_checked.append(
+                "annotators who copy each other (those of one camp agree with each other anyway)"
+            )
+        else:
+            self.findings += copy_findings(self.fitted, found)
 
     def _camps(self, copied: set[int]) -> bool:
         if self.quick:
