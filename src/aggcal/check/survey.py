@@ -136,9 +136,9 @@ class _Look:
         self.named |= set(who.tolist())
 
     def _sides(self) -> None:
-        if self.fitted.judgments.decided_for_left:
+        if not self.fitted.judgments.sided:
             self.not_checked.append(
-                "sides (the table says winner and loser, not which item was shown on the left)"
+                "sides (the data do not say which item was shown on the left)"
             )
             return
         self.step("looking at the sides")
