@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,19 @@ def text_lines(path: Path, name: str) -> Iterator[str]:
                 f"{name}: line {number + 1} or one soon after it is not UTF-8 text; save the file "
                 "as UTF-8."
             ) from None
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileError(f"{name}: cannot be read ({error}).") from None
+
+
+def text_pieces(path: Path, name: str) -> Iterator[str]:
+    """Read a text file in parts, however long its lines are."""
+    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+        try:
+            while piece := text.read(_PIECE):
+                yield piece
+        except UnicodeDecodeError:
+            raise FileError(f"{name}: is not UTF-8 text throughout; save it as UTF-8.") from None
+        except (OSError, EOFError, zlib.error) as error:
             raise FileError(f"{name}: cannot be read ({error}).") from None
 
 
@@ -155,7 +169,7 @@ def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
         raise FileError(f"{name}: is a directory; give the file in it.") from None
     except PermissionError:
         raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{name}: cannot be read ({error}).") from None
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise FileError(f"{name}: is empty; the first line must name the columns.")

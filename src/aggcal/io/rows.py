@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.errors import OptionError, OutcomeError, TableError
-from aggcal.io.files import is_json, load_file, look, peek, regular, text_lines
+from aggcal.io.files import is_json, load_file, look, peek, regular, text_lines, text_pieces
 from aggcal.io.formats import FORMATS, recognised
 from aggcal.io.formats.base import Choices, Format, Notes, Row, TableFormat, TextFormat
 from aggcal.io.formats.plain import EXTRA, OWN
-from aggcal.io.formats.sample import Record, Sample, json_records, of_records
+from aggcal.io.formats.sample import Record, Sample, of_records
+from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import connected, load_memory
 from aggcal.io.source import Source
 
@@ -170,7 +171,7 @@ class _Brought:
 
     def _records(self) -> Iterator[Record]:
         if self.path is not None and not self.path.is_dir() and is_json(peek(self.path, self.name)):
-            yield from json_records(self.name, text_lines(self.path, self.name))
+            yield from json_records(self.name, text_pieces(self.path, self.name))
             return
         if isinstance(self.data, list | tuple):
             for k, value in enumerate(self.data, 1):

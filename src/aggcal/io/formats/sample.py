@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
-from aggcal.errors import FileError
-
 _LOOKED_AT = 50
-_BLANK = "\ufeff \t\r\n"
+BLANK = "\ufeff \t\r\n"
 
 
 class Record(NamedTuple):
@@ -89,8 +86,8 @@ def of_json(name: str, text: str) -> Sample:
     decoder = json.JSONDecoder()
     found: list[Any] = []
     position = 0
-    inside = text.lstrip(_BLANK).startswith("[") and not _is_line_of_its_own(text)
-    blank = _BLANK + ("," if inside else "")
+    inside = text.lstrip(BLANK).startswith("[") and not is_line_of_its_own(text)
+    blank = BLANK + ("," if inside else "")
     if inside:
         position = text.index("[") + 1
     while len(found) < _LOOKED_AT:
@@ -104,56 +101,17 @@ def of_json(name: str, text: str) -> Sample:
     return of_records(name, found, text)
 
 
-def _is_line_of_its_own(text: str) -> bool:
-    """Whether the first line is a whole JSON value with others in the lines after it."""
-    first, _, rest = text.lstrip(_BLANK).partition("\n")
+def is_line_of_its_own(text: str) -> bool:
+    r"""Whether the first line is a whole JSON value with others in the lines after it.
+
+    Examples
+    --------
+    >>> is_line_of_its_own("[1, 2]\n[2, 3]"), is_line_of_its_own("[[1, 2],\n[2, 3]]")
+    (True, False)
+    """
+    first, _, rest = text.lstrip(BLANK).partition("\n")
     try:
         json.loads(first)
     except (ValueError, RecursionError):
         return False
-    return bool(rest.strip(_BLANK))
-
-
-def json_records(name: str, lines: Iterator[str]) -> Iterator[Record]:
-    """Read JSON lines, one JSON array, or one object, record by record.
-
-    Examples
-    --------
-    >>> [record.value for record in json_records("f", iter(['[{"a": 1},', '{"a": 2}]']))]
-    [{'a': 1}, {'a': 2}]
-    >>> [record.place for record in json_records("f", iter(['{"a": 1}', '{"a": 2}']))]
-    ['line 1', 'line 2']
-    """
-    filled = ((n, t.lstrip("\ufeff")) for n, t in enumerate(lines, 1) if t.strip(_BLANK))
-    first = next(filled, None)
-    if first is None:
-        raise FileError(f"{name}: is empty; export it again.")
-    second = next(filled, None)
-    rest = filled if second is None else chain([second], filled)
-    try:
-        value = json.loads(first[1])
-        lines_of_their_own = second is not None or not isinstance(value, list)
-    except (ValueError, RecursionError):
-        lines_of_their_own = second is not None and second[1].lstrip()[:1] in ("{", "[")
-        lines_of_their_own &= first[1].strip() not in ("[", "{") and not first[1].startswith("[")
-    if lines_of_their_own:
-        for n, line in chain([first], rest):
-            yield Record(f"line {n}", _parsed(name, line, n))
-        return
-    whole = _parsed(name, first[1] + "".join(line for _, line in rest), None)
-    for k, value in enumerate(whole if isinstance(whole, list) else [whole], 1):
-        yield Record(f"record {k}", value)
-
-
-def _parsed(name: str, text: str, line: int | None) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = error.lineno if line is None else line
-        raise FileError(
-            f"{name}: line {where} is not valid JSON ({error.msg}); export the file again."
-        ) from None
-    except RecursionError:
-        raise FileError(f"{name}: is nested too deeply to be an export; check the file.") from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise FileError(f"{name}: holds a value that cannot be read ({error}).") from None
+    return bool(rest.strip(BLANK))
