@@ -100,6 +100,10 @@ LABEL_STUDIO_MIN = {
     "updated_at": "…",
     "lead_time": 37.4,
 }
+LABEL_STUDIO_CSV = (
+    "annotation_id,annotator,created_at,id,lead_time,pw,text1,text2,updated_at\n"
+    '5,4,t,1,3.2,"[{""selected"": ""left""}]","a, b",c,t\n'
+)
 NESTED = {
     "id": "42",
     "fields": {"prompt": "…", "response-1": "…", "response-2": "…"},
@@ -222,6 +226,11 @@ SAMPLES: dict[str, tuple[str, str, Judged]] = {
         [("10", "In a little while…", "Death remembered…", 1.0)],
     ),
     "label-studio min": ("label-studio", json.dumps([LABEL_STUDIO_MIN]), [("4", "…a", "…b", 0.0)]),
+    "label-studio csv": (
+        "label-studio",
+        LABEL_STUDIO_CSV,
+        [("4", "a, b", "c", 1.0)],
+    ),
     "label-studio ranker": (
         "label-studio",
         json.dumps([ranker({"rank": ["mdn", "wiki", "blog"]})]),
@@ -502,6 +511,55 @@ def test_label_studio_asks_which_data_are_the_items(tmp_path: Path) -> None:
     assert judged(aggcal.read_judgments(path, left_key="img1", right_key="img2")) == [
         ("10", "p", "q", 0.0)
     ]
+
+
+def test_every_control_of_label_studio_is_a_criterion(tmp_path: Path) -> None:
+    task = pairwise()
+    first = task["annotations"][0]["result"][0]
+    task["annotations"][0]["result"] = [
+        first | {"from_name": "helpful"},
+        {"type": "choices", "from_name": "topic", "value": {"choices": ["x"]}},
+        {"type": "textarea", "from_name": "why", "value": {"text": ["because"]}},
+        first | {"from_name": "honest", "value": {"selected": "left"}},
+    ]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([task]))
+    judgments = aggcal.read_judgments(path)
+    assert judgments.criteria == ("helpful", "honest")
+    assert [row[-1] for row in judged(judgments)] == [0.0, 1.0]
+    assert [p for *_, p in judged(aggcal.read_judgments(path, criterion="honest"))] == [1.0]
+    record = {k: v for k, v in LABEL_STUDIO_MIN.items() if k != "pw"}
+    record |= {"helpful": [{"selected": "right"}], "why": "so", "honest": {"selected": "left"}}
+    path.write_text(json.dumps([record]))
+    judgments = aggcal.read_judgments(path)
+    assert judgments.criteria == ("helpful", "honest")
+    assert judged(judgments) == [("4", "…a", "…b", 0.0), ("4", "…a", "…b", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("responseA", "responseB"), ("Text_A", "Text_B"), ("leftText", "rightText"), ("A", "B")],
+)
+def test_sides_of_label_studio_in_capitals(left: str, right: str) -> None:
+    task = pairwise() | {"data": {"prompt": "p", left: {"id": "m1", "text": "…"}, right: "m2"}}
+    assert judged(aggcal.read_judgments([task])) == [("10", "m1", "m2", 0.0)]
+
+
+def test_drafts_of_label_studio_are_counted_not_taken() -> None:
+    task = pairwise()
+    draft = {"id": 3, "user": "bob", "result": task["annotations"][0]["result"]}
+    task["drafts"] = [draft]
+    judgments = aggcal.read_judgments([task])
+    assert judgments.unfitted.counts == {"skip": 1}
+    assert "draft 3: skip (draft): bob" in str(judgments.unfitted)
+    assert aggcal.read_judgments([task], drafts=True).n_judgments == 2
+
+
+def test_half_a_character_is_no_traceback(tmp_path: Path) -> None:
+    task = pairwise() | {"data": {"text1": "cut \ud83d", "text2": "whole \ud83d\ude00"}}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([task]))
+    assert judged(aggcal.read_judgments(path)) == [("10", "cut \ufffd", "whole \U0001f600", 0.0)]
 
 
 def test_drafts_of_argilla(tmp_path: Path) -> None:

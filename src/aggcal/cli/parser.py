@@ -226,7 +226,7 @@ def _format_options(command: _Parser) -> argparse._ArgumentGroup:
             help=f"the field of a Label Studio task that holds the {side} item",
         )
     group.add_argument(
-        "--drafts", action="store_true", help="take Argilla's responses that are not submitted too"
+        "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
     return group
 

@@ -58,7 +58,7 @@ def read_judgments(
     left_key, right_key
         The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
-        Whether to take responses of Argilla that were not submitted.
+        Whether to take responses of Argilla and Label Studio that were not submitted.
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).

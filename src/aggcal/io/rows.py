@@ -30,7 +30,7 @@ _SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
-_AT_ONCE = 100_000
+_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True)
@@ -145,28 +145,42 @@ class _Brought:
         used: set[str] = set()
         try:
             while batch := list(islice(rows, _AT_ONCE)):
-                columns = dict(zip(Row._fields, zip(*batch, strict=True), strict=True))
-                arrays = {}
-                for name, values in columns.items():
-                    kind: Any = np.float64 if name in ("weight", "seconds") else object
-                    arrays[name] = np.array(values, dtype=kind)
-                    usual = 1.0 if name == "weight" else None
-                    if name not in Row._fields[:5] and any(v != usual for v in values):
-                        used.add(name)
-                self.connection.register("batch", arrays)
-                cells = ", ".join(
-                    f'CASE WHEN isnan("{n}") THEN NULL ELSE "{n}" END'
-                    if n in ("weight", "seconds")
-                    else f"nullif(trim(\"{n}\"), '')"
-                    for n in Row._fields
-                )
-                self.connection.execute(f"INSERT INTO rows SELECT {cells} FROM batch")
-                self.connection.unregister("batch")
+                used |= self._write(batch)
         except (TableError, OutcomeError, OptionError) as error:
             message = str(error)
             raise type(error)(
                 message if message.startswith(self.name) else f"{self.name}: {message}"
             ) from None
+        return used
+
+    def _write(self, batch: Sequence[Row]) -> set[str]:
+        import duckdb
+
+        columns = dict(zip(Row._fields, zip(*batch, strict=True), strict=True))
+        arrays = {}
+        used = set()
+        for name, values in columns.items():
+            kind: Any = np.float64 if name in ("weight", "seconds") else object
+            arrays[name] = np.array(values, dtype=kind)
+            usual = 1.0 if name == "weight" else None
+            if name not in Row._fields[:5] and any(v != usual for v in values):
+                used.add(name)
+        cells = ", ".join(
+            f'CASE WHEN isnan("{n}") THEN NULL ELSE "{n}" END'
+            if n in ("weight", "seconds")
+            else f"nullif(trim(\"{n}\"), '')"
+            for n in Row._fields
+        )
+        self.connection.register("batch", arrays)
+        try:
+            self.connection.execute(f"INSERT INTO rows SELECT {cells} FROM batch")
+        except duckdb.InvalidInputException:
+            whole = [Row(*map(_whole_characters, row)) for row in batch]
+            if whole == list(batch):
+                raise
+            return self._write(whole)
+        finally:
+            self.connection.unregister("batch")
         return used
 
     def _records(self) -> Iterator[Record]:
@@ -238,6 +252,13 @@ def _look_at(data: Any, *, tuples: bool) -> Sample:
         return Sample("judgments")
     looked = of_records("judgments", list(frame.head(20).rows(named=True)))
     return replace(looked, columns=frozenset(str(c).strip().lower() for c in frame.columns))
+
+
+def _whole_characters(value: Any) -> Any:
+    """Replace the halves of characters that are left where a tool cut a text."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _plain_lists(rows: Sequence[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -157,10 +158,14 @@ def text_of(value: Any) -> str | None:
     """
     if value is None or isinstance(value, bool):
         return None if value is None else str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, float):
+        if value != value:  # noqa: PLR0124  # NaN, which frames write where there is nothing
+            return None
+        return str(int(value)) if value.is_integer() else str(value)
     if isinstance(value, list | tuple):
         return " ".join(filter(None, map(text_of, value))) or None
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return str(value).strip() or None
 
 

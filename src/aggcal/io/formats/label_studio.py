@@ -1,9 +1,11 @@
-"""Label Studio: Pairwise and Ranker, as JSON and JSON_MIN."""
+"""Label Studio: Pairwise and Ranker, as JSON, JSON_MIN and CSV."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aggcal.errors import OptionError, OutcomeError, TableError
@@ -21,7 +23,10 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats.sample import Record, Sample
 
-_SIDES = (("1", "2"), ("a", "b"), ("left", "right"), ("first", "second"))
+_SIDES = (
+    ("1", "2"), ("a", "b"), ("A", "B"), ("left", "right"), ("Left", "Right"), ("first", "second"),
+)  # fmt: skip
+_TYPES = ("pairwise", "ranker")
 _NOT_DATA = {
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "completed_by",
 }  # fmt: skip
@@ -31,18 +36,30 @@ def _is_mine(sample: Sample) -> bool:
     for record in sample.mappings:
         if isinstance(record.get("data"), Mapping) and "annotations" in record:
             return True
-        if _flat_result(record) is not None and "annotation_id" in record:
+        if "annotation_id" in record and _flat_results(record):
             return True
     return False
 
 
-def _flat_result(record: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Find the judgment among the keys of a JSON_MIN record."""
-    for key, value in record.items():
-        first = value[0] if isinstance(value, list) and value else value
-        if isinstance(first, Mapping) and ("selected" in first or "ranker" in first):
-            return key, first
-    return None
+def _flat_results(record: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Find the judgments among the keys of a JSON_MIN record, each under its control's name."""
+    opened = {key: _opened(value) for key, value in record.items()}
+    return [
+        (key, entry)
+        for key, value in opened.items()
+        for entry in (value if isinstance(value, list) else [value])
+        if isinstance(entry, Mapping) and ("selected" in entry or "ranker" in entry)
+    ]
+
+
+def _opened(value: Any) -> Any:
+    """Read the JSON that stands in a cell of a CSV export."""
+    if not isinstance(value, str) or not re.match(r"\s*(\[\s*)?\{\s*\"(selected|ranker)\"", value):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
@@ -63,6 +80,7 @@ class _Reader:
     def __init__(self, choices: Choices, notes: Notes) -> None:
         self.choices, self.notes = choices, notes
         self.rankings = self.pairs = 0
+        self.keys: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def task(self, task: Mapping[str, Any], place: str) -> Iterator[Row]:
         data = mapping_of(task.get("data"), place, "data")
@@ -76,6 +94,7 @@ class _Reader:
                 continue
             results = list_of(note.get("result"), where, "result")
             yield from self._results(results, data, who, where, seconds)
+        yield from self._drafts(task, data, place)
         for guess in list_of(task.get("predictions"), place, "predictions"):
             if not isinstance(guess, Mapping):
                 continue  # exports of old versions list only their numbers
@@ -86,14 +105,29 @@ class _Reader:
             )
 
     def flat(self, record: Mapping[str, Any], place: str) -> Iterator[Row]:
-        found = _flat_result(record)
-        data = {k: v for k, v in record.items() if k not in _NOT_DATA}
+        found = _flat_results(record)
+        controls = {key for key, _ in found}
+        data = {k: v for k, v in record.items() if k not in _NOT_DATA and k not in controls}
         who = self._who(record.get("annotator", record.get("completed_by")))
-        if found is None:
+        if not found:
             yield self._unanswered(data, who, place, "no answer")
-            return
-        data.pop(found[0])
-        yield from self._value(found[1], data, who, place, number_of(record.get("lead_time")))
+        for key, value in found:
+            seconds = number_of(record.get("lead_time"))
+            yield from self._value(value, data, Opinion(who, place, "", key, seconds))
+
+    def _drafts(
+        self, task: Mapping[str, Any], data: Mapping[str, Any], place: str
+    ) -> Iterator[Row]:
+        for draft in list_of(task.get("drafts"), place, "drafts"):
+            if not isinstance(draft, Mapping) or not draft.get("result"):
+                continue
+            where = f"{place}, draft {draft.get('id', '?')}"
+            who = self._who(draft.get("user", draft.get("completed_by")))
+            if not self.choices.drafts:
+                yield self._unanswered(data, who, where, "draft")
+                continue
+            results = list_of(draft["result"], where, "result")
+            yield from self._results(results, data, who, where, number_of(draft.get("lead_time")))
 
     def _results(
         self,
@@ -108,33 +142,39 @@ class _Reader:
             yield self._unanswered(data, who, place, "no answer")
         for result in known:
             value = mapping_of(result.get("value"), place, "value")
-            yield from self._value(value, data, who, place, seconds)
+            # One annotation may answer several questions: the control tells them apart.
+            control = text_of(result.get("from_name"))
+            yield from self._value(value, data, Opinion(who, place, "", control, seconds))
 
     def _value(
-        self,
-        value: Mapping[str, Any],
-        data: Mapping[str, Any],
-        who: str,
-        place: str,
-        seconds: float | None,
+        self, value: Mapping[str, Any], data: Mapping[str, Any], opinion: Opinion
     ) -> Iterator[Row]:
+        place = opinion.place
         if "ranker" in value:
             self.rankings += 1
-            opinion = Opinion(who, place, f"ranking {self.rankings}", None, seconds)
+            opinion = replace(opinion, ranking=f"ranking {self.rankings}")
             tiers = _tiers(value["ranker"], place)
             for row in pairs_of_order(tiers, opinion, self.choices.ranking_weight):
-                self.pairs += 1
+                self.pairs += row.outcome != "skip"
                 yield row
             return
         selected = text_of(value.get("selected"))
         if selected is None:
             raise OutcomeError(f"{place}: says neither what was selected nor how it was ranked.")
-        left, right = _sides(data, place, self.choices)
-        yield Row(who, left, right, selected, place, seconds=seconds)
+        left, right = self._sides(data, place)
+        yield Row(
+            opinion.annotator,
+            left,
+            right,
+            selected,
+            place,
+            criterion=opinion.criterion,
+            seconds=opinion.seconds,
+        )
 
     def _unanswered(self, data: Mapping[str, Any], who: str, place: str, reason: str) -> Row:
         try:
-            left, right = _sides(data, place, self.choices)
+            left, right = self._sides(data, place)
         except (TableError, OptionError):
             left = right = None
         return Row(who, left, right, "skip", place, reason=reason)
@@ -144,8 +184,27 @@ class _Reader:
             value = value.get("email") or value.get("id")
         return text_of(value) or nobody(self.choices, self.notes)
 
+    def _sides(self, data: Mapping[str, Any], place: str) -> tuple[str | None, str | None]:
+        """Find which of a task's data stand on the left and on the right."""
+        left, right = self.choices.left_key, self.choices.right_key
+        if left is None and right is None:
+            names = tuple(data)
+            if names not in self.keys:
+                self.keys[names] = _guessed(data, place)
+            left, right = self.keys[names]
+        for key in (left, right):
+            if key is None or key not in data:
+                raise OptionError(
+                    f"{place}: has no data '{key}' (there are {', '.join(map(str, data))}); name "
+                    "both sides with --left-key and --right-key."
+                )
+        return _id(data[str(left)]), _id(data[str(right)])
 
-_TYPES = ("pairwise", "ranker")
+
+def _id(value: Any) -> str | None:
+    """Return the id of an object that has one, else the value itself."""
+    named = value.get("id") if isinstance(value, Mapping) else None
+    return text_of(value if named is None else named)
 
 
 def _tiers(ranker: Any, place: str) -> list[list[str]]:
@@ -160,31 +219,17 @@ def _tiers(ranker: Any, place: str) -> list[list[str]]:
 
 
 def _item(value: Any, place: str) -> str:
-    item = text_of(value)
+    item = _id(value)
     if item is None:
         raise TableError(f"{place}: ranks an item without an id; export the task again.")
     return item
-
-
-def _sides(data: Mapping[str, Any], place: str, choices: Choices) -> tuple[str | None, str | None]:
-    """Find which of a task's data stand on the left and on the right."""
-    keys = choices.left_key, choices.right_key
-    if keys == (None, None):
-        keys = _guessed(data, place)
-    for key in keys:
-        if key is None or key not in data:
-            raise OptionError(
-                f"{place}: has no data '{key}' (there are {', '.join(map(str, data))}); name both "
-                "sides with --left-key and --right-key."
-            )
-    return text_of(data[str(keys[0])]), text_of(data[str(keys[1])])
 
 
 def _guessed(data: Mapping[str, Any], place: str) -> tuple[str, str]:
     found = []
     for key in data:
         for one, two in _SIDES:
-            stem = re.sub(rf"(^|[^a-zA-Z]|(?<=[a-z])){one}(?=$|[^a-zA-Z0-9])", rf"\g<1>{two}", key)
+            stem = re.sub(rf"(^|[^a-zA-Z]|(?<=[a-z])){one}(?=$|[^a-z0-9])", rf"\g<1>{two}", key)
             if stem != key and stem in data:
                 found.append((key, stem))
     ids = [pair for pair in found if re.search(r"id|model|name", pair[0], re.IGNORECASE)]
@@ -198,5 +243,5 @@ def _guessed(data: Mapping[str, Any], place: str) -> tuple[str, str]:
 
 
 FORMAT = RecordFormat(
-    "label-studio", "Label Studio, Pairwise and Ranker: JSON and JSON_MIN", _is_mine, _rows
+    "label-studio", "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV", _is_mine, _rows
 )

@@ -185,8 +185,9 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
         "pair": "each of full weight, as if they were independent opinions",
     }
     shown = f"{pairs:,}"
+    noun = "pair" if pairs == 1 else "pairs"
     plural = what if rankings == 1 or what.endswith("s") else f"{what}s"
     return (
-        f"{rankings:,} {plural} became {shown} pairs, "
+        f"{rankings:,} {plural} became {shown} {noun}, "
         f"{weights[kind].format(what=what if kind == 'item' else plural, pairs=shown)}"
     )
