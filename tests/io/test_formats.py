@@ -610,6 +610,48 @@ def test_an_unknown_label_is_counted_and_can_be_mapped(name: str, tmp_path: Path
     assert found.n_judgments == 3
 
 
+@pytest.mark.parametrize(
+    ("content", "strengths"),
+    [
+        # Items that are called like sides, but the column holds items throughout.
+        ("annotator,item_a,item_b,winner\nu,b,a,a\nu,b,c,c\n", [0.0, 0.0]),
+        ("annotator,item_a,item_b,winner\nu,a,b,a\nu,a,b,b\nu,a,b,tie\n", [0.0, 0.5, 1.0]),
+        ("annotator,item_a,item_b,winner\nu,3,0,0\nu,4,0,4\n", [0.0, 1.0]),
+        ("left,right,winner\nx,y,x\nx,y,y\n", [0.0, 1.0]),
+        ("left,right,winner\ny,x,x\ny,x,right\ny,x,draw\n", [0.0, 0.5, 1.0]),
+        ("model_a,model_b,winner\nm1,m2,m2\nm1,m2,m1\nm1,m2,both_bad\n", [0.0, 0.5, 1.0]),
+        ("user,option1,option2,choice\nu,a,b,option1\nu,a,b,option2\n", [0.0, 1.0]),
+        ("user,choice1,choice2,winner\nu,a,b,b\nu,a,b,a\n", [0.0, 1.0]),
+        ("rater,item_a,item_b,label\nu,x,y,0.25\nu,x,y,1\n", [0.25, 1.0]),
+    ],
+)
+def test_the_outcome_is_a_side_or_an_item_throughout(
+    content: str, strengths: list[float], tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    assert sorted(p for *_, p in judged(aggcal.read_judgments(path))) == strengths
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("annotator,item_a,item_b,winner\nu,b,a,a\nu,b,a,b\n", "a side or an item"),
+        ("left,right,winner\ny,x,x\nx,y,y\n", "a side or an item"),
+        ("rater,item_a,item_b,label\nu,0,1,1\nu,1,0,1\n", "a side or an item"),
+        ("annotator,item_a,item_b,winner\nu,3,9,9\nu,5,7,1\n", "'neither item: 1' .1x"),
+        ("worker,left,right,label\nw,5,7,1\nw,5,7,5\n", "'neither item: 1' .1x"),
+    ],
+)
+def test_an_outcome_that_may_be_two_things_is_refused(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    with pytest.raises(AggcalError, match=message):
+        aggcal.read_judgments(path)
+
+
 def test_columns_can_be_named(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("coder,Left text,other,verdict\nann,a,b,left\n")

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody, cell
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.sides import side_of
 from aggcal.io.source import Source
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 _WHO = ("judge", "annotator", "evaluation_session_id")
 _BOTH_BAD = ("both_bad", "tie (bothbad)", "bothbad")
+_LABELS = {"model_a": "left", "model_b": "right", **dict.fromkeys(_BOTH_BAD, "tie")}
 
 
 def _is_mine(sample: Sample) -> bool:
@@ -34,6 +36,10 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
                 f"{number:,} 'both bad' are counted as ties; leave them out with "
                 "--outcome 'both_bad=skip' --outcome 'tie (bothbad)=skip'"
             )
+        # Some write the name of the model that won.
+        outcome = side_of(
+            source, "winner", ("model_a", "model_b"), labels=_LABELS, choices=choices, notes=notes
+        )
     return {
         "annotator": _judge(annotator_or_nobody(source, choices, notes, *_WHO)),
         "left": "model_a",
@@ -55,5 +61,5 @@ FORMAT = TableFormat(
     _is_mine,
     ("model_a", "model_b", "winner", *_ONE_HOT, *_WHO),
     _columns,
-    {"model_a": "left", "model_b": "right", **dict.fromkeys(_BOTH_BAD, "tie")},
+    _LABELS,
 )

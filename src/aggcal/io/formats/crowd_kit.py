@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.sides import side_of
 from aggcal.io.source import Source
 
 
@@ -13,13 +14,14 @@ def _is_mine(sample: Sample) -> bool:
     return sample.has("worker", "left", "right", "label")
 
 
-def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:  # noqa: ARG001
+def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
     return {
         "annotator": "worker",
         "left": '"left"',
         "right": '"right"',
-        "outcome": "CASE label WHEN \"left\" THEN 'left' WHEN \"right\" THEN 'right' "
-        "ELSE label END",
+        "outcome": side_of(
+            source, "label", ('"left"', '"right"'), labels={}, choices=choices, notes=notes
+        ),
     } | {name: name for name in ("weight",) if name in source.columns}
 
 

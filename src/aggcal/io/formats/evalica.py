@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.sides import side_of
 from aggcal.io.source import Source
 
 _LABELS = {"x": "left", "y": "right", "draw": "tie", "ignore": "skip"}
@@ -23,7 +24,9 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
         "annotator": annotator_or_nobody(source, choices, notes, "annotator", "worker", "judge"),
         "left": '"left"',
         "right": '"right"',
-        "outcome": "winner",
+        "outcome": side_of(
+            source, "winner", ('"left"', '"right"'), labels=_LABELS, choices=choices, notes=notes
+        ),
     } | {name: name for name in ("weight",) if name in source.columns}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.errors import TableError
 from aggcal.io.formats.base import Choices, Notes, TableFormat, cell
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.sides import side_of
 from aggcal.io.formats.synonyms import ANNOTATOR, LEFT_RIGHT, OUTCOME, SECONDS, WINNER_LOSER
 from aggcal.io.source import Source, quoted
 
@@ -17,13 +17,13 @@ _FORMS = (
     " say which column is which with --column annotator=NAME, or --judged-by NAME if all judgments"
     " are one person's or nobody's in particular ('aggcal formats' lists the exports it reads)."
 )
-_LABELS = {"a": "left", "b": "right", "model_a": "left", "model_b": "right", "draw": "tie"}
+_LABELS = {"a": "left", "b": "right", "draw": "tie"}
 """Labels of tables that are not quite ours: in our own an outcome is left, right or tie."""
 
 
 def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
     have = source.columns
-    found = _items_and_outcome(source, choices)
+    found = _items_and_outcome(source, choices, notes)
     who = next((name for name in ANNOTATOR if name in have), None)
     if choices.annotator is not None:
         found["annotator"] = quoted(choices.annotator)
@@ -46,7 +46,7 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     return found
 
 
-def _items_and_outcome(source: Source, choices: Choices) -> dict[str, str]:
+def _items_and_outcome(source: Source, choices: Choices, notes: Notes) -> dict[str, str]:
     pair = _pair(source.columns)
     if pair is None:
         return {}
@@ -58,7 +58,8 @@ def _items_and_outcome(source: Source, choices: Choices) -> dict[str, str]:
         return {"left": one, "right": other}
     said = cell(outcome)
     if outcome != "outcome":
-        said = _outcome(source, said, one, other, choices)
+        labels = {**_LABELS, pair[1]: "left", pair[2]: "right"}
+        said = side_of(source, said, (one, other), labels=labels, choices=choices, notes=notes)
     return {"left": one, "right": other, "outcome": said}
 
 
@@ -70,25 +71,6 @@ def _pair(have: frozenset[str]) -> tuple[str, str, str] | None:
     if sides is not None and (beaten is None or decided):
         return "left", *sides
     return None if beaten is None else ("winner", *beaten)
-
-
-def _outcome(source: Source, outcome: str, left: str, right: str, choices: Choices) -> str:
-    """Write the SQL of an outcome that may be a label of its own, or the item that won."""
-    known = {**{x: x for x in ("left", "right", "tie", "skip", "failed")}, **_LABELS}
-    known = {label: side for label, side in known.items() if label not in choices.outcomes}
-    listed = ", ".join(map(quoted, known))
-    items = f"{outcome} IN ({left}, {right})"
-    if not source.one("count(*)", f"lower({outcome}) NOT IN ({listed})"):
-        whens = " ".join(
-            f"WHEN {quoted(label)} THEN {quoted(side)}" for label, side in known.items()
-        )
-        return f"CASE lower({outcome}) {whens} END"
-    if source.one("count(*)", f"{items} AND lower({outcome}) IN ({listed})"):
-        raise TableError(
-            f"{source.name}: cannot tell whether the outcome names a side or an item, since items "
-            "are called like sides; write left, right and tie."
-        )
-    return f"CASE {outcome} WHEN {left} THEN 'left' WHEN {right} THEN 'right' ELSE {outcome} END"
 
 
 def _say(found: Mapping[str, str], notes: Notes) -> None:

@@ -11,7 +11,7 @@ from aggcal.errors import TableError
 from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, number_of, text_of
 from aggcal.io.formats.orders import Opinion, Tiers, pairs_of_order, stated
 from aggcal.io.formats.sample import Record, Sample
-from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, first_of, renamed
+from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, OUTCOME, first_of, renamed
 
 _PLACE = re.compile(r"(?:r|rank|place|position|pref|choice)[ _-]?(\d+)$")
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
@@ -19,7 +19,10 @@ _LISTS = ("items", "options", "choices", "set", "alternatives")
 
 
 def _is_wide(sample: Sample) -> bool:
-    return sum(bool(_PLACE.match(c)) for c in sample.columns) > 1 and not _is_pair(sample)
+    places = sum(bool(_PLACE.match(c)) for c in sample.columns)
+    decided = any(name in sample.columns for name in OUTCOME)
+    # Two choices and which of them it was are a pair, not a ranking of two.
+    return places > (2 if decided else 1)
 
 
 def _is_pair(sample: Sample) -> bool:

@@ -19,7 +19,9 @@ LEFT_RIGHT = (
     ("left", "right"), ("model_a", "model_b"), ("item_a", "item_b"), ("option_a", "option_b"),
     ("item_1", "item_2"), ("item1", "item2"), ("option_1", "option_2"), ("option1", "option2"),
     ("generator_1", "generator_2"), ("left choice id", "right choice id"), ("left_id", "right_id"),
-    ("a", "b"), ("x", "y"),
+    ("choice_a", "choice_b"), ("choice_1", "choice_2"), ("choice1", "choice2"),
+    ("response_a", "response_b"), ("response_1", "response_2"), ("output_1", "output_2"),
+    ("text_a", "text_b"), ("text_1", "text_2"), ("text1", "text2"), ("a", "b"), ("x", "y"),
 )
 """What was shown side by side."""
 
