@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -11,6 +12,8 @@ from aggcal.arrays import FloatArray, TextArray
 from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]
+
+_EXACT = 2.0**53
 
 
 def as_frame(columns: Columns, backend: str | None) -> Any:
@@ -96,16 +99,47 @@ def frame_columns(data: Any, wanted: Container[str]) -> tuple[Columns, str, list
 
 
 def _series(series: Any) -> np.ndarray:
-    if series.dtype.is_numeric():
-        if not series.is_null().any():
-            return np.asarray(series.to_numpy())
-        if series.dtype.is_float():
-            return np.asarray(series.to_numpy(), dtype=np.float64)
+    if series.dtype.is_numeric() and not series.is_null().any():
+        numbers = np.asarray(series.to_numpy())
+        return numbers.astype(np.int64) if _are_whole(numbers) else numbers
     missing = series.is_null().to_list()
     values = series.to_list()
     texts: TextArray = np.empty(len(values), dtype=object)
-    texts[:] = [None if gone else str(v) for v, gone in zip(values, missing, strict=True)]
+    texts[:] = [None if gone else cell_text(v) for v, gone in zip(values, missing, strict=True)]
     return texts
+
+
+def _are_whole(numbers: np.ndarray) -> bool:
+    # Beyond 2^53 a float no longer tells which whole number it was.
+    whole: bool = numbers.dtype.kind == "f" and bool(
+        np.all((np.abs(numbers) < _EXACT) & (numbers == np.trunc(numbers)))
+    )
+    return whole
+
+
+def cell_text(value: object) -> str | None:
+    """Write a cell as text: a list or a mapping as JSON, a number without a needless fraction.
+
+    A column of ids turns into floats as soon as one is missing; they are still the same ids.
+
+    Examples
+    --------
+    >>> cell_text(3.0), cell_text(2.5), cell_text(["a", 1]), cell_text(float("nan"))
+    ('3', '2.5', '["a", 1]', None)
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or value != value:  # noqa: PLR0124  # NaN
+        return None
+    if isinstance(value, float) and abs(value) < _EXACT and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list | tuple | Mapping):
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    return str(value)
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def row_columns(
@@ -154,7 +188,7 @@ def row_columns(
 
 
 def _objects(values: Iterable[object]) -> TextArray:
-    texts = [None if v is None or v != v else str(v) for v in values]  # noqa: PLR0124  # NaN
+    texts = [cell_text(v) for v in values]
     array: TextArray = np.empty(len(texts), dtype=object)
     array[:] = texts
     return array

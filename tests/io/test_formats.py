@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import aggcal
@@ -687,6 +688,85 @@ def test_records_and_frames_of_other_tools_are_read_from_memory() -> None:
     ]
     wide = pd.DataFrame({"annotator": ["u"], "r1": ["x"], "r2": ["y"]})
     assert judged(aggcal.read_judgments(wide)) == [("u", "x", "y", 1.0)]
+
+
+NESTED_TABLES: dict[str, tuple[list[dict[str, Any]], Judged]] = {
+    "arena": (
+        [
+            BATTLE | {"judge": ["gpt-4", "pair-v2"]},
+            BATTLE | {"judge": ["gpt-4", "pair-v2"], "winner": "tie"},
+        ],
+        [
+            ("gpt-4 pair-v2", "chatglm-6b", "koala-13b", 0.0),
+            ("gpt-4 pair-v2", "chatglm-6b", "koala-13b", 0.5),
+        ],
+    ),
+    "preference-pairs": (
+        [
+            {
+                "chosen": [{"role": "user", "content": "?"}, {"role": "a", "content": "yes"}],
+                "rejected": [{"role": "user", "content": "?"}, {"role": "a", "content": "no"}],
+            }
+        ],
+        [("unknown", "yes", "no", 1.0)],
+    ),
+    "rankings": (
+        [{"annotator": "u", "ranking": ["b", "a"]}],
+        [("u", "b", "a", 1.0)],
+    ),
+    "argilla": ([FLAT], [("3f0c…", "response-2", "response-1", 1.0)]),
+    "mt-bench": (
+        [PAIR_JUDGE],
+        [
+            ("gpt-4 pair-v2", "alpaca-13b", "gpt-3.5-turbo", 0.0),
+            ("gpt-4 pair-v2", "gpt-3.5-turbo", "alpaca-13b", 0.5),
+        ],
+    ),
+    "label-studio": ([pairwise()], [("10", "In a little while…", "Death remembered…", 0.0)]),
+}
+
+
+@pytest.mark.parametrize("name", NESTED_TABLES)
+def test_lists_in_the_cells_of_parquet_and_frames(name: str, tmp_path: Path) -> None:
+    records, expected = NESTED_TABLES[name]
+    path = tmp_path / "x.parquet"
+    pd.DataFrame(records).to_parquet(path)
+    brought = [path, tmp_path, pd.DataFrame(records), pd.read_parquet(path), pl.DataFrame(records)]
+    for data in brought:
+        found = aggcal.read_judgments(data)
+        assert found.format == name
+        assert judged(found) == expected
+
+
+def test_whole_numbers_are_the_same_ids_as_floats(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"annotator": [1.0, 2.0], "winner": [1.0, 2.0], "loser": [2, 1]})
+    expected = [("1", "1", "2", 1.0), ("2", "2", "1", 1.0)]
+    assert judged(aggcal.read_judgments(frame)) == expected
+    assert judged(aggcal.read_judgments(frame.to_dict("records"))) == expected
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert judged(aggcal.read_judgments(tmp_path / "x.parquet")) == expected
+
+
+def test_a_rating_that_is_missing_in_a_frame_is_a_skip() -> None:
+    columns = {"annotator": ["u"] * 3, "item": ["a", "b", "c"], "rating": [3, None, 4]}
+    for data in (pd.DataFrame(columns), pl.DataFrame(columns), columns):
+        judgments = aggcal.read_judgments(data)
+        assert judged(judgments) == [("u", "c", "a", 1.0)]
+        assert judgments.unfitted.counts == {"skip": 1}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ",annotator,item,rating\n0,u,a,3\n1,u,b,4\n",
+        "annotator,item,rating,,\nu,a,3,,\nu,b,4,,\n",
+        "rowid,_blank,annotator,item,rating\n7,x,u,a,3\n9,,u,b,4\n",
+    ],
+)
+def test_other_columns_may_have_any_name_or_none(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    assert judged(aggcal.read_judgments(path)) == [("u", "b", "a", 1.0)]
 
 
 def test_a_format_that_does_not_fit_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import FileError, TableError
 from aggcal.io.formats.sample import Sample, of_json, of_records, of_table
@@ -23,6 +23,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
 _PIECE = 1 << 20
+_ROWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -200,8 +201,41 @@ def _from_parquet(
     found = tuple(str(row[0]) for row in described)
     present = _present(found, names, name)
     if present:
-        fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
+        cells = {n: _text(_identifier(found[k]), str(described[k][1])) for n, k in present.items()}
+        fill(connection, cells, relation)
     return Source(connection, name, frozenset(present), found, None, path)
+
+
+def _text(column: str, kind: str) -> str:
+    """Write the SQL of a typed column as text, in the same way as `aggcal.tables.cell_text`."""
+    if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
+        return f"to_json({column})"
+    if kind in ("DOUBLE", "FLOAT"):
+        whole = f"{column} = trunc({column}) AND abs({column}) < 2.0**53"
+        return (
+            f"(CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {column}::BIGINT::VARCHAR "
+            f"ELSE {column}::VARCHAR END)"
+        )
+    return column
+
+
+def parquet_rows(
+    connection: duckdb.DuckDBPyConnection, path: Path, name: str
+) -> Iterator[dict[str, Any]]:
+    """Read Parquet row by row, lists and structures as they are."""
+    import duckdb
+
+    parts = _parquet_of(path) if path.is_dir() else [path]
+    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
+    try:
+        found = connection.cursor().execute(f"SELECT * FROM {relation}")
+        names = [str(column[0]) for column in found.description or ()]
+        while batch := found.fetchmany(_ROWS):
+            for row in batch:
+                yield dict(zip(names, row, strict=True))
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
 def _load_folder(

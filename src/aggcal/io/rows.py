@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.errors import OptionError, OutcomeError, TableError
-from aggcal.io.files import is_json, load_file, look, peek, regular, text_lines, text_pieces
+from aggcal.io.files import (
+    is_json,
+    load_file,
+    look,
+    parquet_rows,
+    peek,
+    regular,
+    text_lines,
+    text_pieces,
+)
 from aggcal.io.formats import FORMATS, recognised
 from aggcal.io.formats.base import Choices, Format, Notes, Row, TableFormat, TextFormat
 from aggcal.io.formats.plain import EXTRA, OWN
@@ -184,25 +193,48 @@ class _Brought:
         return used
 
     def _records(self) -> Iterator[Record]:
-        if self.path is not None and not self.path.is_dir() and is_json(peek(self.path, self.name)):
+        if isinstance(self.data, list | tuple):
+            values = iter(self.data)
+        elif self.path is None:
+            values = self._frame_rows()
+        elif self.path.is_dir() or (head := peek(self.path, self.name)).startswith(b"PAR1"):
+            values = parquet_rows(self.connection, self.path, self.name)
+        elif is_json(head):
             yield from json_records(self.name, text_pieces(self.path, self.name))
             return
-        if isinstance(self.data, list | tuple):
-            for k, value in enumerate(self.data, 1):
-                yield Record(f"row {k}", value)
+        else:
+            values = self._table_rows()
+        for k, value in enumerate(values, 1):
+            yield Record(f"row {k}", _native(value))
+
+    def _frame_rows(self) -> Iterator[Any]:
+        """Go through a frame or a mapping of columns, lists in its cells as they are."""
+        if isinstance(self.data, Mapping):
+            for row in zip(*self.data.values(), strict=True):
+                yield dict(zip(self.data, row, strict=True))
             return
-        names = {name: name for name in self.sample.columns}
-        source = self._loaded(names)
-        present = sorted(source.columns)
+        import narwhals as nw
+
+        frame: Any = nw.from_native(self.data, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        yield from frame.iter_rows(named=True)
+
+    def _table_rows(self) -> Iterator[dict[str, Any]]:
+        """Go through a CSV file; columns without a name, such as an index, are none."""
+        names = sorted(name for name in self.sample.columns if name)
+        # Names of our own: theirs may be any, also one that DuckDB has for itself.
+        source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)})
+        present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
         last = source.one("max(rowid)")
-        cells = ", ".join(f'"{name}"' for name in present)
+        cells = ", ".join(f"cell_{k}" for k in present)
         for start in range(0, last + 1, _AT_ONCE):
             found = self.connection.execute(
-                f"SELECT rowid, {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
+                f"SELECT {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
                 [start, start + _AT_ONCE],
             ).fetchall()
-            for number, *values in found:
-                yield Record(f"row {number + 1}", dict(zip(present, values, strict=True)))
+            for values in found:
+                yield {names[k]: value for k, value in zip(present, values, strict=True)}
 
     def _loaded(self, names: Mapping[str, str]) -> Source:
         if self.path is not None:
@@ -259,6 +291,17 @@ def _whole_characters(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _native(value: Any) -> Any:
+    """Return a cell of a frame as JSON would hold it: arrays as lists, NaN as nothing."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_native(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {name: _native(entry) for name, entry in value.items()}
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
 def _plain_lists(rows: Sequence[Any]) -> list[Any]:
