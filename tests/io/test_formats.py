@@ -671,6 +671,53 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         aggcal.read_judgments(path, columns={"who": "coder"})
 
 
+def test_a_column_that_is_named_goes_before_what_a_format_knows(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([BATTLE | {"judge_hash": "h1", "category": "code"}]))
+    found = aggcal.read_judgments(
+        path, columns={"annotator": "judge_hash", "criterion": "category"}
+    )
+    assert judged(found) == [("h1", "chatglm-6b", "koala-13b", 0.0)]
+    assert found.criteria == ("code",)
+    with pytest.raises(OptionError, match="arena has no 'rating'"):
+        aggcal.read_judgments(path, columns={"rating": "turn"})
+    path.write_text(json.dumps([pairwise()]))
+    with pytest.raises(OptionError, match="leave --column out"):
+        aggcal.read_judgments(path, columns={"annotator": "project"})
+    path.write_text("annotator,item,rating\nu,a,3\nu,b,4\n")
+    with pytest.raises(OptionError, match="no column 'stars' to take as 'rating'"):
+        aggcal.read_judgments(path, columns={"rating": "stars"})
+
+
+@pytest.mark.parametrize("content", ["annotator,winner,loser\nu,a,b\n", json.dumps([BATTLE])])
+def test_an_annotator_that_is_not_needed_is_told(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(content)
+    found = aggcal.read_judgments(path, annotator="me")
+    assert "me" not in found.annotator_ids
+    assert any("annotator 'me' is not used" in note for note in found.notes)
+
+
+def test_rankings_have_criteria_and_weights(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    for content in (
+        "annotator,criterion,weight,r1,r2\nu,taste,3,a,b\nu,look,1,b,a\n",
+        (
+            "annotator,criterion,weight,item,rank\n"
+            "u,taste,3,a,1\nu,taste,3,b,2\nu,look,1,a,2\nu,look,1,b,1\n"
+        ),
+    ):
+        path.write_text(content)
+        found = aggcal.read_judgments(path)
+        assert found.criteria == ("look", "taste")
+        assert by_pair(found) == {("a", "b"): 3.0, ("b", "a"): 1.0}
+    path.write_text("annotator,weight,item,rank\nu,3,a,1\nu,2,b,2\n")
+    with pytest.raises(TableError, match="one weight"):
+        aggcal.read_judgments(path)
+    path.write_text("annotator,ranking\nu,a = b\nv,b > a\n")
+    assert by_pair(aggcal.read_judgments(path)) == {("a", "b"): 0.5, ("b", "a"): 1.5}
+
+
 def test_one_annotator_can_be_named() -> None:
     rows = [{"winner": "a", "loser": "b"}]
     with pytest.raises(TableError, match="--judged-by"):

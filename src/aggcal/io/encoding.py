@@ -17,6 +17,7 @@ from aggcal.errors import (
     WeightError,
     count,
 )
+from aggcal.io.formats.base import TableFormat
 from aggcal.io.rows import Reading
 from aggcal.io.source import Source, quoted
 from aggcal.judgments import Judgments, Unfitted
@@ -36,7 +37,11 @@ def checked(
     """
     source = reading.source
     if not source.rows():
-        raise TooLittleDataError(f"{source.name}: has a header but no row; add judgments.")
+        what = "has a header but no row; add judgments"
+        if not isinstance(reading.format, TableFormat):
+            said = "".join(f" ({note})" for note in reading.notes)
+            what = f"holds no judgment that {reading.format.name} could have{said}; add judgments"
+        raise TooLittleDataError(f"{source.name}: {what}.")
     long = "outcome" in source.columns
     pair = ("left", "right") if long else ("winner", "loser")
     if outcomes and not long:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,7 +23,16 @@ from aggcal.io.files import (
     text_pieces,
 )
 from aggcal.io.formats import FORMATS, recognised
-from aggcal.io.formats.base import Choices, Format, Notes, Row, TableFormat, TextFormat
+from aggcal.io.formats.base import (
+    Choices,
+    Format,
+    Notes,
+    RecordFormat,
+    Row,
+    TableFormat,
+    TextFormat,
+    cell,
+)
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.formats.sample import Record, Sample, of_records
 from aggcal.io.formats.stream import json_records
@@ -112,6 +121,7 @@ class _Brought:
                 f"{self.name}: does not look like {self.format.summary} (found: {found}); leave "
                 "--format out or choose another."
             )
+        self._refuse_names()
 
     def table(self, form: TableFormat, notes: Notes) -> Source:
         """Load the columns of a table and give them our own names."""
@@ -122,11 +132,36 @@ class _Brought:
         source = self._loaded(wanted | aliases)
         for other, own in aliases.items():
             if own not in source.columns:
+                raise self._no_column(other, own, source.found)
+        expressions = dict(form.columns(source, self.choices, notes))
+        for own in aliases.values():
+            if own not in expressions and own not in (*EXTRA, "weight", "criterion"):
                 raise OptionError(
-                    f"{self.name}: there is no column '{other}' to take as '{own}' "
-                    f"(found: {', '.join(source.found)})."
+                    f"{self.name}: {form.name} has no '{own}' (it has {', '.join(expressions)}); "
+                    "leave it out or read the file with --format table."
                 )
-        return _under_our_names(source, form.columns(source, self.choices, notes))
+            if form.name != "table":  # which knows best what it made of its columns
+                expressions[own] = cell(own)
+        return _under_our_names(source, expressions)
+
+    def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
+        return OptionError(
+            f"{self.name}: there is no column '{other}' to take as '{own}' "
+            f"(found: {', '.join(found)})."
+        )
+
+    def _refuse_names(self) -> None:
+        """Refuse names of columns where there are none to name, or none of that name."""
+        if isinstance(self.format, TableFormat) or not self.choices.columns:
+            return  # tables know their columns only when they are loaded
+        if not (isinstance(self.format, RecordFormat) and self.format.renames):
+            raise OptionError(
+                f"{self.name}: {self.format.name} is no table whose columns could be named; leave "
+                "--column out."
+            )
+        for own, other in self.choices.columns.items():
+            if other.strip().lower() not in self.sample.columns:
+                raise self._no_column(other, own, sorted(self.sample.columns))
 
     def taken_apart(self, form: Format, notes: Notes) -> Source:
         """Load what the records of a file are taken apart into."""

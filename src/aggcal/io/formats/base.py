@@ -90,6 +90,7 @@ class RecordFormat:
     """Records that must be taken apart one by one.
 
     ``rows`` gets the records with their places, what the user said, and a place for notes.
+    ``renames`` tells whether they are rows of a table, whose columns the user may name.
     """
 
     name: str
@@ -97,6 +98,7 @@ class RecordFormat:
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     outcomes: Mapping[str, str | float] = field(default_factory=dict)
+    renames: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,21 @@ def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns
     """Write the SQL of the annotator: the first of these columns, else one for all rows."""
     for name in columns:
         if name in source.columns:
+            if choices.annotator is not None:
+                notes.append(not_needed(choices.annotator, name))
             return cell(name)
     return quoted(nobody(choices, notes))
+
+
+def not_needed(annotator: str, column: str) -> str:
+    """Say that an annotator was named for judgments that have theirs.
+
+    Examples
+    --------
+    >>> not_needed("me", "judge")
+    "annotator 'me' is not used: the column 'judge' names who judged"
+    """
+    return f"annotator '{annotator}' is not used: the column '{column}' names who judged"
 
 
 def nobody(choices: Choices, notes: Notes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, cell
+from aggcal.io.formats.base import Choices, Notes, TableFormat, cell, not_needed
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
 from aggcal.io.formats.synonyms import ANNOTATOR, LEFT_RIGHT, OUTCOME, SECONDS, WINNER_LOSER
@@ -25,10 +25,12 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     have = source.columns
     found = _items_and_outcome(source, choices, notes)
     who = next((name for name in ANNOTATOR if name in have), None)
-    if choices.annotator is not None:
-        found["annotator"] = quoted(choices.annotator)
-    elif who is not None:
+    if who is not None:
         found["annotator"] = cell(who)
+        if choices.annotator is not None:
+            notes.append(not_needed(choices.annotator, who))
+    elif choices.annotator is not None:
+        found["annotator"] = quoted(choices.annotator)
     if "winner" not in found and "outcome" not in found:
         needed: tuple[str, ...] = ("winner", "loser")
         if "left" in found:  # perhaps under another name; only the outcome is missing

@@ -49,17 +49,29 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
 def _orders(
     records: Iterator[Record], choices: Choices, notes: Notes
 ) -> Iterator[tuple[Opinion, Tiers]]:
-    long: dict[tuple[str, ...], tuple[str, dict[float, list[str]]]] = {}
+    long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]] = {}
     for number, record in enumerate(records, 1):
         cells = renamed(mapping_of(record.value, record.place, "row"), choices)
         if "item" in cells and "rank" in cells:
             _collect(cells, record.place, long, choices, notes)
             continue
         who = _who(cells, f"ranking {number}", choices, notes)
-        yield Opinion(who, record.place, f"ranking {number}"), _tiers(cells, record.place)
-    for number, ((who, *_), (place, ranks)) in enumerate(long.items(), 1):
-        tiers = [ranks[rank] for rank in sorted(ranks)]
-        yield Opinion(who, place, f"ranking {number}"), tiers
+        opinion = _opinion(cells, who, record.place, f"ranking {number}")
+        yield opinion, _tiers(cells, record.place)
+    for opinion, ranks in long.values():
+        yield opinion, [ranks[rank] for rank in sorted(ranks)]
+
+
+def _opinion(cells: Mapping[str, Any], who: str, place: str, ranking: str) -> Opinion:
+    weight = 1.0
+    if cells.get("weight") not in (None, ""):
+        given = number_of(cells["weight"])
+        if given is None or given < 0.0:
+            raise TableError(
+                f"{place}: the weight '{cells['weight']}' is not a number of 0 or more; correct it."
+            )
+        weight = given
+    return Opinion(who, place, ranking, text_of(cells.get("criterion")), None, weight)
 
 
 def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Notes) -> str:
@@ -77,7 +89,7 @@ def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Note
 def _collect(
     cells: Mapping[str, Any],
     place: str,
-    long: dict[tuple[str, ...], tuple[str, dict[float, list[str]]]],
+    long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]],
     choices: Choices,
     notes: Notes,
 ) -> None:
@@ -86,7 +98,13 @@ def _collect(
     item, rank = text_of(cells["item"]), number_of(cells["rank"])
     if item is None or rank is None:
         raise TableError(f"{place}: has no item or a rank that is not a number; correct the row.")
-    _, ranks = long.setdefault((who, group), (place, {}))
+    this = _opinion(cells, who, place, f"ranking {len(long) + 1}")
+    opinion, ranks = long.setdefault((who, group, this.criterion or ""), (this, {}))
+    if this.voters != opinion.voters:
+        raise TableError(
+            f"{place}: has another weight than {opinion.place} of the same ranking; a ranking has "
+            "one weight."
+        )
     ranks.setdefault(rank, []).append(item)
 
 
@@ -107,6 +125,8 @@ def _one_cell(value: Any, place: str) -> list[list[str]]:
     --------
     >>> _one_cell("a > b = c", ""), _one_cell("a,{b,c}", ""), _one_cell('["a", ["b", "c"]]', "")
     ([['a'], ['b', 'c']], [['a'], ['b', 'c']], [['a'], ['b', 'c']])
+    >>> _one_cell("a = b", "")
+    [['a', 'b']]
     """
     if isinstance(value, str) and value.strip().startswith("["):
         try:
@@ -115,7 +135,7 @@ def _one_cell(value: Any, place: str) -> list[list[str]]:
             raise TableError(f"{place}: has a ranking that is not a list; correct it.") from None
     if isinstance(value, list | tuple):
         tiers = [tier if isinstance(tier, list | tuple) else [tier] for tier in value]
-    elif ">" in str(value):
+    elif ">" in str(value) or re.fullmatch(r"[^,;|{}]+[=~][^,;|{}]+", str(value)):
         tiers = [re.split(r"[=~]", tier) for tier in str(value).split(">")]
     else:
         parts = re.findall(r"\{[^{}]*\}|[^,;|{}]+", str(value))
@@ -147,7 +167,7 @@ def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> It
         rest = [item for item in shown if item not in (best, worst)]
         tiers = [tier for tier in ([best], rest, [worst]) if tier and tier != [None]]
         choices_made += 1
-        opinion = Opinion(who, record.place, f"choice {number}")
+        opinion = _opinion(cells, who, record.place, f"choice {number}")
         named = [[str(item) for item in tier] for tier in tiers]
         for row in pairs_of_order(named, opinion, choices.ranking_weight, tied=False):
             pairs += row.outcome != "skip"
@@ -168,10 +188,12 @@ RANKINGS = RecordFormat(
     "rankings: one a row (annotator, r1, r2, ... or ranking 'a > b = c'), or annotator, item, rank",
     _is_mine,
     _rows,
+    renames=True,
 )
 BEST_WORST = RecordFormat(
     "best-worst",
     "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or items)",
     _is_best_worst,
     _best_worst,
+    renames=True,
 )

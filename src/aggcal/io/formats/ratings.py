@@ -34,8 +34,10 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     rated: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     places: dict[tuple[str, str, str], str] = {}
     blank = []
+    weighted = False
     for record in records:
         cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        weighted |= cells.get("weight") not in (None, "")
         who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
         item, value = text_of(cells.get("item")), first_of(cells, RATING)
         if item is None:
@@ -67,10 +69,16 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(stated(len(rated), pairs, "rating series", choices.ranking_weight))
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")
+    if weighted:
+        notes.append("the column 'weight' is not used: a pair of ratings has no weight of its own")
     if repeated:
         notes.append(f"{count(repeated, 'item')} rated more than once by an annotator: the mean")
 
 
 FORMAT = RecordFormat(
-    "ratings", "ratings: annotator, item, rating (higher is better)", _is_mine, _rows
+    "ratings",
+    "ratings: annotator, item, rating (higher is better)",
+    _is_mine,
+    _rows,
+    renames=True,
 )
