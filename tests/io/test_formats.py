@@ -581,6 +581,52 @@ def test_drafts_of_argilla(tmp_path: Path) -> None:
     assert judgments.unfitted.counts == {"skip": 1}
 
 
+def test_other_questions_of_argilla_are_told_not_ranked(tmp_path: Path) -> None:
+    def answers(question: str, *values: Any) -> dict[str, Any]:
+        key = f"{question}.responses"
+        users = [f"u{k}" for k in range(len(values))]
+        states = ["submitted"] * len(values)
+        return {key: list(values), f"{key}.users": users, f"{key}.status": states}
+
+    spans = [{"label": "x", "start": 1, "end": 3}, {"label": "x", "start": 5, "end": 6}]
+    record = {
+        "id": "1",
+        **answers("preference", ["r1", "r2", "r3"], ["r3", "r1", "r2"]),
+        **answers("tags", ["rude", "toxic"], ["rude"]),
+        **answers("quality", 3, 4),
+        **answers("spans", spans, []),
+    }
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([record]))
+    judgments = aggcal.read_judgments(path)
+    assert judgments.n_judgments == 6
+    assert judgments.criteria == ("preference",)
+    told = next(note for note in judgments.notes if "no ranking" in note)
+    assert "tags: 2, quality: 2, spans: 2" in told
+    path.write_text(json.dumps([{"id": "1", **answers("quality", 3, 4)}]))
+    with pytest.raises(AggcalError, match=r"holds no judgment.*quality: 2"):
+        aggcal.read_judgments(path)
+
+
+def test_a_response_of_argilla_without_answers_is_counted() -> None:
+    record = {"id": "42", "fields": {}}
+    responses = [SERVER, {"values": None, "status": "discarded", "user_id": "u"}]
+    judgments = aggcal.read_judgments([record | {"responses": responses}])
+    assert judgments.n_judgments == 1
+    assert judgments.unfitted.counts == {"skip": 1}
+    assert "skip (discarded): u" in str(judgments.unfitted)
+
+
+def test_a_header_of_preflib_that_says_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.toc"
+    path.write_text(PREFLIB.removesuffix("1: 4,1,{2,3}\n"))
+    found = aggcal.read_judgments(path)
+    assert "the header speaks of 6 voters, the orders are those of 5" in found.notes
+    path.write_text(PREFLIB.replace("2: 3,2,1,4", "2: 3,2,1,9"))
+    with pytest.raises(TableError, match="line 11: ranks the alternative 9"):
+        aggcal.read_judgments(path)
+
+
 def test_both_bad_can_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text(NEWER, NEWER | {"winner": "model_a"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -37,42 +38,84 @@ def _is_mine(sample: Sample) -> bool:
 
 
 class _Answer(NamedTuple):
-    """What somebody answered to a question that asks for a ranking."""
+    """What somebody answered to a question (to none, where a record was only put aside)."""
 
     who: str | None
-    question: str
+    question: str | None
     value: Any
     status: str | None
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    rankings = pairs = suggested = 0
+    suggested = 0
+    answers: list[tuple[str, _Answer]] = []
     for record in records:
         value, place = mapping_of(record.value, record.place, "record"), record.place
         suggested += any(
             answer and (key == "suggestions" or str(key).endswith(_SUGGESTED))
             for key, answer in value.items()
         )
-        for who, question, ranking, status in _answers(value, place, choices):
-            # Other questions of the same record are none of ours.
-            if not isinstance(ranking, list | tuple) or len(ranking) < 2:  # noqa: PLR2004
-                continue
-            tiers, named = _tiers(ranking, place), who or nobody(choices, notes)
-            if status not in (None, "submitted") and not choices.drafts:
-                left, right = tiers[0][0], tiers[-1][-1]
-                yield Row(named, left, right, "skip", place, criterion=question, reason=status)
-                continue
-            rankings += 1
-            opinion = Opinion(named, place, f"ranking {rankings}", question)
-            for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
-                pairs += 1
-                yield row
+        answers += ((place, answer) for answer in _answers(value, place, choices))
     if suggested:
         notes.append(
             f"{count(suggested, 'record')} with suggestions of a model: not taken as judgments"
         )
+    rankings = pairs = 0
+    for place, (who, question, ranking, status) in _of_rankings(answers, notes):
+        named = who or nobody(choices, notes)
+        tiers = [] if ranking is None else _tiers(ranking, place)
+        if status not in (None, "submitted") and not choices.drafts:
+            left, right = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
+            yield Row(named, left, right, "skip", place, criterion=question, reason=status)
+            continue
+        rankings += 1
+        opinion = Opinion(named, place, f"ranking {rankings}", question)
+        for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
+            pairs += row.outcome != "skip"
+            yield row
     if pairs > rankings:
         notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
+
+
+def _of_rankings(answers: list[tuple[str, _Answer]], notes: Notes) -> Iterator[tuple[str, _Answer]]:
+    """Keep the answers to questions that ask for a ranking, and say what is left aside.
+
+    An export does not tell what kind a question is of. A ranking names all options; of labels
+    most people choose few, and lists of spans have no values.
+    """
+    lists: dict[str | None, list[frozenset[str]]] = {}
+    for _, answer in answers:
+        if answer.question is not None and _is_list_of_names(answer.value):
+            lists.setdefault(answer.question, []).append(frozenset(map(_name, answer.value)))
+    asked = {question for question, found in lists.items() if _is_ranking(found)}
+    others: Counter[str] = Counter()
+    for place, answer in answers:
+        if answer.question is None or answer.question in asked:
+            value = answer.value if _is_list_of_names(answer.value) else None
+            yield place, answer._replace(value=value)
+        elif answer.value is not None:
+            others[answer.question] += 1
+    if others:
+        listed = ", ".join(f"{question}: {number:,}" for question, number in others.items())
+        notes.append(f"answers to questions that ask for no ranking are not taken ({listed})")
+
+
+def _is_list_of_names(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(not isinstance(entry, Mapping) or "value" in entry for entry in value)
+    )
+
+
+def _name(entry: Any) -> str:
+    return str(text_of(entry.get("value") if isinstance(entry, Mapping) else entry))
+
+
+def _is_ranking(answers: Sequence[frozenset[str]]) -> bool:
+    options = frozenset().union(*answers)
+    complete = sum(answer == options for answer in answers)
+    return len(options) > 1 and (min(map(len, answers)) > 1 or 2 * complete > len(answers))
 
 
 def _answers(record: Mapping[str, Any], place: str, choices: Choices) -> Iterator[_Answer]:
@@ -90,7 +133,10 @@ def _answers(record: Mapping[str, Any], place: str, choices: Choices) -> Iterato
 
 def _server(response: Mapping[str, Any], place: str) -> Iterator[_Answer]:
     who, status = text_of(response.get("user_id")), text_of(response.get("status"))
-    for question, answer in mapping_of(response.get("values") or {}, place, "values").items():
+    values = mapping_of(response.get("values") or {}, place, "values")
+    if not values:
+        yield _Answer(who, None, None, status or "no answer")
+    for question, answer in values.items():
         value = answer.get("value") if isinstance(answer, Mapping) else answer
         yield _Answer(who, question, value, status)
 

@@ -43,7 +43,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         # Each stands for itself: whoever gave it, a bootstrap draws it whole.
         opinion = Opinion(f"ranking {number}", record.place, f"ranking {number}")
         for row in pairs_of_order(tiers, opinion, choices.ranking_weight, tied=tied):
-            pairs += 1
+            pairs += row.outcome != "skip"
             yield row
     if rankings:
         notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))

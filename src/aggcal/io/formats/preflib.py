@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from aggcal.errors import TableError
 from aggcal.io.formats.base import Choices, Notes, Row, TextFormat
@@ -17,8 +18,12 @@ KINDS = ("soc", "soi", "toc", "toi")
 _NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)", re.IGNORECASE)
 _KIND = re.compile(r"#\s*DATA TYPE\s*:\s*(\w+)", re.IGNORECASE)
 _PREFLIB = re.compile(r"^#\s*(NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.MULTILINE | re.IGNORECASE)
+_VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*(\d+)", re.IGNORECASE)
 _MOST_ROWS = 2_000_000
 _MOST_VOTERS = 1e12
+
+_Order: TypeAlias = tuple[str, int, list[list[int]]]
+"""Where an order stands, how many voters gave it, and its tiers."""
 
 
 def _is_mine(sample: Sample) -> bool:
@@ -30,10 +35,13 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> Iterator[Row]:
-    names, orders = _parsed(lines)
+    names, orders, told = _parsed(lines)
     repeated = {label for label, n in Counter(names.values()).items() if n > 1}
     labels = {k: f"{v} ({k})" if v in repeated else v for k, v in names.items()}
+    _refuse_unnamed(names, orders)
     voters = sum(number for _, number, _ in orders)
+    if told is not None and told != voters:
+        notes.append(f"the header speaks of {told:,} voters, the orders are those of {voters:,}")
     sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
     pairs = voter = 0
@@ -45,7 +53,7 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
             who = f"voter {voter}" if not as_weights else f"order {voter} ({number} voters)"
             opinion = Opinion(who, place, f"order {voter}", voters=each)
             for row in pairs_of_order(named, opinion, choices.ranking_weight):
-                pairs += 1
+                pairs += row.outcome != "skip"
                 yield row
     notes.append(stated(voters, pairs, "ranking", choices.ranking_weight))
     notes.append(
@@ -60,9 +68,11 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
 
 def _parsed(
     lines: Iterator[tuple[int, str]],
-) -> tuple[dict[int, str], list[tuple[str, int, list[list[int]]]]]:
+) -> tuple[dict[int, str], list[_Order], int | None]:
+    """Return the names of the alternatives, the orders, and the voters that the header tells."""
     names: dict[int, str] = {}
-    orders: list[tuple[str, int, list[list[int]]]] = []
+    told: int | None = None
+    orders: list[_Order] = []
     old: list[int] = []
     for n, raw in lines:
         line = raw.strip("\ufeff \t\r\n")
@@ -71,6 +81,8 @@ def _parsed(
             continue
         if line.startswith("#"):
             _header(line, place, names)
+            if (found := _VOTERS.match(line)) is not None:
+                told = _number(found[1], place)
         elif not old and not orders and line.isdigit():
             old.append(_number(line, place))
         elif old and len(names) < old[0]:
@@ -79,10 +91,21 @@ def _parsed(
                 raise TableError(f"{place}: is not 'number,name of an alternative'.")
             names[_number(number, place)] = label.strip() or number.strip()
         elif old and len(old) == 1:
-            old.append(n)  # voters, sum and unique orders: told by the orders themselves
+            old.append(n)  # the voters, the sum of their orders, and the unique orders
+            told = _number(line.split(",")[0], place)
         else:
             orders.append(_order(line, place))
-    return names, orders
+    return names, orders, told
+
+
+def _refuse_unnamed(names: dict[int, str], orders: list[_Order]) -> None:
+    for place, _, tiers in orders:
+        unnamed = next((k for tier in tiers for k in tier if names and k not in names), None)
+        if unnamed is not None:
+            raise TableError(
+                f"{place}: ranks the alternative {unnamed}, which the header does not name; "
+                "correct the line."
+            )
 
 
 def _header(line: str, place: str, names: dict[int, str]) -> None:
@@ -96,7 +119,7 @@ def _header(line: str, place: str, names: dict[int, str]) -> None:
         names[_number(found[1], place)] = found[2].strip() or found[1]
 
 
-def _order(line: str, place: str) -> tuple[str, int, list[list[int]]]:
+def _order(line: str, place: str) -> _Order:
     number, _, order = line.partition(":") if ":" in line else line.partition(",")
     voters = _number(number, place)
     if voters > _MOST_VOTERS:
