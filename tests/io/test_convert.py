@@ -82,6 +82,34 @@ def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
         convert_judgments([source], tmp_path)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "annotator,item1,item2,item3,item4,best,worst\nu,a,b,c,d,a,d\n",
+        "annotator,ranking\nu," + " > ".join(f"i{k}" for k in range(250)) + "\n",
+        "[[3, [1, 2]]]",
+        "annotator,item,rating\nu,a,1\nu,b,2\nu,c,3\nu,d,4\n",
+    ],
+)
+def test_what_is_no_whole_order_is_not_written_as_one(content: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out.toi"
+    source.write_text(content)
+    with pytest.raises(OptionError, match="only whole orders"):
+        convert_judgments([source], target, choices=Choices(tie_within=1.0))
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("to", ["crowd-kit", "preflib"])
+def test_criteria_are_not_thrown_together(to: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out"
+    source.write_text("annotator,criterion,winner,loser\nu,taste,a,b\nu,look,b,a\n")
+    with pytest.raises(OptionError, match="--criterion"):
+        convert_judgments([source], target, to=to)
+    assert convert_judgments([source], target, to=to, criterion="look").n_rows == 1
+    with pytest.raises(OptionError, match="no judgment has the criterion 'smell'"):
+        convert_judgments([source], target, to=to, criterion="smell")
+
+
 def test_votes_and_non_votes_become_one_table(tmp_path: Path) -> None:
     votes, others, target = tmp_path / "votes.csv", tmp_path / "non.csv", tmp_path / "out.csv"
     votes.write_text(IDEAS)

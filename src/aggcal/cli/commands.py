@@ -162,6 +162,7 @@ def convert(options: argparse.Namespace) -> int:
         to=options.to,
         format_name=options.format,
         choices=choices,
+        criterion=options.criterion,
         on_progress=console.on_reading,
     )
     console.done()

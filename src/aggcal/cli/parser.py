@@ -379,7 +379,8 @@ def _convert(commands: _Commands) -> None:
         choices=("aggcal", "crowd-kit", "preflib"),
         help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
     )
-    _format_options(command)
+    group = _format_options(command)
+    group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
 
 
 def _formats(commands: _Commands) -> None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from aggcal.errors import OptionError, TooLittleDataError, count
+import numpy as np
+
+from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.io.encoding import checked
 from aggcal.io.formats.base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
@@ -40,6 +42,7 @@ def convert_judgments(
     to: str | None = None,
     format_name: str | None = None,
     choices: Choices | None = None,
+    criterion: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Conversion:
     r"""Read files of judgments and write them, row by row, as one file.
@@ -55,6 +58,8 @@ def convert_judgments(
         name of the output if it is not given.
     format_name, choices
         What is known about the inputs, as in `read_judgments`.
+    criterion
+        Write only the judgments of this criterion.
     on_progress
         Called now and then with the percentage done of the step under way.
 
@@ -84,6 +89,14 @@ def convert_judgments(
             rows += _rows(found, choices.outcomes)
             said = f"{path}: read as {found.format.name}"
             notes += [said, *(f"{path}: {note}" for note in found.notes)]
+    if criterion is not None:
+        every = sorted({row.get("criterion", "") for row in rows})
+        if criterion not in every:
+            raise OptionError(
+                f"no judgment has the criterion '{criterion}'; there are {some(every) or 'none'}."
+            )
+        notes.append(f"only judgments of the criterion '{criterion}' are written")
+        rows = [row for row in rows if row.get("criterion", "") == criterion]
     if not rows:
         raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
     kept, left_out, write = _WRITERS[to](rows, output.name)
@@ -136,6 +149,7 @@ def _crowd_kit(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
             "crowd-kit knows no weights; for rankings give each pair full weight with "
             "--ranking-weight pair."
         )
+    _refuse_criteria(kept, "crowd-kit")
     named = (
         {
             "worker": row["annotator"],
@@ -148,8 +162,20 @@ def _crowd_kit(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
     return len(kept), len(rows) - len(kept), _csv(("worker", "left", "right", "label"), named)
 
 
+def _refuse_criteria(rows: list[JudgmentRow], who: str) -> None:
+    criteria = sorted({row.get("criterion", "") for row in rows})
+    if len(criteria) > 1:
+        raise OptionError(
+            f"{who} knows no criteria ({some(criteria)}); write one of them with --criterion NAME."
+        )
+
+
 def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
-    kept = [row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed")]
+    kept = [
+        row
+        for row in map(_long, rows)
+        if row["outcome"] not in ("skip", "failed") and row["left"] != row["right"]
+    ]
     soft = sum(row["outcome"] not in ("left", "right", "tie") for row in kept)
     if soft:
         raise OptionError(
@@ -164,6 +190,7 @@ def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
             raise OptionError("so many voters were read as weights; they cannot be written again.")
         key = ("row", str(number)) if alone else (row["annotator"], row["ranking"])
         groups.setdefault(key, []).append(row)
+    _refuse_criteria(kept, "PrefLib")
     text = preflib_text(map(_order, groups.values()), title)
     return len(kept), len(rows) - len(kept), lambda file: file.write(text + "\n")
 
@@ -175,6 +202,17 @@ def _order(pairs: list[JudgmentRow]) -> tuple[tuple[str, ...], ...]:
         left = {"left": 1.0, "right": 0.0, "tie": 0.5}[row["outcome"]]
         wins[row["left"]] = wins.get(row["left"], 0.0) + left
         wins[row["right"]] = wins.get(row["right"], 0.0) + 1.0 - left
+    # Only from all of its pairs, and none against another, can the order be told.
+    said = {"left": 1, "right": -1, "tie": 0}
+    kept = all(
+        np.sign(wins[row["left"]] - wins[row["right"]]) == said[row["outcome"]] for row in pairs
+    )
+    if not kept or len(pairs) != len(wins) * (len(wins) - 1) // 2:
+        raise OptionError(
+            f"PrefLib knows only whole orders, and '{pairs[0].get('ranking')}' of "
+            f"{pairs[0]['annotator']} is none (a choice of the best, ratings that tie at a "
+            "distance, or more items than are compared in pairs)."
+        )
     tiers: dict[float, list[str]] = {}
     for item, number in wins.items():
         tiers.setdefault(number, []).append(item)
