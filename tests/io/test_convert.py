@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,31 @@ def test_preflib_comes_back_as_it_was(text: str, tmp_path: Path) -> None:
     assert sorted(o.partition(":")[2].strip() for o in orders) == sorted(
         line.partition(":" if ":" in line else ",")[2].strip() for line in given
     )
+
+
+def test_orders_of_one_item_are_not_lost(tmp_path: Path) -> None:
+    source, table, target = tmp_path / "in.soi", tmp_path / "table.csv", tmp_path / "out.soi"
+    head = "# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 2\n"
+    source.write_text(head + "5: 1,2\n3: 2\n")
+    convert_judgments([source], table)
+    assert convert_judgments([table], target).n_left_out == 0
+    orders = [line for line in target.read_text().splitlines() if line[0].isdigit()]
+    assert orders == ["5: 1,2", "3: 2"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        'a "quoted" text', "line\nbreak", "crlf\r\nbreak", "a\rb", "tab\there", "comma, semi;",
+        "漢字 😀", "# hash", "null", "nan", "1.0", "a\\b", '"', "a\u2028b", "[1]", "x" * 100_000,
+    ],
+)  # fmt: skip
+def test_texts_of_any_kind_come_back(odd: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "in.json", tmp_path / "out.csv"
+    source.write_text(json.dumps([{"annotator": odd, "ranking": [odd, "b"]}]), encoding="utf-8")
+    convert_judgments([source], target)
+    assert judged(aggcal.read_judgments(source)) == [(odd, odd, "b", 1.0)]
+    assert judged(aggcal.read_judgments(target)) == [(odd, odd, "b", 1.0)]
 
 
 def test_crowd_kit_and_back(tmp_path: Path) -> None:

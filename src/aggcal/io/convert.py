@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from aggcal.io.encoding import checked
 from aggcal.io.formats.base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
 from aggcal.io.rows import Reading, opened_rows
-from aggcal.io.write import refuse_overwriting, write_files
+from aggcal.io.write import csv_cell, refuse_overwriting, write_files
 
 _AT_ONCE = 50_000
 _OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
@@ -171,12 +170,8 @@ def _refuse_criteria(rows: list[JudgmentRow], who: str) -> None:
 
 
 def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
-    kept = [
-        row
-        for row in map(_long, rows)
-        if row["outcome"] not in ("skip", "failed") and row["left"] != row["right"]
-    ]
-    soft = sum(row["outcome"] not in ("left", "right", "tie") for row in kept)
+    kept = [row for row in map(_long, rows) if _is_of_one(row) or _is_answered(row)]
+    soft = sum(row["outcome"] not in ("left", "right", "tie", "skip") for row in kept)
     if soft:
         raise OptionError(
             f"PrefLib knows no strengths between left and right ({count(soft, 'such judgment')})."
@@ -195,8 +190,19 @@ def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
     return len(kept), len(rows) - len(kept), lambda file: file.write(text + "\n")
 
 
+def _is_answered(row: JudgmentRow) -> bool:
+    return row["outcome"] not in ("skip", "failed") and row["left"] != row["right"]
+
+
+def _is_of_one(row: JudgmentRow) -> bool:
+    """Whether a row is an order of one item, which compares nothing."""
+    return row["outcome"] == "skip" and "ranking" in row and "left" in row and "right" not in row
+
+
 def _order(pairs: list[JudgmentRow]) -> tuple[tuple[str, ...], ...]:
     """Put a ranking together again from its pairs: items with as many wins are one tier."""
+    if _is_of_one(pairs[0]):
+        return ((pairs[0]["left"],),)
     wins: dict[str, float] = {}
     for row in pairs:
         left = {"left": 1.0, "right": 0.0, "tie": 0.5}[row["outcome"]]
@@ -226,11 +232,11 @@ def _long(row: JudgmentRow) -> JudgmentRow:
     return {"left": row["winner"], "right": row["loser"], "outcome": "left", **rest}
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Callable[[IO[str]], object]:
+def _csv(columns: Sequence[str], rows: Iterable[JudgmentRow]) -> Callable[[IO[str]], object]:
     def write(file: IO[str]) -> None:
-        out = csv.DictWriter(file, columns, restval="", lineterminator="\n")
-        out.writeheader()
-        out.writerows(rows)
+        file.write(",".join(columns) + "\n")
+        for row in rows:
+            file.write(",".join(csv_cell(row.get(name, "")) for name in columns) + "\n")
 
     return write
 

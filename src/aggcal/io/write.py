@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,8 @@ from aggcal.errors import OutputError
 from aggcal.tables import Columns, cells
 
 Writer = Callable[[IO[str]], object]
+
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 
 def write_files(
@@ -81,11 +84,26 @@ def csv_writer(columns: Columns) -> Writer:
     """
 
     def write(file: IO[str]) -> None:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(columns)
-        out.writerows(zip(*(cells(column) for column in columns.values()), strict=True))
+        rows = zip(*(cells(column) for column in columns.values()), strict=True)
+        for row in chain([tuple(columns)], rows):
+            file.write(",".join(map(csv_cell, row)) + "\n")
 
     return write
+
+
+def csv_cell(value: object) -> str:
+    r"""Write a cell of a CSV file, in quotation marks if it needs them.
+
+    Python's own writer does not quote a lone CR, and then no reader finds the row again.
+
+    Examples
+    --------
+    >>> csv_cell("a"), csv_cell('an "a" here'), csv_cell("a\rb"), csv_cell(None)
+    ('a', '"an ""a"" here"', '"a\rb"', '')
+    """
+    # A text may hold a NUL, a CSV may not.
+    text = "" if value is None else str(value).replace("\0", "\ufffd")
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
 def json_writer(data: Mapping[str, Any]) -> Writer:

@@ -6,6 +6,7 @@ its pairs are weighted so that together they tell as much as the ranking itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -59,10 +60,9 @@ def pairs_of_order(
     [('a', 'b', 'left'), ('a', 'c', 'left'), ('b', 'c', 'tie')]
     """
     items = [item for tier in tiers for item in tier]
-    double = next((item for k, item in enumerate(items) if item in items[:k][-_MOST_WHOLE:]), None)
-    if double is not None or len(set(items)) < len(items):
-        named = f"'{double}'" if double is not None else "an item"
-        raise TableError(f"{opinion.place}: ranks {named} twice; leave one of the two out.")
+    double = next((item for item, times in Counter(items).items() if times > 1), None)
+    if double is not None:
+        raise TableError(f"{opinion.place}: ranks '{double}' twice; leave one of the two out.")
     levels = np.repeat(np.arange(len(tiers)), [len(tier) for tier in tiers])
     yield from _compared(items, -levels.astype(float), 0.0, opinion, kind, tied=tied)
 
@@ -102,9 +102,7 @@ def _compared(
         first, second, apart = first[~same], second[~same], apart[~same]
         same = same[~same]
     if not len(first):
-        only = items[0] if items else None
-        why = "compares fewer than two items"
-        yield Row(opinion.annotator, only, None, "skip", opinion.place, reason=why)
+        yield _nothing_compared(items, opinion)
         return
     sizes = [len(items)] if tied else np.unique(-height, return_counts=True)[1].tolist()
     weight = opinion.voters * pair_weight(len(first), sizes, kind)
@@ -122,6 +120,22 @@ def _compared(
             opinion.seconds,
             opinion.ranking,
         )
+
+
+def _nothing_compared(items: Sequence[str], opinion: Opinion) -> Row:
+    # An order of one item compares nothing but is an order: PrefLib is full of them.
+    return Row(
+        opinion.annotator,
+        items[0] if items else None,
+        None,
+        "skip",
+        opinion.place,
+        opinion.voters,
+        opinion.criterion,
+        opinion.seconds,
+        opinion.ranking if len(items) == 1 else None,
+        "compares fewer than two items",
+    )
 
 
 def _pairs(k: int) -> tuple[IntArray, IntArray]:
