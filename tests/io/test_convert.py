@@ -104,6 +104,9 @@ def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="--ranking-weight pair"):
         convert_judgments([source], target, to="crowd-kit")
     convert_judgments([source], target, to="crowd-kit", choices=WHOLE_PAIRS)
+    source.write_text("annotator,winner,loser\nu,a,b\n")
+    with pytest.raises(OptionError, match="no outcome to map"):
+        convert_judgments([source], target, choices=Choices(outcomes={"a": "tie"}))
     with pytest.raises(OptionError, match="is a folder"):
         convert_judgments([source], tmp_path)
 

@@ -340,3 +340,12 @@ def test_real_data_with_ties_in_the_long_form(data_folder: Path) -> None:
     assert judgments.n_rows == 13_209
     assert judgments.n_items == 59
     assert int(judgments.count[judgments.outcome == 0.5].sum()) == 3_731
+
+
+def test_a_line_may_be_long(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    long = "x" * 5_000_000
+    path.write_text(f"annotator,winner,loser,text\nu,a,b,{long}\nv,b,c,short\nv,{long},a,\n")
+    judgments = aggcal.read_judgments(path)
+    assert judgments.n_judgments == 3
+    assert sorted(map(len, judgments.item_ids)) == [1, 1, 1, 5_000_000]

@@ -83,11 +83,15 @@ def convert_judgments(
     choices = choices or Choices()
     rows: list[JudgmentRow] = []
     notes: list[str] = []
+    mapped = False
     for path in inputs:
         with opened_rows(path, choices, format_name=format_name, on_progress=on_progress) as found:
             rows += _rows(found, choices.outcomes)
+            mapped |= "outcome" in found.source.columns
             said = f"{path}: read as {found.format.name}"
             notes += [said, *(f"{path}: {note}" for note in found.notes)]
+    if choices.outcomes and not mapped:
+        raise OptionError("there are winners and losers but no outcome to map; leave it out.")
     if criterion is not None:
         every = sorted({row.get("criterion", "") for row in rows})
         if criterion not in every:

@@ -24,6 +24,7 @@ _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
 _PIECE = 1 << 20
 _ROWS = 1_000
+_USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
 
 
 @dataclass(frozen=True)
@@ -301,21 +302,29 @@ def _load_csv(
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
 
-    def relation(*, strict: bool) -> str:
+    def relation(*, strict: bool, longest: int = _USUAL_LINE) -> str:
         return (
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
-            f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}')"
+            f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}'"
+            f", max_line_size={longest})"
         )
 
     cells = {n: f"c{k}" for n, k in present.items()}
     every = [f"c{k}" for k in range(len(found))]
+    strict = True
     try:
         fill(connection, cells, relation(strict=True), every)
     except duckdb.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
+        strict = False
         fill(connection, cells, relation(strict=False), every)
+    if _has_long_lines(connection):
+        # DuckDB's buffers grow with the longest line, so that is only allowed where there is one.
+        for table in ("raw", "reject_errors", "reject_scans"):
+            connection.execute(f"DROP TABLE {table}")
+        fill(connection, cells, relation(strict=strict, longest=_LONGEST_LINE), every)
     _refuse_rejects(connection, file, len(found))
     return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
 
@@ -355,8 +364,17 @@ _REJECTS = {
     "TOO MANY COLUMNS": "has too many values: the header names {n} columns; "
     "quote values that hold the delimiter.",
     "UNQUOTED VALUE": "has a quotation mark that is not closed; close it or double it.",
+    "LINE SIZE OVER MAXIMUM": "is longer than 64 million bytes; close its quotation marks or name "
+    "items by ids instead of texts.",
     "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
 }
+
+
+def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute(
+        "SELECT count(*) FROM reject_errors WHERE error_type::VARCHAR = 'LINE SIZE OVER MAXIMUM'"
+    ).fetchone()
+    return bool(found and found[0])
 
 
 def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: _File, width: int) -> None:
