@@ -349,3 +349,12 @@ def test_a_line_may_be_long(tmp_path: Path) -> None:
     judgments = aggcal.read_judgments(path)
     assert judgments.n_judgments == 3
     assert sorted(map(len, judgments.item_ids)) == [1, 1, 1, 5_000_000]
+
+
+def test_parquet_of_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "part*[1] {a,b}?"
+    folder.mkdir()
+    path = folder / "x[2]*.parquet"
+    pd.DataFrame({"annotator": ["u"], "winner": ["a"], "loser": ["b"]}).to_parquet(path)
+    assert aggcal.read_judgments(path).n_judgments == 1
+    assert aggcal.read_judgments(folder).n_judgments == 1

@@ -7,14 +7,15 @@ import io
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aggcal.errors import FileError, TableError
-from aggcal.io.formats.sample import Sample, of_json, of_records, of_table
-from aggcal.io.source import Source, fill, quoted, unpacked
+from aggcal.io.formats.sample import Sample, of_json, of_table
+from aggcal.io.parquet import load_parquet, look_at_parquet
+from aggcal.io.source import Source, cell, fill, present_columns, quoted, unpacked
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,7 +24,6 @@ _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
 _PIECE = 1 << 20
-_ROWS = 1_000
 _USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
 
 
@@ -55,7 +55,7 @@ def load_file(
 
     name = name or str(path)
     if path.is_dir():
-        return _load_folder(connection, path, names)
+        return load_parquet(connection, path, name, names)
     path = regular(path, scratch)
     head = peek(path, name)
     plain = str(path)
@@ -66,7 +66,7 @@ def load_file(
     file = _File(path, name, plain, head)
     try:
         if head.startswith(b"PAR1"):
-            return _load_parquet(connection, file, names)
+            return load_parquet(connection, path, name, names)
         if is_json(head):
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
@@ -89,10 +89,10 @@ def regular(path: Path, scratch: Path) -> Path:
 def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
     if path.is_dir():
-        return _look_at_parquet(_parquet_of(path), name)
+        return look_at_parquet(path, name)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
-        return _look_at_parquet([path], name)
+        return look_at_parquet(path, name)
     if is_json(head):
         size = _HEAD_BYTES
         sample = of_json(name, _decoded(head, cut=len(head) == size))
@@ -144,22 +144,6 @@ def _decoded(head: bytes, *, cut: bool) -> str:
     return head.decode("utf-8-sig", errors="ignore" if cut else "replace")
 
 
-def _look_at_parquet(parts: Sequence[Path], name: str) -> Sample:
-    import duckdb
-
-    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
-    try:
-        with duckdb.connect() as connection:
-            first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
-            names = [str(column[0]) for column in first.description or ()]
-            rows = [dict(zip(names, row, strict=True)) for row in first.fetchall()]
-    except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
-        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
-    looked = of_records(name, rows)
-    return replace(looked, columns=frozenset(n.strip().lower() for n in names))
-
-
 def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     """Return the first bytes of a file that can be read, and refuse others in words."""
     try:
@@ -184,82 +168,6 @@ def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     return head
 
 
-def _load_parquet(
-    connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
-) -> Source:
-    relation = f"read_parquet({quoted(file.plain)})"
-    return _from_parquet(connection, relation, file.name, file.path, names)
-
-
-def _from_parquet(
-    connection: duckdb.DuckDBPyConnection,
-    relation: str,
-    name: str,
-    path: Path,
-    names: Mapping[str, str],
-) -> Source:
-    described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-    found = tuple(str(row[0]) for row in described)
-    present = _present(found, names, name)
-    if present:
-        cells = {n: _text(_identifier(found[k]), str(described[k][1])) for n, k in present.items()}
-        fill(connection, cells, relation)
-    return Source(connection, name, frozenset(present), found, None, path)
-
-
-def _text(column: str, kind: str) -> str:
-    """Write the SQL of a typed column as text, in the same way as `aggcal.tables.cell_text`."""
-    if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
-        return f"to_json({column})"
-    if kind in ("DOUBLE", "FLOAT"):
-        whole = f"{column} = trunc({column}) AND abs({column}) < 2.0**53"
-        return (
-            f"(CASE WHEN isnan({column}) THEN NULL WHEN {whole} THEN {column}::BIGINT::VARCHAR "
-            f"ELSE {column}::VARCHAR END)"
-        )
-    return column
-
-
-def parquet_rows(
-    connection: duckdb.DuckDBPyConnection, path: Path, name: str
-) -> Iterator[dict[str, Any]]:
-    """Read Parquet row by row, lists and structures as they are."""
-    import duckdb
-
-    parts = _parquet_of(path) if path.is_dir() else [path]
-    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
-    try:
-        found = connection.cursor().execute(f"SELECT * FROM {relation}")
-        names = [str(column[0]) for column in found.description or ()]
-        while batch := found.fetchmany(_ROWS):
-            for row in batch:
-                yield dict(zip(names, row, strict=True))
-    except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
-        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
-
-
-def _load_folder(
-    connection: duckdb.DuckDBPyConnection, folder: Path, names: Mapping[str, str]
-) -> Source:
-    import duckdb
-
-    parts = _parquet_of(folder)
-    relation = f"read_parquet([{', '.join(quoted(str(part)) for part in parts)}])"
-    try:
-        return _from_parquet(connection, relation, str(folder), folder, names)
-    except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
-        raise FileError(f"{folder}: cannot be read as a table ({reason}).") from None
-
-
-def _parquet_of(folder: Path) -> list[Path]:
-    parts = sorted(folder.rglob("*.parquet"))
-    if not parts:
-        raise FileError(f"{folder}: is a directory without Parquet files; give the file in it.")
-    return parts
-
-
 def _load_json(
     connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
@@ -270,14 +178,14 @@ def _load_json(
         f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}')) ORDER BY 1"
     ).fetchall()
     found = tuple(str(k) for (k,) in keys)
-    present = _present(found, names, file.name)
+    present = present_columns(found, names, file.name)
     if present:
         kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
         relation = (
             f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}}, "
             f"compression='{file.compression}')"
         )
-        fill(connection, {n: _identifier(found[k]) for n, k in present.items()}, relation)
+        fill(connection, {n: cell(found[k]) for n, k in present.items()}, relation)
     return Source(connection, file.name, frozenset(present), found, None, file.path)
 
 
@@ -297,7 +205,7 @@ def _load_csv(
     blank_lines = len(text) - len(text.lstrip("\r\n \t"))
     skip = text[:blank_lines].count("\n")
     delimiter, found = _header(text[blank_lines:], names)
-    present = _present(found, names, file.name)
+    present = present_columns(found, names, file.name)
     if not present:
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
@@ -341,22 +249,6 @@ def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     if best is None:  # pragma: no cover  # there is always a delimiter to try
         raise LookupError
     return best[1], best[2]
-
-
-def _present(found: Sequence[str], names: Mapping[str, str], name: str) -> dict[str, int]:
-    present: dict[str, int] = {}
-    for position, column in enumerate(found):
-        key = names.get(column.strip().lower())
-        if key is None:
-            continue
-        if key in present:
-            raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
-        present[key] = position
-    return present
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 _REJECTS = {

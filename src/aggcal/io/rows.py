@@ -16,7 +16,6 @@ from aggcal.io.files import (
     is_json,
     load_file,
     look,
-    parquet_rows,
     peek,
     regular,
     text_lines,
@@ -31,13 +30,13 @@ from aggcal.io.formats.base import (
     Row,
     TableFormat,
     TextFormat,
-    cell,
 )
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.formats.sample import Record, Sample, of_records
 from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import connected, load_memory
-from aggcal.io.source import Source
+from aggcal.io.parquet import parquet_rows
+from aggcal.io.source import Source, cell
 
 if TYPE_CHECKING:
     import duckdb

@@ -131,3 +131,27 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
                 yield unpacked  # type: ignore[misc]  # GzipFile reads like any binary file
         else:
             yield file
+
+
+def present_columns(found: Sequence[str], names: Mapping[str, str], name: str) -> dict[str, int]:
+    """Return where each wanted column stands in the header, and refuse one that is twice."""
+    present: dict[str, int] = {}
+    for position, column in enumerate(found):
+        key = names.get(column.strip().lower())
+        if key is None:
+            continue
+        if key in present:
+            raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
+        present[key] = position
+    return present
+
+
+def cell(name: str) -> str:
+    """Write the name of a column for SQL.
+
+    Examples
+    --------
+    >>> print(cell('left id'))
+    "left id"
+    """
+    return '"' + name.replace('"', '""') + '"'

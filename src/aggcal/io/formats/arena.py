@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody, cell
+from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
-from aggcal.io.source import Source
+from aggcal.io.source import Source, cell
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 _WHO = ("judge", "annotator", "evaluation_session_id")

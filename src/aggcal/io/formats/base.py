@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from aggcal.errors import TableError
 from aggcal.io.formats.sample import Record, Sample
-from aggcal.io.source import Source, quoted
+from aggcal.io.source import Source, cell, quoted
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 
@@ -113,17 +113,6 @@ class TextFormat:
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
-
-
-def cell(name: str) -> str:
-    """Write the name of a column for SQL.
-
-    Examples
-    --------
-    >>> print(cell('left id'))
-    "left id"
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody, cell
+from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
-from aggcal.io.source import Source
+from aggcal.io.source import Source, cell
 
 _TIMES = ("timetaken(ms)", "timetaken (ms)", "timetaken")
 _WHO = ("judgeid", "judge", "judgename")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, cell, not_needed
+from aggcal.io.formats.base import Choices, Notes, TableFormat, not_needed
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
 from aggcal.io.formats.synonyms import ANNOTATOR, LEFT_RIGHT, OUTCOME, SECONDS, WINNER_LOSER
-from aggcal.io.source import Source, quoted
+from aggcal.io.source import Source, cell, quoted
 
 OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
 EXTRA = ("seconds", "ranking", "reason")
