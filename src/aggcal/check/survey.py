@@ -137,9 +137,7 @@ class _Look:
 
     def _sides(self) -> None:
         if not self.fitted.judgments.sided:
-            self.not_checked.append(
-                "sides (the data do not say which item was shown on the left)"
-            )
+            self.not_checked.append("sides (the data do not say which item was shown on the left)")
             return
         self.step("looking at the sides")
         found = sides(self.fitted)

@@ -38,7 +38,7 @@ class Fit:
 def rough_start(rows: Rows, link: Link, score_precision: float) -> FloatArray:
     """Return the rough optimum of the homogeneous model, which is convex and has one only."""
     plain = thurstone(rows.pooled(), link, score_precision, None)
-    return minimise(plain, np.zeros(rows.n_items), tolerance=_ROUGH)[0]
+    return minimise(plain, np.zeros(rows.n_items), tolerance=_ROUGH, shared_scale=False)[0]
 
 
 def fit_objective(
@@ -49,7 +49,13 @@ def fit_objective(
     on_iteration: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Find the optimum of an objective from a start."""
-    scores, record = minimise(problem, start, tolerance=tolerance, on_iteration=on_iteration)
+    scores, record = minimise(
+        problem,
+        start,
+        tolerance=tolerance,
+        shared_scale=problem.heterogeneous,
+        on_iteration=on_iteration,
+    )
     return Fit(
         scores,
         problem.reliabilities,

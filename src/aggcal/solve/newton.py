@@ -78,6 +78,7 @@ def minimise(
     start: FloatArray,
     *,
     tolerance: float,
+    shared_scale: bool = True,
     max_iterations: int = 500,
     on_iteration: Callable[[int, float], None] | None = None,
 ) -> tuple[FloatArray, Convergence]:
@@ -91,6 +92,9 @@ def minimise(
         Where to begin.
     tolerance
         Stop when the relative gradient norm is at most this.
+    shared_scale
+        Whether parameters that are not in x may take over its scale; where they cannot, the
+        correction along x is a product wasted at every step.
     max_iterations
         Give up after so many steps; the record then says that it did not converge.
     on_iteration
@@ -112,7 +116,7 @@ def minimise(
             on_iteration(iteration, point.gradient_norm)
         norm = point.gradient_norm
         forcing = _EXACT if exact else min(_FORCING, max(_QUADRATIC * norm, 0.5 * tolerance / norm))
-        step = _steihaug(objective, point, x, forcing, radius)
+        step = _steihaug(objective, point, x if shared_scale else None, forcing, radius)
         trial = objective.evaluate(x + step.vector)
         gain = point.value - trial.value
         # Close to the optimum the gain drowns in rounding: then the gradient decides.
@@ -154,9 +158,10 @@ def _size(point: _Point) -> float:
 
 
 def _steihaug(
-    objective: Objective, point: _Point, x: FloatArray, forcing: float, radius: float
+    objective: Objective, point: _Point, scale: FloatArray | None, forcing: float, radius: float
 ) -> _Step:
     """Minimise the quadratic model within the trust region by preconditioned CG."""
+    x = np.zeros_like(point.gradient) if scale is None else scale
     diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max(initial=0.0)) + 1e-300)
     along = objective.product(x) if x.any() else x
     stiffness = dot(x, along)
