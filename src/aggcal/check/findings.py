@@ -116,5 +116,6 @@ def _shown(value: Any) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {number:,g}" for name, number in value.items()) or "none"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+        return ", ".join(f"{name} {_shown(number)}" for name, number in value.items()) or "none"
+    whole = isinstance(value, int) or float(value).is_integer()
+    return f"{value:,.0f}" if whole else f"{value:,.3g}"
