@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,80 +86,66 @@ def strays(fitted: Fitted, *, seed: int = 0) -> Strays:
     )
 
 
+class _Words(NamedTuple):
+    """How one kind of stray is spoken of."""
+
+    severity: Severity
+    code: str
+    what: str
+    remedy: str
+
+
+_REVERSED_WORDS = _Words(
+    "problem",
+    "reversed-annotators",
+    "answer the opposite of what the others say",
+    "they may have read the question the other way round, or swapped buttons: ask them; the "
+    "default fit turns their answers round, other methods are misled",
+)
+_GUESSING_WORDS = _Words(
+    "problem",
+    "guessing",
+    "answer as if tossing a coin",
+    "look at how they work and leave them out if they cannot explain it; the default fit gives "
+    "them next to no weight, other methods do not",
+)
+_DOUBTFUL_WORDS = _Words(
+    "note",
+    "perhaps-guessing",
+    "cannot be told from someone tossing a coin, though a careless honest annotator may look the "
+    "same",
+    "this is no proof: ask for more judgments of each before you decide",
+)
+
+
 def stray_findings(fitted: Fitted, found: Strays, named_already: set[int]) -> list[Finding]:
     """Put strays into words, leaving out those whom a more telling finding names."""
-    findings: list[Finding] = []
-    turned = _unnamed(found.reversed, named_already)
-    if len(turned):
-        findings.append(
-            _finding(
-                fitted,
-                found,
-                turned,
-                severity="problem",
-                code="reversed-annotators",
-                what="answer the opposite of what the others say",
-                remedy="they may have read the question the other way round, or swapped buttons: "
-                "ask them; the default fit turns their answers round, other methods are misled",
-            )
-        )
-    guessing = _unnamed(found.guessing, named_already)
-    if len(guessing):
-        findings.append(
-            _finding(
-                fitted,
-                found,
-                guessing,
-                severity="problem",
-                code="guessing",
-                what="answer as if tossing a coin",
-                remedy="look at how they work and leave them out if they cannot explain it; the "
-                "default fit gives them next to no weight, other methods do not",
-            )
-        )
-    doubtful = _unnamed(found.doubtful, named_already)
-    if len(doubtful):
-        findings.append(
-            _finding(
-                fitted,
-                found,
-                doubtful,
-                severity="note",
-                code="perhaps-guessing",
-                what="cannot be told from someone tossing a coin, though a careless honest "
-                "annotator may look the same",
-                remedy="this is no proof: ask for more judgments of each before you decide",
-            )
-        )
-    return findings
+    kinds = (
+        (found.reversed, _REVERSED_WORDS),
+        (found.guessing, _GUESSING_WORDS),
+        (found.doubtful, _DOUBTFUL_WORDS),
+    )
+    left = [(_unnamed(who, named_already), words) for who, words in kinds]
+    return [_finding(fitted, found, who, words) for who, words in left if len(who)]
 
 
 def _unnamed(who: IntArray, named: set[int]) -> IntArray:
     return np.array([u for u in who.tolist() if u not in named], dtype=np.int64)
 
 
-def _finding(
-    fitted: Fitted,
-    found: Strays,
-    who: IntArray,
-    *,
-    severity: Severity,
-    code: str,
-    what: str,
-    remedy: str,
-) -> Finding:
+def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Finding:
     judgments = fitted.judgments
     ids, first = judgments.annotator_ids[who], int(who[0])
     given = int(found.decided[first])
-    verb = what if len(who) > 1 else what.replace("answer ", "answers ", 1)
+    verb = words.what if len(who) > 1 else words.what.replace("answer ", "answers ", 1)
     return Finding(
-        severity,
-        code,
+        words.severity,
+        words.code,
         f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
         f"'{ids[0]}' agrees with the others in {found.agreement[first]:.0%} of {given:,} "
         f"decided judgments, a typical annotator would in {found.expected[first]:.0%}; an honest "
         f"one does so badly {odds_against(max(float(found.chance[first]), 1e-300))})",
-        remedy,
+        words.remedy,
         {
             "annotators": listed(ids),
             "number": len(who),
