@@ -172,12 +172,15 @@ def _whole_order(known: Uncertainty) -> Guarantee:
 def _certified(known: Uncertainty) -> Guarantee:
     found = known.certified()
     pairs = found.count
+    settled = f"For {pairs:,} of {count(found.n_pairs, 'pair')} of items ({found.share:.1%}) the "
+    settled += f"order is settled: with probability {found.level:g} all of these are right at once."
+    if not pairs:
+        settled = f"The order of no pair of items is settled yet at probability {found.level:g}."
     return Guarantee(
         "certified_pairs",
         "Certified pairs",
-        f"Of {count(found.n_pairs, 'pair')} of items, {pairs:,} ({found.share:.1%}) are in the "
-        f"right order, all of them at once, with probability {found.level:g}. Right is about "
-        f"{known.covers}; it is not the truth.",
+        f"{settled} The others may be right too, but these judgments do not settle them. Right is "
+        f"about {known.covers}; it is not the truth.",
         "consensus",
         "bound",
         {

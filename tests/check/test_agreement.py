@@ -69,7 +69,7 @@ def test_alpha_is_one_in_full_agreement_and_absent_without_shared_pairs() -> Non
 def test_coin_tossers_do_not_agree(random: np.random.Generator) -> None:
     rows = [
         (f"u{u}", a, b, str(random.choice(["left", "right"])))
-        for u in range(5)
+        for u in range(30)
         for a in "abcdefghij"
         for b in "abcdefghij"
         if a < b

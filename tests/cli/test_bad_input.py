@@ -110,7 +110,7 @@ def test_bad_scores(case: str, tmp_path: Path, command: Command) -> None:
         ("annotator,winner,loser\nu,a,b\n".encode("utf-16"), "not a text file"),
         (b"annotator,winner,loser\nu,a,b\nu,caf\xe9,b\n", "line 3 is not UTF-8"),
         (b"PAR1 but not really", "cannot be read as a table"),
-        (b'{"annotator": "u", "winner": "a", "loser": "b"}\n{"annotator": \n', "cannot be read"),
+        (b'{"annotator": "u", "winner": "a", "loser": "b"}\n{"annotator": \n', "not valid JSON"),
         (gzip.compress(GOOD_JUDGMENTS.encode())[:30], "cannot be read"),
     ],
     ids=["picture", "workbook", "utf-16", "latin-1", "parquet", "json", "cut gzip"],
@@ -158,6 +158,22 @@ def test_no_permission(tmp_path: Path, command: Command) -> None:
     done = command(*arguments[:-1], "locked/out", preexec_fn=without_override)
     refused(done, "no permission to write", tmp_path)
     assert list(locked.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="drops Linux capabilities")
+def test_folders_that_may_not_be_entered(tmp_path: Path, command: Command) -> None:
+    place(tmp_path, GOOD_JUDGMENTS, GOOD_SCORES)
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    (locked / "judgments.csv").write_text(GOOD_JUDGMENTS)
+    locked.chmod(0)
+    for arguments, said in (
+        (("run", "locked/judgments.csv", "scores.csv", "-o", "out"), "no permission to read"),
+        (("run", "judgments.csv", "locked/s.csv", "-o", "out"), "no permission to read"),
+        (("run", "judgments.csv", "scores.csv", "-o", "locked/out"), "no permission to write"),
+        (("convert", "judgments.csv", "-o", "locked/out.csv"), "no permission to write"),
+    ):
+        refused(command(*arguments, preexec_fn=without_override), said, tmp_path)
 
 
 def test_an_input_is_never_overwritten(tmp_path: Path, command: Command) -> None:

@@ -670,9 +670,11 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "y.csv").read_text() == (
         "annotator,left,right,outcome\nu,a,b,left\nu,b,c,tie\n"
     )
-    refused = command("convert", "x.csv", "-o", "x.csv", "--column", "annotator=coder")
-    assert refused.returncode == 2
-    assert "would be overwritten" in refused.stderr
+    onto_itself = ("convert", "x.csv", "-o", "x.csv", "--column", "annotator=coder")
+    for arguments, said in ((onto_itself, "--force"), ((*onto_itself, "--force"), "overwritten")):
+        refused = command(*arguments)
+        assert refused.returncode == 2
+        assert said in refused.stderr
     wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
     assert wrong.returncode == 2
     assert "OURS=THEIRS" in wrong.stderr

@@ -151,3 +151,19 @@ def test_votes_and_non_votes_become_one_table(tmp_path: Path) -> None:
     assert judgments.n_judgments == 2
     assert judgments.unfitted.counts == {"skip": 3}
     assert "skip (Skip: too hard): s1, 11 and 12" in str(judgments.unfitted)
+
+
+def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("annotator,winner,loser\nu,a,b\n")
+    target.write_text("precious")
+    with pytest.raises(OptionError, match="--force"):
+        convert_judgments([source], target, overwrite=False)
+    assert target.read_text() == "precious"
+
+
+def test_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("annotator,winner,loser\nu,a,b\n")
+    convert_judgments([source], "-")
+    assert capsys.readouterr().out == "annotator,winner,loser\nu,a,b\n"

@@ -926,3 +926,37 @@ def test_damaged_exports_are_refused_by_name(content: str, tmp_path: Path) -> No
     path.write_text(content)
     with pytest.raises(AggcalError, match="damaged"):
         aggcal.read_judgments(path)
+
+
+def test_both_bad_goes_by_any_spelling_and_labels_that_never_occur_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text(NEWER | {"winner": "tie (bothbad)"}, NEWER | {"winner": "model_a"}))
+    found = aggcal.read_judgments(path, outcomes={"both_bad": "skip"})
+    assert found.unfitted.counts == {"skip": 1}
+    assert found.notes == ()
+    misspelt = aggcal.read_judgments(path, outcomes={"both bed": "skip"})
+    assert any("no row has the outcome 'both bed'" in note for note in misspelt.notes)
+
+
+def test_scores_in_the_place_of_judgments_are_known(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("item,score\na,1\nb,2\n")
+    with pytest.raises(TableError, match="they come second"):
+        aggcal.read_judgments(path)
+    path.write_text("judgeId,chosen,notChosen\nj,a,b\n")
+    with pytest.raises(TableError, match="looks like a table of judgments"):
+        aggcal.read_scores(path)
+    path.write_text("model,mmlu\na,1\nb,2\n")
+    with pytest.raises(TableError, match="--item-column"):
+        aggcal.read_scores(path)
+    assert aggcal.read_scores(path, column="mmlu", item="model").values.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [("[]", "holds no records"), ('[{"annotator": "u", "win', "export")]
+)
+def test_empty_and_cut_json(content: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(AggcalError, match=said):
+        aggcal.read_judgments(path)

@@ -19,6 +19,7 @@ _LEAST_MISFIT = 1.3
 _BEYOND_CHANCE = 2.0
 _ENOUGH_PAIRS = 30
 _LOW = 0.2
+_NEXT_TO_NONE = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,10 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
 
     Examples
     --------
-    >>> agreement_findings(Agreement(0.05, 0.52, 0.5, 100, 200, 0.1))[0].code
+    >>> agreement_findings(Agreement(0.01, 0.51, 0.5, 900, 2000, 0.03))[0].code
     'no-agreement'
+    >>> agreement_findings(Agreement(0.05, 0.52, 0.5, 100, 200, 0.1))[0].code
+    'unclear-agreement'
     """
     if found is None or found.pairs < _ENOUGH_PAIRS or not np.isfinite(found.alpha):
         return []
@@ -100,6 +103,20 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
         f"gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f}, over "
         f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 none beyond chance)"
     )
+    if (
+        found.alpha < _BEYOND_CHANCE * found.error
+        and found.alpha + 2.0 * found.error >= _NEXT_TO_NONE
+    ):
+        return [
+            Finding(
+                "note",
+                "unclear-agreement",
+                f"{seen}; too few to tell it from none",
+                "have more pairs judged by two people before you speak of agreement; if it stays "
+                "low, check that everyone was asked the same question",
+                details,
+            )
+        ]
     if found.alpha < _BEYOND_CHANCE * found.error:
         return [
             Finding(

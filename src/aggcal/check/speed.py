@@ -29,6 +29,16 @@ def too_fast(judgments: Judgments) -> list[Finding]:
     if seconds is None or np.isfinite(seconds).sum() < _ENOUGH:
         return []
     typical = float(np.nanmedian(seconds))
+    if typical < _AT_ONCE:
+        return [
+            Finding(
+                "note",
+                "impossible-times",
+                f"the usual time of a judgment is {typical:.2g} seconds, which nobody can do",
+                "the times may be in another unit: give them in seconds",
+                {"usual_seconds": round(typical, 4)},
+            )
+        ]
     limit = max(_SHARE * typical, _AT_ONCE)
     fast = np.flatnonzero(np.nan_to_num(seconds, nan=np.inf) < limit)
     if not len(fast):
@@ -39,11 +49,11 @@ def too_fast(judgments: Judgments) -> list[Finding]:
         Finding(
             "note",
             "too-fast",
-            f"{count(len(fast), 'annotator')} of {judgments.n_annotators:,} answered within "
-            f"{limit:.1f} seconds on the whole, where {typical:.1f} seconds are usual "
+            f"{count(len(fast), 'annotator')} of {judgments.n_annotators:,} typically answered "
+            f"in under {limit:.1f} seconds, where {typical:.1f} seconds are usual "
             f"({some(ids)}; the fastest took {seconds[fast[0]]:.1f} seconds)",
-            "ask whether they looked at both items; leave their judgments out if other findings "
-            "name them too",
+            "ask whether they looked at both items; if other findings name them too, delete their "
+            "rows",
             {
                 "annotators": listed(ids),
                 "number": len(fast),

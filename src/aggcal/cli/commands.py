@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     inputs = (options.judgments, options.scores, *_extra_files(options), *_feature_file(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     prior, features = _prior(options), _features(options)
-    scores = read_scores(options.scores, column=options.score_column)
+    scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
     result = assess(
         _judgments(options, console),
         scores,
@@ -93,7 +93,7 @@ def calibrate(options: argparse.Namespace) -> int:
     inputs = (options.consensus, options.scores, *_extra_files(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     consensus = _consensus(options)
-    scores = read_scores(options.scores, column=options.score_column)
+    scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
     calibration = project(
         scores,
         consensus,
@@ -121,7 +121,7 @@ def check(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     scores = None
     if options.scores is not None:
-        scores = read_scores(options.scores, column=options.score_column)
+        scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
     found = look_over(
         _judgments(options, console),
         scores,
@@ -163,6 +163,7 @@ def convert(options: argparse.Namespace) -> int:
         format_name=options.format,
         choices=choices,
         criterion=options.criterion,
+        overwrite=options.force,
         on_progress=console.on_reading,
     )
     console.done()
@@ -272,7 +273,7 @@ def suggest(options: argparse.Namespace) -> int:
         refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
     scores = None
     if options.scores is not None:
-        scores = read_scores(options.scores, column=options.score_column)
+        scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
     found = suggest_pairs(
         _judgments(options, console),
         scores,

@@ -231,6 +231,15 @@ def _format_options(command: _Parser) -> argparse._ArgumentGroup:
     return group
 
 
+def _score_columns(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
+    )
+    group.add_argument(
+        "--item-column", metavar="NAME", default="item", help="column of SCORES that holds the ids"
+    )
+
+
 def _common(command: _Parser) -> None:
     command.add_argument(
         "--level", type=float, default=0.95, metavar="P", help="level of the intervals"
@@ -267,9 +276,7 @@ def _stage_2(command: _Parser) -> None:
         metavar="FILE",
         help="table item,score of another model with independent errors; for fused",
     )
-    group.add_argument(
-        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
-    )
+    _score_columns(group)
     group.add_argument(
         "--unweighted",
         action="store_true",
@@ -337,9 +344,7 @@ def _check(commands: _Commands) -> None:
     command = _command(commands, "check", "what is wrong with this data, and what to do about it")
     command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
     command.add_argument("scores", metavar="SCORES", nargs="?", help=_SCORES)
-    command.add_argument(
-        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
-    )
+    _score_columns(command)
     _judgment_options(command)
     command.add_argument(
         "--method",
@@ -373,7 +378,10 @@ def _convert(commands: _Commands) -> None:
         "Several files are written as one.",
     )
     command.add_argument("inputs", metavar="IN", nargs="+", help=f"{_JUDGMENTS} ({_FILES})")
-    command.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
+    command.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
+    )
+    command.add_argument("--force", action="store_true", help="replace OUT if it is there already")
     command.add_argument(
         "--to",
         choices=("aggcal", "crowd-kit", "preflib"),
@@ -511,9 +519,7 @@ def _suggest(commands: _Commands) -> None:
         default="hra-g",
         help="aggregator; see 'aggcal methods'",
     )
-    group.add_argument(
-        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
-    )
+    _score_columns(group)
     _judgment_options(command)
     _json(command, "the pairs")
 

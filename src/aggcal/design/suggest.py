@@ -179,7 +179,7 @@ def suggest_pairs(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     _check_numbers(n, per_annotator, per_item, explore, seed)
-    _check_choices(about, scores, method)
+    _check_choices(about, judgments, scores, method)
     if consensus is None:
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
@@ -383,7 +383,9 @@ def _check_numbers(
         raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
 
 
-def _check_choices(about: str, scores: Scores | None, method: str) -> None:
+def _check_choices(about: str, judgments: Judgments, scores: Scores | None, method: str) -> None:
+    if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
+        raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
     if about not in UNITS:
         raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
     if about == "scores" and scores is None:

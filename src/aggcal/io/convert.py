@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import IO, TypeAlias
 import numpy as np
 
 from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.io.encoding import checked
+from aggcal.io.encoding import checked, unused_labels
 from aggcal.io.formats.base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
 from aggcal.io.rows import Reading, opened_rows
@@ -42,6 +44,7 @@ def convert_judgments(
     format_name: str | None = None,
     choices: Choices | None = None,
     criterion: str | None = None,
+    overwrite: bool = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> Conversion:
     r"""Read files of judgments and write them, row by row, as one file.
@@ -51,7 +54,7 @@ def convert_judgments(
     inputs
         Files of any format that `read_judgments` knows.
     output
-        The file to write.
+        The file to write; ``-`` is standard output.
     to
         ``"aggcal"`` (a CSV that loses nothing), ``"crowd-kit"`` or ``"preflib"``; told from the
         name of the output if it is not given.
@@ -59,6 +62,8 @@ def convert_judgments(
         What is known about the inputs, as in `read_judgments`.
     criterion
         Write only the judgments of this criterion.
+    overwrite
+        Whether a file that is there already may be replaced.
     on_progress
         Called now and then with the percentage done of the step under way.
 
@@ -77,8 +82,10 @@ def convert_judgments(
     to = to or ("preflib" if output.suffix.lstrip(".") in KINDS else "aggcal")
     if to not in _WRITERS:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITERS)}.")
-    if output.is_dir():
+    if os.path.isdir(output):  # noqa: PTH112  # which, unlike Path's, asks no permission
         raise OptionError(f"{output}: is a folder; give the name of a file to write.")
+    if os.path.exists(output) and not overwrite:  # noqa: PTH110
+        raise OptionError(f"{output}: is there already; give another name, or --force.")
     refuse_overwriting(output.parent, [output.name], inputs)
     choices = choices or Choices()
     rows: list[JudgmentRow] = []
@@ -89,7 +96,8 @@ def convert_judgments(
             rows += _rows(found, choices.outcomes)
             mapped |= "outcome" in found.source.columns
             said = f"{path}: read as {found.format.name}"
-            notes += [said, *(f"{path}: {note}" for note in found.notes)]
+            told = (*found.notes, *unused_labels(found, choices.outcomes))
+            notes += [said, *(f"{path}: {note}" for note in told)]
     if choices.outcomes and not mapped:
         raise OptionError("there are winners and losers but no outcome to map; leave it out.")
     if criterion is not None:
@@ -103,7 +111,10 @@ def convert_judgments(
     if not rows:
         raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
     kept, left_out, write = _WRITERS[to](rows, output.name)
-    write_files(output.parent, {output.name: write})
+    if str(output) == "-":
+        write(sys.stdout)
+    else:
+        write_files(output.parent, {output.name: write})
     return Conversion(output, to, kept, left_out, tuple(notes))
 
 

@@ -58,6 +58,20 @@ def checked(
     return pair, means
 
 
+def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list[str]:
+    """Tell of outcome labels that were mapped though no row has them: they may be misspelt."""
+    source = reading.source
+    if "outcome" not in source.columns:
+        return []
+    asked = [str(label).strip().lower() for label in outcomes]
+    own = {*reading.format.outcomes, *_OUTCOMES}
+    return [
+        f"no row has the outcome '{label}' that was mapped"
+        for label in asked
+        if label not in own and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
+    ]
+
+
 def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | None) -> None:
     # Of a judgment that was never given it need not be known what was shown.
     given = "true" if means is None else f"coalesce({means}, '') NOT IN ('skip', 'failed')"

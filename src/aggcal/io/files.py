@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import shutil
 import zlib
@@ -54,7 +55,7 @@ def load_file(
     import duckdb
 
     name = name or str(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
         return load_parquet(connection, path, name, names)
     path = regular(path, scratch)
     head = peek(path, name)
@@ -71,6 +72,10 @@ def load_file(
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
     except duckdb.Error as error:
+        if is_json(head):
+            raise FileError(
+                f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
+            ) from None
         reason = str(error).split("\n", 1)[0].replace(plain, name)
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
@@ -78,7 +83,11 @@ def load_file(
 def regular(path: Path, scratch: Path) -> Path:
     """Return the path, or that of a copy if it is a stream (a pipe, standard input as '-')."""
     stream = Path("/dev/stdin") if str(path) == "-" else path
-    if not (stream.is_fifo() or stream.is_char_device() or stream != path):
+    try:
+        streams = stream.is_fifo() or stream.is_char_device() or stream != path
+    except PermissionError:
+        streams = False  # told when it is opened
+    if not streams:
         return path
     copy = scratch / "stream"
     with stream.open("rb") as source, copy.open("wb") as target:
@@ -88,7 +97,7 @@ def regular(path: Path, scratch: Path) -> Path:
 
 def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112
         return look_at_parquet(path, name)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
@@ -101,6 +110,8 @@ def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
             size *= 8
             head = peek(path, name, size)
             sample = of_json(name, _decoded(head, cut=len(head) == size))
+        if sample.text.strip() == "[]":
+            raise FileError(f"{name}: holds no records; export it again.")
         return sample
     text = _decoded(head, cut=True).lstrip("\r\n \t")
     delimiter, found = _header(text, known)
@@ -158,7 +169,10 @@ def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{name}: cannot be read ({error}).") from None
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise FileError(f"{name}: is empty; the first line must name the columns.")
+        what = (
+            "export it again" if path.suffix == ".json" else "the first line must name the columns"
+        )
+        raise FileError(f"{name}: is empty; {what}.")
     if head.startswith(b"PAR1"):
         return head
     if head.startswith(b"PK\x03\x04"):

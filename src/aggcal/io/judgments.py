@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from aggcal.io.encoding import checked, choose_criterion, encoded
+from aggcal.io.encoding import checked, choose_criterion, encoded, unused_labels
 from aggcal.io.formats.base import Choices, RankingWeight
 from aggcal.io.rows import opened_rows
 from aggcal.judgments import Judgments
@@ -91,7 +92,8 @@ def read_judgments(
     )
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
-    ) as reading:
+    ) as found:
+        reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
         pair, means = checked(reading, choices.outcomes)
         criteria = choose_criterion(reading.source, criterion)
         return encoded(reading, pair, means, criteria, chosen=criterion is not None)

@@ -7,13 +7,17 @@ from typing import Any
 
 from aggcal.arrays import FloatArray, TextArray
 from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
+from aggcal.io.formats import recognised
+from aggcal.io.formats.sample import Sample
 from aggcal.io.opening import opened
 from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
 from aggcal.io.source import Source
 from aggcal.scores import Scores
 
 
-def read_scores(data: Any, *, column: str = "score", flag: str | None = "score") -> Scores:
+def read_scores(
+    data: Any, *, column: str = "score", item: str = "item", flag: str | None = "score"
+) -> Scores:
     """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.
 
     Parameters
@@ -23,6 +27,8 @@ def read_scores(data: Any, *, column: str = "score", flag: str | None = "score")
         mapping of columns as in `read_judgments`, or a mapping of item to score.
     column
         The name of the column that holds the score.
+    item
+        The name of the column that holds the ids.
     flag
         The option that names it, for the error message; None if there is none.
 
@@ -31,14 +37,14 @@ def read_scores(data: Any, *, column: str = "score", flag: str | None = "score")
     >>> read_scores([("a", 1.5), ("b", -0.5)]).values
     array([ 1.5, -0.5])
     """
-    if column.strip().lower() == "item":
-        raise OptionError("the column 'item' names the items; give the column that scores them.")
-    if isinstance(data, Mapping) and not any(str(key).lower() == "item" for key in data):
+    if column.strip().lower() == item.strip().lower():
+        raise OptionError(f"the column '{item}' names the items; give the column that scores them.")
+    if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
         return Scores.of(_mapped(data))
-    shapes = {2: ("item", column), 3: ("item", column, "sd")}
-    wanted = ("item", "value", "sd")
-    with opened(data, wanted, what="scores", shapes=shapes, aliases={"value": column}) as source:
-        _require(source, column, flag)
+    shapes = {2: (item, column), 3: (item, column, "sd")}
+    wanted, aliases = ("item", "value", "sd"), {"value": column, "item": item}
+    with opened(data, wanted, what="scores", shapes=shapes, aliases=aliases) as source:
+        _require(source, column, flag, item)
         refuse_double_items(source)
         refuse_numbers(source, "value", column, positive=False, optional=False)
         if "sd" in source.columns:
@@ -121,6 +127,12 @@ def read_items(data: Any) -> TextArray:
         return ids(found["item"])
 
 
+def _is_judgments(source: Source) -> bool:
+    columns = frozenset(name.strip().lower() for name in source.found)
+    pairs = columns >= {"winner", "loser"} or columns >= {"left", "right"}
+    return pairs or recognised(Sample(source.name, columns)).name not in ("table", "ratings")
+
+
 def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for item, value in data.items():
@@ -133,20 +145,21 @@ def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
     return found
 
 
-def _require(source: Source, column: str, flag: str | None) -> None:
-    missing = [n for n, c in (("item", "item"), ("value", column)) if n not in source.columns]
+def _require(source: Source, column: str, flag: str | None, item: str = "item") -> None:
+    missing = [c for n, c in (("item", item), ("value", column)) if n not in source.columns]
     if missing:
-        named = ", ".join(f"'{column if n == 'value' else n}'" for n in missing)
+        named = ", ".join(f"'{name}'" for name in missing)
         noun = "column" if len(missing) == 1 else "columns"
-        found = {name.strip().lower() for name in source.found}
-        if found >= {"winner", "loser"} or found >= {"left", "right"}:
+        if _is_judgments(source):
             remedy = "this looks like a table of judgments: check whether two files are swapped."
         elif "item" in source.columns:
             remedy = f"rename the column to '{column}'."
             if flag is not None:
-                remedy = f"rename the column, or name it with --{flag}-column or column=."
+                remedy = f"rename the column, or name it with --{flag}-column."
         else:
             remedy = f"the table needs the columns item, {column}."
+            if flag == "score":
+                remedy = "name the ids with --item-column and the scores with --score-column."
         raise TableError(
             f"{source.name}: {noun} {named} missing (found: {', '.join(source.found)}); {remedy}"
         )

@@ -44,7 +44,8 @@ def write_files(
     ['a.txt']
     """
     directory = Path(directory)
-    folders = [name for name in (*files, *outdated) if (directory / name).is_dir()]
+    # Unlike Path's, os.path's questions need no permission: what is forbidden is told below.
+    folders = [name for name in (*files, *outdated) if os.path.isdir(directory / name)]  # noqa: PTH112
     if folders:
         raise OutputError(f"{directory / folders[0]}: is a folder; move it away.")
     made = _missing_parents(directory)
@@ -171,7 +172,8 @@ def refuse_overwriting(
 
 
 def _missing_parents(directory: Path) -> list[Path]:
-    return [path for path in (directory, *directory.parents) if not path.exists()]
+    above = (directory, *directory.parents)
+    return [path for path in above if not os.path.exists(path)]  # noqa: PTH110
 
 
 def _undo(temporary: list[Path], made: list[Path]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
-from aggcal.io.source import Source, cell
+from aggcal.io.source import Source, cell, quoted
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 _WHO = ("judge", "annotator", "evaluation_session_id")
@@ -29,23 +29,32 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
             f"WHEN {a} THEN 'model_a' WHEN {b} THEN 'model_b' ELSE 'tie' END"
         )
     else:
-        bad = ", ".join(f"'{label}'" for label in _BOTH_BAD)
-        number = source.one("count(*)", f"lower(winner) IN ({bad})")
-        if number:
-            notes.append(
-                f"{number:,} 'both bad' are counted as ties; leave them out with "
-                "--outcome 'both_bad=skip' --outcome 'tie (bothbad)=skip'"
-            )
         # Some write the name of the model that won.
         outcome = side_of(
             source, "winner", ("model_a", "model_b"), labels=_LABELS, choices=choices, notes=notes
         )
+        outcome = _both_bad(source, outcome, choices, notes)
     return {
         "annotator": _judge(annotator_or_nobody(source, choices, notes, *_WHO)),
         "left": "model_a",
         "right": "model_b",
         "outcome": outcome,
     }
+
+
+def _both_bad(source: Source, outcome: str, choices: Choices, notes: Notes) -> str:
+    """Say what became of 'both bad', which every generation of the export spells its own way."""
+    spelt = f"lower(winner) IN ({', '.join(map(quoted, _BOTH_BAD))})"
+    number = source.one("count(*)", spelt)
+    if not number:
+        return outcome
+    asked = {str(label).strip().lower(): means for label, means in choices.outcomes.items()}
+    means = next((str(asked[label]) for label in _BOTH_BAD if label in asked), None)
+    if means is None:
+        said = f"{number:,} 'both bad' are counted as ties; --outcome both_bad=skip leaves them out"
+        notes.append(said)
+        return outcome
+    return f"CASE WHEN {spelt} THEN {quoted(means)} ELSE {outcome} END"
 
 
 def _judge(who: str) -> str:

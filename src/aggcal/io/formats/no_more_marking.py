@@ -24,6 +24,8 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     }
     for name in _TIMES:
         if name in source.columns:
+            if "ms" not in name:
+                notes.append("timeTaken is read as milliseconds")
             found["seconds"] = f"try_cast({cell(name)} AS DOUBLE) / 1000"
     return found
 

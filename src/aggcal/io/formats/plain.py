@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aggcal.errors import TableError
 from aggcal.io.formats.base import Choices, Notes, TableFormat, not_needed
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
-from aggcal.io.formats.synonyms import ANNOTATOR, LEFT_RIGHT, OUTCOME, SECONDS, WINNER_LOSER
+from aggcal.io.formats.synonyms import (
+    ANNOTATOR,
+    LEFT_RIGHT,
+    OUTCOME,
+    RATING,
+    SECONDS,
+    WINNER_LOSER,
+)
 from aggcal.io.source import Source, cell, quoted
 
 OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
 EXTRA = ("seconds", "ranking", "reason")
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
-    " say which column is which with --column annotator=NAME, or --judged-by NAME if all judgments"
-    " are one person's or nobody's in particular ('aggcal formats' lists the exports it reads)."
+    " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
+    " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
 )
 _LABELS = {"a": "left", "b": "right", "draw": "tie"}
 """Labels of tables that are not quite ours: in our own an outcome is left, right or tie."""
@@ -32,6 +40,7 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     elif choices.annotator is not None:
         found["annotator"] = quoted(choices.annotator)
     if "winner" not in found and "outcome" not in found:
+        _refuse_numbers_per_item(source)
         needed: tuple[str, ...] = ("winner", "loser")
         if "left" in found:  # perhaps under another name; only the outcome is missing
             needed = ("outcome",)
@@ -46,6 +55,17 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
         found["seconds"] = f"try_cast({cell(timed)} AS DOUBLE) * {SECONDS[timed]}"
     _say(found, notes)
     return found
+
+
+def _refuse_numbers_per_item(source: Source) -> None:
+    """Refuse scores, or ratings that nobody is named for, in their own words."""
+    names = source.columns | {name.strip().lower() for name in source.found}
+    if "item" in names and names & {*RATING, "rank"}:
+        raise TableError(
+            f"{source.name}: has a number for each item and no annotator (found: "
+            f"{', '.join(source.found)}); if they are the model's scores they come second, after "
+            "the judgments; if they are ratings, say who gave them with --column annotator=NAME."
+        )
 
 
 def _items_and_outcome(source: Source, choices: Choices, notes: Notes) -> dict[str, str]:

@@ -11,6 +11,7 @@ from aggcal.io.formats.base import Choices
 ANNOTATOR = (
     "annotator", "annotator_id", "annotator id", "worker", "worker_id", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
+    "teacher", "marker", "examiner", "coder", "labeler", "labeller",
     "user_id", "completed_by", "session id", "session_id", "evaluation_session_id",
 )
 """Who judged, the surest name first."""
