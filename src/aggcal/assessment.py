@@ -15,6 +15,7 @@ from aggcal.aggregation import aggregate, feature_choice
 from aggcal.aggregators import PriorChoice
 from aggcal.calibration import Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
+from aggcal.display import card, head, unwrapped, warning_text, wrapped
 from aggcal.errors import AggcalWarning
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
@@ -155,7 +156,20 @@ class Assessment:
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
-        return "\n".join([*parts, *(f"warning: {warning}" for warning in self.warnings)])
+        said = (wrapped(f"warning: {warning_text(warning)}") for warning in self.warnings)
+        return "\n".join([*parts, *said])
+
+    def _repr_html_(self) -> str:
+        parts = (str(part) for part in (self.consensus, self.calibration) if part is not None)
+        columns = self.item_columns()
+        rows = len(columns["item"]) if columns else 0
+        return card(
+            "Assessment",
+            head(columns, columns),
+            rows=rows,
+            notes=unwrapped("\n".join(parts)),
+            warnings=self.warnings,
+        )
 
 
 def assess(

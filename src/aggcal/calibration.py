@@ -16,6 +16,7 @@ from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
 from aggcal.calibrators.recommendation import contradictions, recommendation
 from aggcal.consensus import LEVEL, Consensus
+from aggcal.display import card, head, wrapped
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
 from aggcal.judgments import Judgments
@@ -191,9 +192,16 @@ class Calibration:
         kept = ""
         if self.kept is not None:
             kept = f", keeping {self.kept:.0%} of the model's own deviations"
-        return (
+        return wrapped(
             f"Calibration by {self.method}: {count(self.n_calibrated, 'item')}{blocks}, moved by "
             f"{self.shift_rms:.4g} (root mean square){kept}"
+        )
+
+    def _repr_html_(self) -> str:
+        columns = self.item_columns()
+        chosen = [name for name in columns if name not in ("consensus_se", "rank_low", "rank_high")]
+        return card(
+            str(self), head(columns, chosen), rows=len(self.item_ids), warnings=self.warnings
         )
 
 

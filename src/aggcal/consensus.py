@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
+from aggcal.display import card, head, named, unwrapped, wrapped
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
@@ -368,11 +369,22 @@ class Consensus:
         if record is not None:
             state = "converged" if record.converged else "did NOT converge"
             how = f"; {state} in {count(record.iterations, 'iteration')}"
-        top = some(self.item_ids[self.order])
-        return (
-            f"Consensus by {self.method}: {len(self.item_ids):,} items, "
-            f"{len(self.annotator_ids):,} annotators, {self.n_judgments:,} judgments{how}\n"
-            f"highest: {top}"
+        return wrapped(
+            f"Consensus by {self.method}: {count(len(self.item_ids), 'item')}, "
+            f"{count(len(self.annotator_ids), 'annotator')}, "
+            f"{count(self.n_judgments, 'judgment')}{how}",
+            f"highest: {named(self.item_ids[self.order])}",
+        )
+
+    def _repr_html_(self) -> str:
+        # Intervals are shown where they are at hand: looking at a result must not take minutes.
+        ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
+        chosen = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
+        return card(
+            unwrapped(str(self))[0],
+            head(ready.item_columns(), chosen),
+            rows=len(self.item_ids),
+            warnings=self.warnings,
         )
 
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
+from aggcal.display import ROWS, card, clipped, wrapped
 from aggcal.errors import TooLittleDataError
-from aggcal.tables import as_text
+from aggcal.tables import Columns, as_text
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,31 @@ class Judgments:
             f"Judgments({self.n_items:,} items, {self.n_annotators:,} annotators, "
             f"{self.n_judgments:,} judgments)"
         )
+
+    def __str__(self) -> str:
+        return wrapped(repr(self), *self._remarks())
+
+    def _repr_html_(self) -> str:
+        first = slice(0, ROWS)
+        columns: Columns = {
+            "annotator": self.annotator_ids[self.annotator[first]],
+            "left": self.item_ids[self.left[first]],
+            "right": self.item_ids[self.right[first]],
+            "outcome": self.outcome[first],
+            "weight": self.weight[first],
+            "rows": self.count[first],
+        }
+        return card(repr(self), columns, rows=len(self.count), notes=self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """Say what is not in the counts: where it comes from, what was merged or set aside."""
+        said = [f"from {clipped(self.source)} ({self.format})"]
+        if self.n_repeated:
+            said.append(f"{self.n_repeated:,} rows repeat another: merged into its weight")
+        if self.unfitted.counts:
+            kinds = ", ".join(f"{n:,} {reason}" for reason, n in self.unfitted.counts.items())
+            said.append(f"not fitted: {kinds}")
+        return said
 
     @property
     def n_items(self) -> int:

@@ -1,0 +1,181 @@
+"""Results as people meet them: text that fits a terminal, and a card for notebooks."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from aggcal.arrays import TextArray
+from aggcal.errors import AggcalWarning, count, some
+from aggcal.tables import Columns, cells
+
+WIDTH = 88
+"""Columns that a printed line may take."""
+
+ROWS = 8
+"""Rows of a table that a card shows."""
+
+_LONGEST = 40
+_LONGEST_NOTE = 300
+_NAMED = 3
+
+# What moves the cursor, turns the direction of the text beside it or cannot be encoded at all.
+_BREAKS = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029]+")
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# Greys with an alpha and the colour of the page around: readable on light and on dark.
+_STYLE = (
+    ".aggcal{display:inline-block;max-width:100%;overflow-x:auto;color:inherit;"
+    "border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:.6em .9em;"
+    "font:13px/1.45 system-ui,sans-serif}"
+    ".aggcal p{margin:.15em 0;max-width:52em}"
+    ".aggcal .aggcal-title{font-weight:600}"
+    ".aggcal .aggcal-faint{opacity:.7}"
+    ".aggcal .aggcal-warning{border-left:3px solid #bf8700;padding-left:.6em}"
+    ".aggcal table{border-collapse:collapse;margin:.5em 0;font-variant-numeric:tabular-nums}"
+    ".aggcal th,.aggcal td{color:inherit;background:none;text-align:right;padding:.1em .7em;"
+    "border:0;border-bottom:1px solid rgba(128,128,128,.25)}"
+    ".aggcal .aggcal-text{text-align:left}"
+)
+
+
+def clipped(text: object, longest: int = _LONGEST) -> str:
+    r"""Return a text on one line, without what would disturb its surroundings, cut if long.
+
+    Examples
+    --------
+    >>> clipped("two\nlines"), clipped("x" * 10_000, 5)
+    ('two lines', 'xxxx…')
+    """
+    # Only the beginning is looked at: an id may be a whole document.
+    begun = str(text)[: 4 * longest]
+    plain = _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", begun))
+    fits = len(plain) <= longest and len(begun) == len(str(text))
+    return plain if fits else plain[: longest - 1].rstrip() + "…"
+
+
+def named(ids: Sequence[object] | TextArray) -> str:
+    """Name the first few ids, each cut if long, and count the rest.
+
+    Examples
+    --------
+    >>> named(["a", "b" * 100, "c", "d"])
+    "'a', 'bbbbbbbbbbbbbbbbbbbbbbb…', 'c' and 1 more"
+    """
+    return some([*(clipped(i, WIDTH // _NAMED - 5) for i in ids[:_NAMED]), *ids[_NAMED:]])
+
+
+def wrapped(*lines: str) -> str:
+    """Break lines that are too long for a terminal; what follows is indented.
+
+    Examples
+    --------
+    >>> print(wrapped("short", "long " * 20))
+    short
+    long long long long long long long long long long long long long long long long long
+      long long long
+    """
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
+
+
+def unwrapped(text: str) -> list[str]:
+    """Return the lines that `wrapped` was given.
+
+    Examples
+    --------
+    >>> unwrapped(wrapped("short", "long " * 19 + "long")) == ["short", "long " * 19 + "long"]
+    True
+    """
+    return text.replace("\n  ", " ").splitlines()
+
+
+def warning_text(warning: AggcalWarning) -> str:
+    """Say a warning; what it quotes may be cut, what to do is not.
+
+    Examples
+    --------
+    >>> len(warning_text(AggcalWarning("x" * 10_000, "shorten it")))
+    313
+    """
+    return f"{clipped(warning.what, _LONGEST_NOTE)}; {warning.remedy}."
+
+
+def card(
+    title: str,
+    columns: Columns,
+    *,
+    rows: int,
+    notes: Iterable[str] = (),
+    warnings: Iterable[AggcalWarning] = (),
+) -> str:
+    """Return a self-contained piece of HTML for notebooks; whatever it shows is shown as text.
+
+    Parameters
+    ----------
+    title
+        What it is, with counts.
+    columns
+        The table; its first rows are shown.
+    rows
+        How many rows there are in all: a caller may pass only the first ones.
+    notes, warnings
+        What to say above and below the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> made = card("1 item", {"item": np.array(["<b>"], dtype=object)}, rows=1)
+    >>> "<bdi>&lt;b&gt;</bdi>" in made
+    True
+    """
+    above = [_paragraph("aggcal-title", title), *(_paragraph("", note) for note in notes)]
+    below = []
+    if rows > ROWS:
+        below.append(_paragraph("aggcal-faint", f"… and {count(rows - ROWS, 'more row')}"))
+    below += [_paragraph("aggcal-warning", warning_text(warning)) for warning in warnings]
+    table = _table(columns) if rows else ""
+    return f'<div class="aggcal"><style>{_STYLE}</style>{"".join([*above, table, *below])}</div>'
+
+
+def head(columns: Columns, chosen: Iterable[str]) -> Columns:
+    """Return the first rows of the chosen columns that there are: as many as a card shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> head({"a": np.arange(99), "b": np.arange(99)}, ["b", "c"])
+    {'b': array([0, 1, 2, 3, 4, 5, 6, 7])}
+    """
+    return {name: columns[name][:ROWS] for name in chosen if name in columns}
+
+
+def _paragraph(kind: str, text: str) -> str:
+    shown = escape(clipped(text, 2 * _LONGEST_NOTE))
+    # An id in it may be written from right to left; the sentence is not.
+    return f'<p class="{kind}" dir="ltr">{shown}</p>' if kind else f'<p dir="ltr">{shown}</p>'
+
+
+def _table(columns: Columns) -> str:
+    shown = {name: cells(column[:ROWS]) for name, column in columns.items()}
+    top = "".join(
+        f'<th class="aggcal-text">{escape(name)}</th>'
+        if any(isinstance(value, str) for value in values)
+        else f"<th>{escape(name)}</th>"
+        for name, values in shown.items()
+    )
+    body = "".join(
+        f"<tr>{''.join(map(_cell, row))}</tr>" for row in zip(*shown.values(), strict=True)
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "<td></td>"
+    if isinstance(value, float):
+        return f"<td>{value:.4g}</td>"
+    if isinstance(value, int):
+        return f"<td>{value:,}</td>"
+    return f'<td class="aggcal-text"><bdi>{escape(clipped(value))}</bdi></td>'
