@@ -1,0 +1,122 @@
+"""Items by their consensus and annotators by their reliability, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray
+from aggcal.consensus import Consensus
+from aggcal.errors import count
+from aggcal.plot.style import CONSENSUS, FAINT, MOST_LABELS, REVERSED, axes, dot_size, label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_WHISKERS = 300
+
+
+def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
+    """Draw each item's consensus score and its interval, the highest on top.
+
+    Parameters
+    ----------
+    consensus
+        What `aggcal.aggregate` returned.
+    ax
+        Axes to draw into; a new figure's if there are none.
+
+    Notes
+    -----
+    The intervals are those of ``consensus.uncertainty``, about what the annotators agree on, not
+    about the truth; where one would not reach the reported score, it is drawn up to it. Without
+    uncertainty there are only dots; the intervals of many items are one band.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal import plot
+    >>> from matplotlib.figure import Figure
+    >>> found = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "c")], warn=False)
+    >>> ax = plot.consensus(found, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['a', 'b', 'c']
+    """
+    known, scores, order = consensus.uncertainty, consensus.scores, consensus.order
+    ends = None
+    title = "Consensus"
+    if known is not None:
+        low, high = np.minimum(known.low, scores), np.maximum(known.high, scores)
+        ends = low[order], high[order]
+        title = f"Consensus, with intervals at {known.level:g}"
+    colours = [CONSENSUS] * len(order)
+    ax = _ranked(ax, consensus.item_ids[order], scores[order], ends, colours)
+    ax.set(title=title, xlabel="consensus score")
+    ax.set_ylabel(f"{count(len(order), 'item')}, highest first")
+    return ax
+
+
+def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
+    """Draw each annotator's reliability and its interval, the most reliable on top.
+
+    The dashed line is where answers are random; annotators below it, in red, answer the other way
+    round.
+
+    Parameters
+    ----------
+    consensus
+        What `aggcal.aggregate` returned.
+    ax
+        Axes to draw into; a new figure's if there are none.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal import plot
+    >>> from matplotlib.figure import Figure
+    >>> found = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+    >>> plot.reliabilities(found, ax=Figure().subplots()).get_xlabel()
+    'reliability'
+    """
+    known, values = consensus.uncertainty, consensus.reliabilities
+    order = np.argsort(-values, kind="stable")
+    ends = None
+    title = "Reliability of the annotators"
+    if (
+        known is not None
+        and known.reliability_low is not None
+        and known.reliability_high is not None
+    ):
+        ends = known.reliability_low[order], known.reliability_high[order]
+        title += f", with intervals at {known.level:g}"
+    bottom = consensus.random_reliability
+    colours = [REVERSED if value < bottom else CONSENSUS for value in values[order]]
+    ax = _ranked(ax, consensus.annotator_ids[order], values[order], ends, colours)
+    ax.axvline(bottom, linestyle="--", zorder=0, **FAINT)
+    ax.set(title=title, xlabel="reliability")
+    ax.set_ylabel(f"{count(len(order), 'annotator')}, most reliable first")
+    return ax
+
+
+def _ranked(
+    ax: Axes | None,
+    ids: TextArray,
+    values: FloatArray,
+    ends: tuple[FloatArray, FloatArray] | None,
+    colours: list[str],
+) -> Axes:
+    n = len(ids)
+    ax = axes(ax, lines=min(n, MOST_LABELS))
+    places = np.arange(n)
+    if ends is not None:
+        if n <= _MOST_WHISKERS:
+            width = 1.5 if n <= MOST_LABELS else 0.8
+            ax.hlines(places, *ends, colors=colours, linewidth=width, alpha=0.6)
+        else:
+            # So many lines would run together and hide the dots.
+            ax.fill_betweenx(places, *ends, color=CONSENSUS, alpha=0.25, linewidth=0.0)
+    ax.scatter(values, places, s=dot_size(n), c=colours, zorder=3, linewidths=0.0)
+    label(ax.yaxis, ids)
+    ax.set_ylim(n - 0.5, -0.5)
+    return ax

@@ -1,0 +1,300 @@
+"""Figures: what is drawn is what was found, for few items and for many, whatever their ids."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PathCollection
+
+import aggcal
+from aggcal import plot
+from aggcal.arrays import FloatArray
+from aggcal.errors import OptionError
+from aggcal.plot.style import MOST_LABELS
+from aggcal.simulate import simulate
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def studied(items: int, **options: Any) -> tuple[aggcal.Judgments, aggcal.Assessment]:
+    made = simulate(items=items, annotators=9, judgments=20 * items, reversed_share=0.2, seed=5)
+    judgments = aggcal.read_judgments(made.judgments)
+    return judgments, aggcal.assess(judgments, made.scores, warn=False, **options)
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[aggcal.Judgments, aggcal.Assessment]:
+    return studied(12)
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[aggcal.Judgments, aggcal.Assessment]:
+    return studied(700)
+
+
+def of(assessment: aggcal.Assessment) -> tuple[aggcal.Consensus, aggcal.Calibration]:
+    assert assessment.consensus is not None
+    assert assessment.calibration is not None
+    return assessment.consensus, assessment.calibration
+
+
+def drawn(ax: Axes, kind: type) -> list[Any]:
+    # A band and dots are collections of the same family: exactly this kind, no other.
+    return [part for part in ax.collections if type(part) is kind]
+
+
+def segments(ax: Axes) -> FloatArray:
+    (lines,) = drawn(ax, LineCollection)
+    return np.array(lines.get_segments())
+
+
+def texts(labels: list[Any]) -> list[str]:
+    return [text.get_text() for text in labels]
+
+
+def test_consensus_draws_every_item_with_its_interval(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, _ = of(small[1])
+    known, order = consensus.uncertainty, consensus.order
+    assert known is not None
+    ax = plot.consensus(consensus)
+    (dots,) = drawn(ax, PathCollection)
+    np.testing.assert_array_equal(dots.get_offsets()[:, 0], consensus.scores[order])
+    np.testing.assert_allclose(segments(ax)[:, 0, 0], known.low[order])
+    np.testing.assert_allclose(segments(ax)[:, 1, 0], known.high[order])
+    assert texts(ax.get_yticklabels()) == list(consensus.item_ids[order])
+    assert ax.yaxis_inverted()
+
+
+def test_many_items_have_a_band_and_few_labels(
+    large: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, _ = of(large[1])
+    known, order = consensus.uncertainty, consensus.order
+    assert known is not None
+    ax = plot.consensus(consensus)
+    (dots,) = drawn(ax, PathCollection)
+    assert len(dots.get_offsets()) == 700
+    (band,) = drawn(ax, FillBetweenPolyCollection)
+    reached = set(band.get_paths()[0].vertices[:, 0].tolist())
+    assert set(np.minimum(known.low, consensus.scores).tolist()) <= reached
+    assert set(np.maximum(known.high, consensus.scores).tolist()) <= reached
+    shown = texts(ax.get_yticklabels())
+    assert len(shown) == MOST_LABELS
+    assert shown[0] == consensus.item_ids[order[0]]
+    assert shown[-1] == consensus.item_ids[order[-1]]
+
+
+def test_without_uncertainty_there_are_only_dots() -> None:
+    _, assessment = studied(8, uncertainty=None)
+    ax = plot.consensus(of(assessment)[0])
+    assert not drawn(ax, LineCollection)
+    with pytest.raises(OptionError, match="no uncertainty"):
+        plot.order_probabilities(of(assessment)[0])
+
+
+def test_reliabilities_have_their_intervals_and_reversed_ones_are_red(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, _ = of(small[1])
+    table = consensus.annotator_columns()
+    ax = plot.reliabilities(consensus)
+    (dots,) = drawn(ax, PathCollection)
+    np.testing.assert_array_equal(dots.get_offsets()[:, 0], table["reliability"])
+    np.testing.assert_array_equal(segments(ax)[:, 0, 0], table["reliability_low"])
+    np.testing.assert_array_equal(segments(ax)[:, 1, 0], table["reliability_high"])
+    red = (dots.get_facecolors() == mpl.colors.to_rgba("#d1242f")).all(axis=1)
+    assert list(table["annotator"][red]) == [
+        who for who in table["annotator"] if who in consensus.reversed_ids
+    ]
+    assert red.any()
+
+
+def test_calibration_has_a_dot_an_item_and_a_step_a_block(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    _, calibration = of(small[1])
+    ax = plot.calibration(small[1])
+    (model,) = drawn(ax, PathCollection)
+    np.testing.assert_array_equal(model.get_offsets()[:, 1], calibration.model)
+    moves, steps = (np.array(lines.get_segments()) for lines in drawn(ax, LineCollection))
+    assert len(moves) == 12
+    assert len(steps) == calibration.blocks
+    # The steps meet, cover all items, and are as wide as their blocks.
+    np.testing.assert_array_equal(steps[1:, 0, 0], steps[:-1, 1, 0])
+    np.testing.assert_array_equal(
+        steps[:, 1, 0] - steps[:, 0, 0], np.bincount(calibration.block)[1:]
+    )
+    for (begin, height), (end, _) in steps:
+        inside = calibration.calibrated[round(begin - 0.5) : round(end - 0.5)]
+        np.testing.assert_array_equal(inside, height)
+    (band,) = drawn(ax, FillBetweenPolyCollection)
+    assert calibration.low is not None
+    assert set(calibration.low.tolist()) <= set(band.get_paths()[0].vertices[:, 1].tolist())
+
+
+def test_items_in_only_one_table_are_left_out_of_the_figure() -> None:
+    order = {"a": 5, "no score": 4, "b": 3, "c": 2}
+    found = aggcal.calibrate({"a": 1.0, "b": 3.0, "c": 2.0, "new": 9.0}, order, warn=False)
+    ax = plot.calibration(found)
+    (model,) = drawn(ax, PathCollection)
+    assert model.get_offsets().tolist() == [[1, 1.0], [3, 3.0], [4, 2.0]]
+    assert len(drawn(ax, LineCollection)[1].get_segments()) == found.blocks
+
+
+def test_calibrators_that_do_not_pool_have_dots(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, calibration = of(small[1])
+    scores = dict(zip(calibration.item_ids, calibration.model.tolist(), strict=True))
+    found = aggcal.calibrate(scores, consensus, method="fused", warn=False)
+    _, fused = drawn(plot.calibration(found), PathCollection)
+    np.testing.assert_array_equal(fused.get_offsets()[:, 1], found.calibrated)
+
+
+def test_violins_reach_as_far_as_their_scores(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    _, calibration = of(small[1])
+    model = calibration.model
+    bodies = drawn(plot.distributions(calibration), FillBetweenPolyCollection)
+    scaled, *own = [b.get_paths()[0].vertices[:, 1] for b in bodies]
+    for heights, values in zip(own, (model, calibration.calibrated), strict=True):
+        assert [heights.min(), heights.max()] == pytest.approx([values.min(), values.max()])
+    standard = (calibration.consensus - calibration.consensus.mean()) / calibration.consensus.std()
+    assert scaled.max() == pytest.approx(model.mean() + model.std() * standard.max())
+
+
+def test_distributions_of_equal_scores_and_of_none() -> None:
+    same = aggcal.calibrate({"a": 1.0, "b": 1.0}, {"a": 1, "b": 1}, warn=False)
+    assert len(drawn(plot.distributions(same), FillBetweenPolyCollection)) == 3
+    alone = aggcal.assess([("ann", "a", "b")], warn=False)
+    with pytest.raises(OptionError, match="nothing was calibrated"):
+        plot.distributions(alone)
+
+
+def test_the_graph_has_a_node_an_item_and_a_line_a_pair(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    judgments, _ = small
+    pairs = {frozenset(p) for p in zip(judgments.left, judgments.right, strict=True)}
+    ax = plot.comparisons(judgments)
+    (nodes,) = drawn(ax, PathCollection)
+    assert len(nodes.get_offsets()) == len(ax.texts) == judgments.n_items
+    assert len(segments(ax)) == len(pairs)
+    assert f"{len(pairs)} pairs" in ax.get_title()
+
+
+def test_pieces_of_the_graph_differ_in_colour() -> None:
+    judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "c", "d"), ("ann", "d", "e")])
+    (nodes,) = drawn(plot.comparisons(judgments), PathCollection)
+    assert len(np.unique(nodes.get_facecolors(), axis=0)) == 2
+
+
+@pytest.mark.parametrize("size", ["exact", "grouped"])
+def test_the_matrix_counts_every_judgment_from_both_sides(
+    large: tuple[aggcal.Judgments, aggcal.Assessment], size: str
+) -> None:
+    judgments = studied(50)[0] if size == "exact" else large[0]
+    counts = plot.comparisons(judgments).images[0].get_array()
+    assert counts is not None
+    whole = np.ma.filled(counts, 0.0)
+    assert whole.shape == ((50, 50) if size == "exact" else (400, 400))
+    np.testing.assert_array_equal(whole, whole.T)
+    assert whole.sum() == 2 * judgments.n_judgments
+
+
+def test_order_probabilities_are_those_of_the_consensus(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, _ = of(small[1])
+    ids = consensus.item_ids[consensus.order]
+    shown = plot.order_probabilities(consensus).images[0].get_array()
+    assert shown is not None
+    chance = np.asarray(shown)
+    np.testing.assert_allclose(chance + chance.T, 1.0)
+    for a in range(12):
+        for b in range(12):
+            if a != b:
+                assert chance[a, b] == pytest.approx(consensus.order_probability(ids[a], ids[b]))
+    assert (chance[np.triu_indices(12, 1)] >= 0.5).all()
+
+
+def test_of_many_items_some_probabilities_are_shown(
+    large: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    consensus, _ = of(large[1])
+    ax = plot.order_probabilities(consensus, most=5)
+    assert texts(ax.get_yticklabels())[0] == consensus.item_ids[consensus.order[0]]
+    shown = ax.images[0].get_array()
+    assert shown is not None
+    assert shown.shape == (5, 5)
+    assert "5 of 700 items" in ax.get_title()
+    with pytest.raises(OptionError, match="most is 0"):
+        plot.order_probabilities(consensus, most=0)
+
+
+FIGURES: dict[str, Callable[..., Axes]] = {name: getattr(plot, name) for name in plot.__all__}
+
+
+def subject(name: str, judgments: aggcal.Judgments, result: aggcal.Assessment) -> Any:
+    if name == "comparisons":
+        return judgments
+    return result if name in ("calibration", "distributions") else result.consensus
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_hostile_ids_are_drawn_as_text(name: str) -> None:
+    ids = ["$\\frac{", "x" * 10_000, "_hidden", "two\nlines", "$a$", "%s {x}"]
+    rows = [(w, a, b) for w in ids[:2] for k, a in enumerate(ids) for b in ids[:k]]
+    judgments = aggcal.read_judgments(rows)
+    result = aggcal.assess(judgments, {i: float(k) for k, i in enumerate(ids)}, warn=False)
+    ax = FIGURES[name](subject(name, judgments, result))
+    ax.figure.canvas.draw()
+    assert max(map(len, texts([*ax.get_yticklabels(), *ax.texts]))) <= 24
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_go_where_they_are_sent(
+    small: tuple[aggcal.Judgments, aggcal.Assessment], name: str
+) -> None:
+    _, (_, mine) = plt.subplots(1, 2)
+    assert FIGURES[name](subject(name, *small), ax=mine) is mine
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_without_matplotlib_the_remedy_is_named(
+    small: tuple[aggcal.Judgments, aggcal.Assessment], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = builtins.__import__
+
+    def absent(module: str, *rest: Any) -> Any:
+        if module.partition(".")[0] == "matplotlib":
+            raise ModuleNotFoundError(f"No module named '{module}'")
+        return known(module, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(OptionError, match=r"plots need matplotlib; pip install 'aggcal\[plot\]'"):
+        FIGURES[name](subject(name, *small))
+
+
+def test_matplotlib_is_not_imported_before_a_figure_is_drawn() -> None:
+    code = "import sys, aggcal; aggcal.plot.consensus; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
