@@ -13,7 +13,7 @@ from typing import Any, Literal
 from aggcal import __version__
 from aggcal.aggregation import aggregate, feature_choice
 from aggcal.aggregators import PriorChoice
-from aggcal.calibration import Calibration, calibrate
+from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
 from aggcal.errors import AggcalWarning
@@ -165,7 +165,7 @@ class Assessment:
         rows = len(columns["item"]) if columns else 0
         return card(
             "Assessment",
-            head(columns, columns),
+            head(columns, SHOWN if self.calibration is not None else columns),
             rows=rows,
             notes=unwrapped("\n".join(parts)),
             warnings=self.warnings,

@@ -16,7 +16,7 @@ from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
 from aggcal.calibrators.recommendation import contradictions, recommendation
 from aggcal.consensus import LEVEL, Consensus
-from aggcal.display import card, head, wrapped
+from aggcal.display import card, head, unwrapped, wrapped
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
 from aggcal.judgments import Judgments
@@ -35,6 +35,12 @@ CALIBRATORS = {
     "safe": "James-Stein towards the projection: never worse than a model of known sd on average",
 }
 """The calibrators by name."""
+
+SHOWN = (
+    "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
+    "block", "n_judgments",
+)  # fmt: skip
+"""The columns of a card: what tells most, in the width of a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +204,9 @@ class Calibration:
         )
 
     def _repr_html_(self) -> str:
-        columns = self.item_columns()
-        chosen = [name for name in columns if name not in ("consensus_se", "rank_low", "rank_high")]
-        return card(
-            str(self), head(columns, chosen), rows=len(self.item_ids), warnings=self.warnings
-        )
+        shown = head(self.item_columns(), SHOWN)
+        title = unwrapped(str(self))[0]
+        return card(title, shown, rows=len(self.item_ids), warnings=self.warnings)
 
 
 def calibrate(

@@ -27,16 +27,17 @@ _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]
 
 # Greys with an alpha and the colour of the page around: readable on light and on dark.
 _STYLE = (
-    ".aggcal{display:inline-block;max-width:100%;overflow-x:auto;color:inherit;"
+    ".aggcal{display:inline-block;box-sizing:border-box;max-width:100%;overflow-x:auto;color:inherit;"
     "border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:.6em .9em;"
     "font:13px/1.45 system-ui,sans-serif}"
     ".aggcal p{margin:.15em 0;max-width:52em}"
     ".aggcal .aggcal-title{font-weight:600}"
     ".aggcal .aggcal-faint{opacity:.7}"
     ".aggcal .aggcal-warning{border-left:3px solid #bf8700;padding-left:.6em}"
-    ".aggcal table{border-collapse:collapse;margin:.5em 0;font-variant-numeric:tabular-nums}"
-    ".aggcal th,.aggcal td{color:inherit;background:none;text-align:right;padding:.1em .7em;"
-    "border:0;border-bottom:1px solid rgba(128,128,128,.25)}"
+    ".aggcal table{border-collapse:collapse;margin:.5em 0;color:inherit;"
+    "font:inherit;font-variant-numeric:tabular-nums}"
+    ".aggcal th,.aggcal td{white-space:nowrap;color:inherit;background:none;"
+    "text-align:right;padding:.1em .7em;border:0;border-bottom:1px solid rgba(128,128,128,.25)}"
     ".aggcal .aggcal-text{text-align:left}"
 )
 

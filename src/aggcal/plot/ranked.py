@@ -30,8 +30,10 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     Notes
     -----
     The intervals are those of ``consensus.uncertainty``, about what the annotators agree on, not
-    about the truth; where one would not reach the reported score, it is drawn up to it. Without
-    uncertainty there are only dots; the intervals of many items are one band.
+    about the truth. They are of the scores times ``uncertainty.scale``, because few judgments leave
+    scores too close together: dots need not stand in the middle, and where an interval would not
+    reach its dot, it is drawn up to it. Without uncertainty there are only dots; the intervals of
+    many items are one band.
 
     Examples
     --------
