@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from unicodedata import east_asian_width
 
 import pytest
 
@@ -18,6 +19,7 @@ HOSTILE = [
     'quote" onmouseover="alert(1)',
     "two\nlines\r\x1b[31m",
     "a & b &amp; c",
+    "漢字かな" * 30,
     "plain",
 ]
 KNOWN_TAGS = {"div", "style", "p", "table", "thead", "tbody", "tr", "th", "td", "bdi"}
@@ -75,11 +77,13 @@ NAMES = ["Judgments", "Consensus", "Calibration", "Assessment", "no scores", "no
 @pytest.mark.parametrize("name", NAMES)
 def test_a_card_holds_nothing_but_its_own_elements(hostile: dict[str, object], name: str) -> None:
     made: str = hostile[name]._repr_html_()  # type: ignore[attr-defined]
+    more = dict.fromkeys(NAMES, 2) | {"Judgments": 22, "Calibration": 3, "Assessment": 3}
     seen = Card(made)
     assert not seen.open
     assert set(seen.tags) <= KNOWN_TAGS
     assert seen.attributes <= {"class", "dir"}
     assert seen.tags.count("tr") == 1 + ROWS
+    assert f"… and {more[name]} more" in made
     assert len(made) < 12_000
     assert "http" not in made
     assert "url(" not in made
@@ -102,7 +106,8 @@ def test_ids_are_shown_as_they_read(hostile: dict[str, object]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_printed_results_fit_a_terminal(hostile: dict[str, object], name: str) -> None:
     printed = str(hostile[name])
-    assert max(map(len, printed.split("\n"))) <= WIDTH
+    for line in printed.split("\n"):
+        assert sum(2 if east_asian_width(c) in "WF" else 1 for c in line) <= WIDTH
     assert not set(printed) & set("\x1b\r\u202e")
 
 

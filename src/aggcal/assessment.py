@@ -16,7 +16,7 @@ from aggcal.aggregators import PriorChoice
 from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.io import read_judgments, read_scores
@@ -164,7 +164,7 @@ class Assessment:
         columns = self.item_columns()
         rows = len(columns["item"]) if columns else 0
         return card(
-            "Assessment",
+            f"Assessment of {count(rows, 'item')}",
             head(columns, SHOWN if self.calibration is not None else columns),
             rows=rows,
             notes=unwrapped("\n".join(parts)),

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from html import escape
+from unicodedata import east_asian_width
 
 from aggcal.arrays import TextArray
 from aggcal.errors import AggcalWarning, count, some
@@ -24,6 +25,9 @@ _NAMED = 3
 # What moves the cursor, turns the direction of the text beside it or cannot be encoded at all.
 _BREAKS = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029]+")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# A code point that is no character: it stands in no text.
+_SECOND = "\ufdd0"
 
 # Greys with an alpha and the colour of the page around: readable on light and on dark.
 _STYLE = (
@@ -45,16 +49,24 @@ _STYLE = (
 def clipped(text: object, longest: int = _LONGEST) -> str:
     r"""Return a text on one line, without what would disturb its surroundings, cut if long.
 
+    Length is counted in columns of a terminal: a Chinese character takes two.
+
     Examples
     --------
-    >>> clipped("two\nlines"), clipped("x" * 10_000, 5)
-    ('two lines', 'xxxx…')
+    >>> clipped("two\nlines"), clipped("x" * 10_000, 5), clipped("語" * 9, 5)
+    ('two lines', 'xxxx…', '語語…')
     """
     # Only the beginning is looked at: an id may be a whole document.
     begun = str(text)[: 4 * longest]
-    plain = _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", begun))
+    plain = _padded(_TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", begun)))
     fits = len(plain) <= longest and len(begun) == len(str(text))
-    return plain if fits else plain[: longest - 1].rstrip() + "…"
+    kept = plain if fits else plain[: longest - 1].rstrip() + "…"
+    return kept.replace(_SECOND, "")
+
+
+def _padded(text: str) -> str:
+    """Mark the second column of wide characters, so that every character is one column."""
+    return "".join(c + _SECOND if east_asian_width(c) in "WF" else c for c in text)
 
 
 def named(ids: Sequence[object] | TextArray) -> str:
@@ -78,7 +90,8 @@ def wrapped(*lines: str) -> str:
     long long long long long long long long long long long long long long long long long
       long long long
     """
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines)
+    filled = (textwrap.fill(_padded(line), WIDTH, subsequent_indent="  ") for line in lines)
+    return "\n".join(filled).replace(_SECOND, "")
 
 
 def unwrapped(text: str) -> list[str]:

@@ -173,12 +173,13 @@ class Judgments:
 
     def _remarks(self) -> list[str]:
         """Say what is not in the counts: where it comes from, what was merged or set aside."""
-        said = [f"from {clipped(self.source)} ({self.format})"]
+        said = [f"from {clipped(self.source, 60)} ({self.format})"]
         if self.n_repeated:
             said.append(f"{self.n_repeated:,} rows repeat another: merged into its weight")
         if self.unfitted.counts:
             kinds = ", ".join(f"{n:,} {reason}" for reason, n in self.unfitted.counts.items())
             said.append(f"not fitted: {kinds}")
+        said += [clipped(note, 200) for note in self.notes]
         return said
 
     @property
