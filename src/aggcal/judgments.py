@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
 from aggcal.display import ROWS, card, clipped, wrapped
-from aggcal.errors import TooLittleDataError
+from aggcal.errors import TooLittleDataError, count
 from aggcal.tables import Columns, as_text
 
 
@@ -175,7 +175,9 @@ class Judgments:
         """Say what is not in the counts: where it comes from, what was merged or set aside."""
         said = [f"from {clipped(self.source, 60)} ({self.format})"]
         if self.n_repeated:
-            said.append(f"{self.n_repeated:,} rows repeat another: merged into its weight")
+            said.append(
+                f"{count(self.n_repeated, 'repeated row')} merged into the weight of the first"
+            )
         if self.unfitted.counts:
             kinds = ", ".join(f"{n:,} {reason}" for reason, n in self.unfitted.counts.items())
             said.append(f"not fitted: {kinds}")

@@ -261,7 +261,7 @@ def subject(name: str, judgments: aggcal.Judgments, result: aggcal.Assessment) -
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_hostile_ids_are_drawn_as_text(name: str) -> None:
-    ids = ["$\\frac{", "x" * 10_000, "_hidden", "two\nlines", "$a$", "%s {x}"]
+    ids = ["$\\frac{$", "x" * 10_000, "_hidden", "two\nlines", "$a$", "%s {x}"]
     rows = [(w, a, b) for w in ids[:2] for k, a in enumerate(ids) for b in ids[:k]]
     judgments = aggcal.read_judgments(rows)
     result = aggcal.assess(judgments, {i: float(k) for k, i in enumerate(ids)}, warn=False)
