@@ -310,6 +310,8 @@ def test_bad_frames_and_rows_are_refused_in_words() -> None:
         aggcal.read_judgments([("u", "a", "b"), ("u", "b")])
     with pytest.raises(TableError, match="empty"):
         aggcal.read_judgments([])
+    with pytest.raises(TableError, match="not valid Unicode"):
+        aggcal.read_judgments([("u\ud800", "a", "b")])
     with pytest.raises(TableError, match="cannot be read from 'int'"):
         aggcal.read_judgments(3)
     with pytest.raises(TableError, match="differ in length"):

@@ -155,6 +155,13 @@ def load_memory(
             ) from None
     present = {names[key]: column for key, column in columns.items() if key in names}
     if present:
+        import duckdb
+
         connection.register("given", {f"c{k}": c for k, c in enumerate(present.values())})
-        fill(connection, {n: f"c{k}" for k, n in enumerate(present)}, "given")
+        try:
+            fill(connection, {n: f"c{k}" for k, n in enumerate(present)}, "given")
+        except duckdb.InvalidInputException:
+            raise TableError(
+                f"the {what} hold text that is not valid Unicode (half of a character); clean it."
+            ) from None
     return Source(connection, what, frozenset(present), tuple(found), backend)
