@@ -17,6 +17,8 @@ svg.figure .model{fill:#8a8f98;fill-opacity:.75}
 svg.figure .move{stroke:#8a8f98;stroke-opacity:.35;fill:none}
 svg.figure .calibrated{stroke:#1f6feb;stroke-width:2.4;fill:none;stroke-linejoin:round}
 svg.figure .interval{fill:#1f6feb;fill-opacity:.16;stroke:none}
+svg.figure .span{stroke:#1f6feb;stroke-opacity:.3;fill:none}
+svg.figure .place{stroke:#1f6feb;fill:none}
 svg.figure .bar{fill:#1f6feb;fill-opacity:.75}
 svg.figure .reversed{fill:#d1242f}
 svg.figure .zero{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.5;fill:none}
@@ -83,10 +85,10 @@ class Frame:
         parts = []
         for tick in scale.ticks(whole=whole):
             at = scale.at(tick)
+            said = _label(abs(tick) if whole else tick)  # ranks count down from the top
             parts.append(
                 f'<path class="grid" d="M{self.left} {at:.1f}H{self.end}"/>'
-                f'<text x="{self.left - 8}" y="{at + 4:.1f}" text-anchor="end">{_label(tick)}'
-                "</text>"
+                f'<text x="{self.left - 8}" y="{at + 4:.1f}" text-anchor="end">{said}</text>'
             )
         middle = (self.top + self.foot) / 2
         parts.append(

@@ -9,10 +9,12 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray
 from aggcal.report.axes import Frame, Scale, round_step
+from aggcal.report.listing import cut
 
 _FRAME = Frame(760.0, 340.0)
 _MOST_POINTS = 3000
 _TITLED_POINTS = 1000
+_LONGEST_TITLE = 80
 
 
 def calibration_figure(
@@ -35,25 +37,30 @@ def calibration_figure(
     '<svg'
     """
     n = len(item_ids)
-    y = _FRAME.y(np.concatenate([model, calibrated, *(interval or ())]))
+    y = _FRAME.y(_finite(np.concatenate([model, calibrated, *(interval or ())])))
     x = _FRAME.x(position[[0, -1]] + np.array([-0.5, 0.5]))
     shown = np.unique(np.linspace(0, n - 1, min(n, _MOST_POINTS)).round().astype(np.int64))
     radius = 3.2 if n <= 150 else 2.2 if n <= 600 else 1.4  # noqa: PLR2004  # dots that do not clog
     dots: list[str] = []
+    moves: list[str] = []
     for k in shown:
         cx, cy, to = x.at(float(position[k])), y.at(float(model[k])), y.at(float(calibrated[k]))
         if n <= _TITLED_POINTS:
-            dots.append(f'<path class="move" d="M{cx:.1f} {cy:.1f}V{to:.1f}"/>')
-            said = f"{item_ids[k]}: model {model[k]:.4g}, calibrated {calibrated[k]:.4g}"
+            moves.append(f"M{cx:.1f} {cy:.1f}V{to:.1f}")
+            name = cut(str(item_ids[k]), _LONGEST_TITLE)
+            said = f"{name}: model {model[k]:.4g}, calibrated {calibrated[k]:.4g}"
             dots.append(
                 f'<circle class="model" cx="{cx:.1f}" cy="{cy:.1f}" r="{radius}">'
                 f"<title>{escape(said)}</title></circle>"
             )
         else:
             dots.append(f'<circle class="model" cx="{cx:.1f}" cy="{cy:.1f}" r="{radius}"/>')
-    path = _steps(position, calibrated, x, y)
+    # As many steps as there are items draw no finer line than those shown do.
+    many = np.count_nonzero(np.diff(calibrated)) > _MOST_POINTS
+    path = _line(position, calibrated, shown, x, y) if many else _steps(position, calibrated, x, y)
     band = "" if interval is None else _band(position[shown], interval, shown, x, y)
-    body = band + "".join(dots) + f'<path class="calibrated" d="{path}"/>'
+    lines = f'<path class="move" d="{"".join(moves)}"/>' if moves else ""
+    body = band + lines + "".join(dots) + f'<path class="calibrated" d="{path}"/>'
     return _FRAME.svg(
         "Model scores (dots), calibrated scores (line) and their intervals, in consensus order",
         _FRAME.y_axis(y, "score, in the model's units")
@@ -76,6 +83,17 @@ def _steps(position: IntArray, values: FloatArray, x: Scale, y: Scale) -> str:
     return "".join(path)
 
 
+def _line(position: IntArray, values: FloatArray, shown: IntArray, x: Scale, y: Scale) -> str:
+    """Write a line through some of the items."""
+    points = (f"{x.at(float(position[k])):.1f} {y.at(float(values[k])):.1f}" for k in shown)
+    return "M" + "L".join(points)
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """Return the numbers that an axis can hold."""
+    return values[np.isfinite(values)]
+
+
 def _band(
     position: IntArray,
     interval: tuple[FloatArray, FloatArray],
@@ -86,13 +104,45 @@ def _band(
     """Draw an interval behind each item, as wide as its place."""
     wide = x.at(1.5) - x.at(0.5)
     bars = []
-    for place, low, high in zip(position, interval[0][shown], interval[1][shown], strict=True):
+    # An interval without end reaches the end of the axis.
+    ends = (np.clip(end[shown], y.low, y.high) for end in interval)
+    for place, low, high in zip(position, *ends, strict=True):
+        if np.isnan(low) or np.isnan(high):
+            continue
         top = y.at(float(high))
         bars.append(
             f"M{x.at(float(place)) - 0.5 * wide:.1f} {top:.1f}h{wide:.1f}"
             f"V{y.at(float(low)):.1f}h{-wide:.1f}z"
         )
     return f'<path class="interval" d="{"".join(bars)}"/>'
+
+
+def rank_figure(rank: FloatArray, low: FloatArray, high: FloatArray) -> str:
+    """Draw for each item the places that it may have, about the one that it got.
+
+    Examples
+    --------
+    >>> rank_figure(np.array([1.0, 2.0]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))[:4]
+    '<svg'
+    """
+    known = np.flatnonzero(np.isfinite(rank) & np.isfinite(low) & np.isfinite(high))
+    ends = np.array([0.5, float(max(rank[known].max(), high[known].max())) + 0.5])
+    x = _FRAME.x(ends)
+    y = _FRAME.y(-ends[::-1], pad=0.0)  # the first place is at the top
+    few = np.linspace(0, len(known) - 1, min(len(known), _MOST_POINTS))
+    bars, dots = [], []
+    for k in known[np.unique(few.round().astype(np.int64))]:
+        at = x.at(float(rank[k]))
+        bars.append(f"M{at:.1f} {y.at(0.5 - low[k]):.1f}V{y.at(-0.5 - high[k]):.1f}")
+        dots.append(f"M{at:.1f} {y.at(0.5 - rank[k]):.1f}V{y.at(-0.5 - rank[k]):.1f}")
+    wide = max(1.0, min(12.0, 0.7 * (x.at(2.0) - x.at(1.0))))
+    return _FRAME.svg(
+        "For each item, in consensus order: the places that it may have, and the one it got",
+        _FRAME.y_axis(y, "places it may have", whole=True)
+        + _FRAME.x_axis(x, "consensus rank (1 = highest)", whole=True)
+        + f'<path class="span" stroke-width="{wide:.1f}" d="{"".join(bars)}"/>'
+        + f'<path class="place" stroke-width="{wide:.1f}" d="{"".join(dots)}"/>',
+    )
 
 
 def reliability_figure(reliability: FloatArray, random: float = 0.0) -> str:

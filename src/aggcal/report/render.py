@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.report import contents
 from aggcal.report.axes import STYLE
-from aggcal.report.figures import calibration_figure, reliability_figure
+from aggcal.report.figures import calibration_figure, rank_figure, reliability_figure
 from aggcal.report.templates import environment
 from aggcal.tables import Columns
-
-MOST_ROWS = 1000
-"""Longer tables are cut in the page (the CSV files hold everything)."""
 
 
 def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> str:
     """Return the report as one self-contained HTML page.
+
+    The page needs no network. Its first rows and figures are plain HTML; a small script, which
+    gets all rows as JSON, sorts and searches them.
 
     Parameters
     ----------
@@ -38,11 +39,30 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
 
     templates = environment("aggcal.report")
     templates.filters["number"] = _number
-    figures: dict[str, Markup] = {}
+    listings = [contents.item_listing(items)]
+    if annotators:
+        listings.append(contents.annotator_listing(summary, annotators))
+    return templates.get_template("template.html").render(
+        summary=dict(summary),
+        # Our own texts, in which ids are escaped already.
+        figures={name: Markup(svg) for name, svg in _figures(summary, items, annotators).items()},
+        style=Markup(STYLE),
+        data={each.name: Markup(each.json) for each in listings},
+        tables={each.name: each for each in listings},
+        changes=contents.changes(items),
+        certainty=contents.certainty(items),
+        coverage=contents.coverage(items),
+        verdicts=contents.marks(summary, annotators) if annotators else [],
+        equal=summary["method"] in contents.EQUAL_ANNOTATORS,
+    )
+
+
+def _figures(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> dict[str, str]:
+    figures: dict[str, str] = {}
     if "calibrated" in items:
         done = np.isfinite(items["calibrated"])
         if done.any():
-            svg = calibration_figure(
+            figures["calibration"] = calibration_figure(
                 items["item"][done],
                 np.flatnonzero(done) + 1,
                 items["model"][done],
@@ -51,27 +71,14 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
                 if "calibrated_low" in items
                 else None,
             )
-            figures["calibration"] = Markup(svg)  # ids are escaped in the figure
-    if annotators:
-        figures["reliability"] = Markup(
-            reliability_figure(annotators["reliability"], summary.get("random_reliability", 0.0))
+    if contents.certainty(items) is not None:
+        columns = (contents.numbers(items[name]) for name in ("rank", "rank_low", "rank_high"))
+        figures["ranks"] = rank_figure(*columns)
+    if annotators and summary["method"] not in contents.EQUAL_ANNOTATORS:
+        figures["reliability"] = reliability_figure(
+            annotators["reliability"], summary.get("random_reliability", 0.0)
         )
-    return templates.get_template("template.html").render(
-        summary=dict(summary),
-        figures=figures,
-        items=_rows(items),
-        n_items=len(items["item"]),
-        annotators=_rows(annotators),
-        n_annotators=len(annotators["annotator"]) if annotators else 0,
-        style=Markup(STYLE),  # our own text
-        most=MOST_ROWS,
-    )
-
-
-def _rows(columns: Columns) -> list[dict[str, Any]]:
-    names = list(columns)
-    cut = [column[:MOST_ROWS].tolist() for column in columns.values()]
-    return [dict(zip(names, row, strict=True)) for row in zip(*cut, strict=True)]
+    return figures
 
 
 def _number(value: Any, digits: int = 4) -> str:

@@ -1,0 +1,282 @@
+"""What the page tells, worked out from the columns of the result: tables and facts, no HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.report.listing import (
+    SHORTEST_CUT,
+    Column,
+    Listing,
+    Marks,
+    Numbers,
+    cut,
+    decimals_for,
+    names,
+    number_text,
+)
+from aggcal.tables import Columns
+
+EQUAL_ANNOTATORS = frozenset({"btl", "tcv", "gppl", "rank-svm"})
+"""Methods that take every annotator to be equally reliable."""
+
+REVERSED, RANDOM, UNSURE, FINE = "reversed", "random?", "below random", "agrees"
+"""What a reliability and its interval say of an annotator."""
+
+HINTS = {
+    "rank": "place in the order on which the annotators agree, 1 = highest; "
+    "under it, the places that it may have",
+    "calibrated": "the answer: a score in the model's units; under it, its interval",
+    "model": "the score that the model gave",
+    "change": "calibrated minus model",
+    "consensus": "how high the annotators put it; no unit, 0 = the middle",
+    "consensus_se": "standard error: how far off the consensus may well be",
+    "block": "items of one block share one calibrated score",
+    "n_judgments": "comparisons that the item was in",
+    "verdict": "what the reliability and its interval say",
+    "reliability": "how much the answers tell; under it, its interval",
+    "agreement": "share of the judgments that the consensus order confirms; a tie counts one half",
+}
+"""What each column means, for people."""
+
+LONG = 4 * SHORTEST_CUT
+"""Where names are cut in the short tables."""
+
+_MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5
+
+
+def numbers(column: np.ndarray) -> FloatArray:
+    """Return a column as floats; NaN for what is not there.
+
+    Examples
+    --------
+    >>> numbers(np.array([1, None], dtype=object))
+    array([ 1., nan])
+    """
+    return np.asarray(column, dtype=np.float64)
+
+
+def item_listing(items: Columns) -> Listing:
+    """Return the table of the answer: the score first, then where it comes from.
+
+    Examples
+    --------
+    >>> item_listing({"item": np.array(["a"], dtype=object), "consensus": np.ones(1)}).n_rows
+    1
+    """
+    found = {name: numbers(column) for name, column in items.items() if name != "item"}
+    both = [found[name] for name in ("model", "calibrated") if name in found]
+    fine = decimals_for(np.concatenate(both)) if both else None
+    rough = decimals_for(found["consensus"])
+    change = None
+    if "calibrated" in found:
+        change = found["calibrated"] - found["model"]
+    shown: list[Column | None] = [
+        _column("rank", found, ("rank_low", "rank_high"), decimals=0),
+        names("item", items["item"]),
+        _column(
+            "calibrated", found, ("calibrated_low", "calibrated_high"), decimals=fine, bar=True
+        ),
+        _column("model", found, decimals=fine),
+        None
+        if change is None
+        else Numbers("change", change, hint=HINTS["change"], decimals=fine, signed=True),
+        _column("consensus", found, decimals=rough),
+        _column("consensus_se", found, decimals=rough, title="± error"),
+        _column("block", found, decimals=0),
+        _column("n_judgments", found, decimals=0, title="judgments"),
+    ]
+    columns = [column for column in shown if column is not None]
+    return Listing("items", "items.csv", columns)
+
+
+def _column(
+    name: str,
+    found: Mapping[str, FloatArray],
+    ends: tuple[str, str] = ("", ""),
+    *,
+    decimals: int | None,
+    bar: bool = False,
+    title: str = "",
+) -> Numbers | None:
+    """Return a column of the items' table; None if nothing is known of it."""
+    if name not in found or not np.isfinite(found[name]).any():
+        return None
+    low, high = found.get(ends[0]), found.get(ends[1])
+    return Numbers(
+        title or name,
+        found[name],
+        low,
+        high,
+        hint=HINTS[name],
+        decimals=decimals,
+        bar=bar and low is not None,
+    )
+
+
+def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listing:
+    """Return the table of who judged, the most reliable first.
+
+    Examples
+    --------
+    >>> table = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
+    ...          "n_judgments": np.array([4]), "agreement": np.array([0.25])}
+    >>> [cell["text"] for cell in annotator_listing({"method": "hra-g"}, table).rows[0]]
+    ['u', 'below random', '-1.00', '4', '25%']
+    """
+    columns: list[Column] = [names("annotator", annotators["annotator"])]
+    if summary["method"] not in EQUAL_ANNOTATORS:
+        value = numbers(annotators["reliability"])
+        low, high = (annotators.get(f"reliability_{end}") for end in ("low", "high"))
+        bar = low is not None and high is not None
+        hint = HINTS["reliability"]
+        columns += [
+            Marks("verdict", marks(summary, annotators), HINTS["verdict"]),
+            Numbers("reliability", value, low, high, hint=hint, decimals=2, bar=bar),
+        ]
+    share = 100 * numbers(annotators["agreement"])
+    columns += [
+        Numbers("judgments", numbers(annotators["n_judgments"]), decimals=0),
+        Numbers("agreement", share, hint=HINTS["agreement"], decimals=0, unit="%"),
+    ]
+    return Listing("annotators", "annotators.csv", columns)
+
+
+def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
+    """Say of each annotator whether the answers agree, could be random, or are reversed.
+
+    Examples
+    --------
+    >>> marks({}, {"reliability": np.array([1.0, 0.1, -1.0]),
+    ...            "reliability_low": np.array([0.5, -0.2, -1.5]),
+    ...            "reliability_high": np.array([1.5, 0.4, -0.5])})
+    ['agrees', 'random?', 'reversed']
+    """
+    border = summary.get("random_reliability") or 0.0
+    value = numbers(annotators["reliability"])
+    if "reliability_low" not in annotators or "reliability_high" not in annotators:
+        return [UNSURE if v < border else FINE for v in value]
+    low, high = numbers(annotators["reliability_low"]), numbers(annotators["reliability_high"])
+    return [
+        REVERSED if h < border else FINE if a > border else RANDOM
+        for a, h in zip(low, high, strict=True)
+    ]
+
+
+def changes(items: Columns) -> dict[str, Any] | None:
+    """Return what calibration did: how many rose and fell, the largest changes and blocks.
+
+    Examples
+    --------
+    >>> found = changes({"item": np.array(["a", "b"], dtype=object), "rank": np.array([1, 2]),
+    ...                  "model": np.array([1.0, 3.0]), "calibrated": np.array([2.0, 2.0]),
+    ...                  "block": np.array([1, 1])})
+    >>> found["up"], found["down"], found["moved"][0]["why"]
+    (1, 1, 'the annotators rank it 1, the model 2 of 2')
+    """
+    if "calibrated" not in items:
+        return None
+    model, calibrated = numbers(items["model"]), numbers(items["calibrated"])
+    done = np.flatnonzero(np.isfinite(model) & np.isfinite(calibrated))
+    if not done.size:
+        return None
+    shift = (calibrated - model)[done]
+    tiny = 1e-9 * max(1e-300, float(np.abs(model[done]).max()))
+    decimals = decimals_for(np.concatenate([model[done], calibrated[done]]))
+    # Both ranks count the items that have a score, or they could not be compared.
+    own_rank = np.empty(done.size, dtype=np.int64)
+    own_rank[np.argsort(-model[done], kind="stable")] = np.arange(1, done.size + 1)
+    block = numbers(items["block"])[done]
+    moved = []
+    for k in np.argsort(-np.abs(shift), kind="stable")[:_MOST_MOVED]:
+        if abs(shift[k]) <= tiny:
+            break
+        mates = int((block == block[k]).sum())
+        why = f"the annotators rank it {k + 1:,}, the model {own_rank[k]:,} of {done.size:,}"
+        if mates > 2:  # noqa: PLR2004  # itself and one more are what the ranks say already
+            why += f"; it shares its score with {mates - 1:,} neighbours in block {block[k]:.0f}"
+        moved.append(
+            {
+                "item": cut(str(items["item"][done[k]]), LONG),
+                "model": number_text(float(model[done[k]]), decimals),
+                "calibrated": number_text(float(calibrated[done[k]]), decimals),
+                "change": ("+" if shift[k] > 0 else "") + number_text(float(shift[k]), decimals),
+                "why": why,
+            }
+        )
+    return {
+        "up": int((shift > tiny).sum()),
+        "down": int((shift < -tiny).sum()),
+        "same": int((np.abs(shift) <= tiny).sum()),
+        "moved": moved,
+        "blocks": _blocks(items, done, block, decimals),
+    }
+
+
+def _blocks(
+    items: Columns, done: np.ndarray, block: FloatArray, decimals: int | None
+) -> list[dict[str, Any]]:
+    """Return the largest blocks: where they are in the order and which value they share."""
+    labels, first, size = np.unique(block, return_index=True, return_counts=True)
+    rank = numbers(items["rank"])[done]
+    found = []
+    for k in np.argsort(-size, kind="stable")[:_LARGEST_BLOCKS]:
+        if np.isnan(labels[k]) or size[k] == 1:
+            continue
+        inside = rank[block == labels[k]]
+        found.append(
+            {
+                "block": f"{labels[k]:.0f}",
+                "size": f"{size[k]:,}",
+                "ranks": f"{inside.min():,.0f} to {inside.max():,.0f}",
+                "value": number_text(float(items["calibrated"][done[first[k]]]), decimals),
+            }
+        )
+    return found
+
+
+def certainty(items: Columns) -> dict[str, Any] | None:
+    """Return how wide the rank ranges are; None if they are not known.
+
+    Examples
+    --------
+    >>> certainty({"rank_low": np.array([1, 1, 3]), "rank_high": np.array([2, 2, 3])})
+    {'median': 2, 'exact': 1, 'n': 3, 'top': 2}
+    """
+    if "rank_low" not in items:
+        return None
+    low, high = numbers(items["rank_low"]), numbers(items["rank_high"])
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return None
+    wide = (high - low + 1)[known]
+    return {
+        "median": int(np.median(wide)),
+        "exact": int((wide == 1).sum()),
+        "n": int(known.sum()),
+        "top": int((low[known] == 1).sum()),
+    }
+
+
+def coverage(items: Columns) -> dict[str, Any] | None:
+    """Return how many judgments the items had, and which had fewest.
+
+    Examples
+    --------
+    >>> coverage({"item": np.array(["a", "b"], dtype=object), "n_judgments": np.array([5, 2])})
+    {'least': 2, 'median': 3.5, 'most': 5, 'fewest': [('b', 2), ('a', 5)]}
+    """
+    if "n_judgments" not in items or not len(items["item"]):
+        return None
+    n = numbers(items["n_judgments"])
+    fewest = np.argsort(n, kind="stable")[:_LEAST_JUDGED]
+    return {
+        "least": int(n.min()),
+        "median": float(np.median(n)),
+        "most": int(n.max()),
+        "fewest": [(cut(str(items["item"][k]), LONG), int(n[k])) for k in fewest],
+    }

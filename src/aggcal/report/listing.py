@@ -1,0 +1,281 @@
+"""The page's long tables: their first rows in words, all of them as columns for its script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor, inf, isfinite, log10
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, TextArray
+
+STATIC_ROWS = 100
+"""Rows that stand in the page itself, for a reader without scripts."""
+MOST_ROWS = 200_000
+"""Rows that the script gets: more would make the page too heavy to open."""
+LONGEST_NAME, SHORTEST_CUT = 10_000, 80
+_ROOM_FOR_NAMES = 300_000
+_FINEST, _LARGEST = 9, 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """A column of ids, cut where they are too long for a page."""
+
+    title: str
+    values: Sequence[str]
+    longest: int
+    kind = "name"
+
+    def cells(self, stop: int) -> list[dict[str, Any]]:
+        """Return what the first rows show."""
+        return [{"text": value} for value in self.values[:stop]]
+
+    def data(self, stop: int) -> dict[str, Any]:
+        """Return what the script needs."""
+        return {"values": list(self.values[:stop])}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers, perhaps with an interval around each and a bar that draws it.
+
+    Parameters
+    ----------
+    title, hint
+        The heading, and what it means.
+    values, low, high
+        NaN for what is not there.
+    decimals
+        How many to show; None for as many as tell the values apart.
+    bar, signed, unit
+        Draw the interval; write a plus before what is above 0; what stands behind the number.
+    """
+
+    title: str
+    values: FloatArray
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    hint: str = ""
+    decimals: int | None = None
+    bar: bool = False
+    signed: bool = False
+    unit: str = ""
+    kind = "number"
+
+    @cached_property
+    def digits(self) -> int | None:
+        """Decimals that tell the values apart; None where only an exponent does."""
+        return decimals_for(self.values) if self.decimals is None else self.decimals
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest of all numbers, where the bars begin and end."""
+        known = [c for c in (self.values, self.low, self.high) if c is not None]
+        flat = np.concatenate(known)
+        flat = flat[np.isfinite(flat)]
+        return (float(flat.min()), float(flat.max())) if flat.size else (0.0, 1.0)
+
+    def cells(self, stop: int) -> list[dict[str, Any]]:
+        """Return what the first rows show."""
+        found = []
+        for k in range(min(stop, len(self.values))):
+            cell: dict[str, Any] = {"text": self._text(float(self.values[k]))}
+            if self.low is not None and self.high is not None:
+                low, high = float(self.low[k]), float(self.high[k])
+                if low == low and high == high:  # noqa: PLR0124  # NaN: no interval here
+                    cell["range"] = f"{self._text(low)} to {self._text(high)}"
+                    if self.bar:
+                        cell["bar"] = [self._share(x) for x in (low, high, float(self.values[k]))]
+            found.append(cell)
+        return found
+
+    def data(self, stop: int) -> dict[str, Any]:
+        """Return what the script needs."""
+        found: dict[str, Any] = {"decimals": self.digits}
+        for name in ("values", "low", "high"):
+            column = getattr(self, name)
+            if column is not None:
+                found[name] = self._packed(column[:stop])
+        if self.bar:
+            found["ends"] = self.ends
+        if self.signed:
+            found["signed"] = True
+        if self.unit:
+            found["unit"] = self.unit
+        return found
+
+    def _text(self, value: float) -> str:
+        text = number_text(value, self.digits) + (self.unit if value == value else "")  # noqa: PLR0124
+        return f"+{text}" if self.signed and value > 0 else text
+
+    def _share(self, value: float) -> str:
+        low, high = self.ends
+        share = (value - low) / (high - low) if high > low else 0.5
+        return f"{100 * min(1.0, max(0.0, share)):.1f}"
+
+    def _packed(self, column: FloatArray) -> list[Any]:
+        if self.digits is None:
+            rounded = [float(f"{x:.5g}") for x in column.tolist()]
+        else:
+            rounded = np.round(column, self.digits).tolist()
+        whole = self.digits == 0
+        # JSON has no word for what is not there but null, and none for the infinite.
+        return [
+            (int(x) if whole else x)
+            if isfinite(x)
+            else (None if x != x else "∞" if x > 0 else "-∞")  # noqa: PLR0124
+            for x in rounded
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """A column of a few words, each with a colour of its own."""
+
+    title: str
+    values: Sequence[str]
+    hint: str = ""
+    kind = "mark"
+
+    def cells(self, stop: int) -> list[dict[str, Any]]:
+        """Return what the first rows show."""
+        return [{"text": value} for value in self.values[:stop]]
+
+    def data(self, stop: int) -> dict[str, Any]:
+        """Return what the script needs."""
+        words = sorted(set(self.values))
+        code = {word: k for k, word in enumerate(words)}
+        return {"words": words, "values": [code[value] for value in self.values[:stop]]}
+
+
+Column = Names | Numbers | Marks
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A long table of the page, and the file that holds it whole.
+
+    Examples
+    --------
+    >>> table = Listing("items", "items.csv", [Numbers("score", np.array([1.25, 0.5]))])
+    >>> table.rows[0][0]["text"], table.n_rows
+    ('1.2500', 2)
+    >>> table.json
+    '{"columns":[{"kind":"number","decimals":4,"values":[1.25,0.5]}]}'
+    """
+
+    name: str
+    file: str
+    columns: Sequence[Column]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0].values)
+
+    @property
+    def n_static(self) -> int:
+        """How many of them stand in the page itself."""
+        return min(self.n_rows, STATIC_ROWS)
+
+    @property
+    def n_listed(self) -> int:
+        """How many of them the script can show."""
+        return min(self.n_rows, MOST_ROWS)
+
+    @property
+    def cut(self) -> int | None:
+        """The length to which names were cut; None if all are whole."""
+        for column in self.columns:
+            if isinstance(column, Names) and any(len(v) > column.longest for v in column.values):
+                return column.longest
+        return None
+
+    @property
+    def rows(self) -> list[tuple[dict[str, Any], ...]]:
+        """The first rows, in words."""
+        return list(zip(*(column.cells(self.n_static) for column in self.columns), strict=True))
+
+    @property
+    def json(self) -> str:
+        """All rows as columns, safe inside a script element."""
+        columns = [{"kind": c.kind, **c.data(self.n_listed)} for c in self.columns]
+        return script_json({"columns": columns})
+
+
+def names(title: str, ids: TextArray) -> Names:
+    """Return a column of ids, each cut to its share of the room that a page has for them.
+
+    Examples
+    --------
+    >>> column = names("item", np.array(["ok", "x" * 20_000], dtype=object))
+    >>> [len(value) for value in column.values]
+    [2, 10001]
+    """
+    longest = min(LONGEST_NAME, max(SHORTEST_CUT, _ROOM_FOR_NAMES // max(1, len(ids))))
+    return Names(title, [cut(str(one), longest) for one in ids], longest)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text, cut with an ellipsis if it is too long; half a character becomes a sign.
+
+    Examples
+    --------
+    >>> cut("abcdef", 3)
+    'abc…'
+    """
+    text = text if len(text) <= longest else f"{text[:longest]}…"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def script_json(data: Any) -> str:
+    r"""Write JSON that cannot end the script element it stands in, whatever the texts hold.
+
+    Examples
+    --------
+    >>> script_json(["</script>", "<!--"])
+    '["\\u003c/script\\u003e","\\u003c!--"]'
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Only texts hold these characters, and there JSON reads the escape as the character.
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def decimals_for(values: FloatArray) -> int | None:
+    """Return how many decimals tell values apart; None where only an exponent does.
+
+    Examples
+    --------
+    >>> decimals_for(np.array([12.0, 71.5])), decimals_for(np.array([1e300, 2.0]))
+    (2, None)
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0
+    size = float(np.abs(known).max())
+    spread = float(known.max() - known.min()) or size or 1.0
+    decimals = max(0, 3 - floor(log10(spread)))
+    return decimals if decimals <= _FINEST and size < _LARGEST else None
+
+
+def number_text(value: float, decimals: int | None) -> str:
+    """Write a number for people; a dash for what is not there.
+
+    Examples
+    --------
+    >>> number_text(1234.5, 1), number_text(float("nan"), 1), number_text(1e20, None)
+    ('1,234.5', '–', '1e+20')
+    """
+    if value != value:  # noqa: PLR0124  # NaN
+        return "–"  # an en dash, for people
+    if value in {inf, -inf}:
+        return "∞" if value > 0 else "-∞"
+    text = f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0.0 else text

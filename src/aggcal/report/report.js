@@ -1,0 +1,132 @@
+"use strict";
+(() => {
+  const PAGE = 100, PRINTED = 1000, LONG = 80;
+
+  // The theme: what the system says, unless the reader chose otherwise.
+  const root = document.documentElement, theme = document.getElementById("theme");
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const name = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+  theme.hidden = false;
+  try { const kept = localStorage.getItem("aggcal-theme"); if (kept === "dark" || kept === "light") root.dataset.theme = kept; } catch { /* a page from a file may have no storage */ }
+  name();
+  theme.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("aggcal-theme", root.dataset.theme); } catch { /* then it is forgotten */ }
+    name();
+  });
+
+  const make = (tag, cls, text) => {
+    const element = document.createElement(tag);
+    if (cls) element.className = cls;
+    if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  const number = (value) => value === "∞" ? Infinity : value === "-∞" ? -Infinity : value;
+
+  function writer(column) {
+    const decimals = column.decimals;
+    const format = decimals === null ? { format: (x) => String(Number(x.toPrecision(4))) }
+      : new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    return (value) => {
+      if (value === null) return "–";
+      if (typeof value === "string") return value;
+      return (column.signed && value > 0 ? "+" : "") + format.format(value === 0 ? 0 : value) + (column.unit || "");
+    };
+  }
+
+  const draw = {
+    name(column, k, cell) {
+      const text = column.values[k];
+      if (text.length <= LONG) { cell.dir = "auto"; cell.textContent = text; return; }
+      const whole = make("details"), head = make("summary", "", text.slice(0, LONG) + "…"), body = make("div", "", text);
+      head.dir = body.dir = "auto";
+      whole.append(head, body);
+      cell.append(whole);
+    },
+    number(column, k, cell) {
+      const text = column.write ||= writer(column);
+      cell.textContent = text(column.values[k]);
+      if (!column.low || column.low[k] === null || column.high[k] === null) return;
+      cell.append(make("small", "", text(column.low[k]) + " to " + text(column.high[k])));
+      if (!column.ends) return;
+      const [least, most] = column.ends;
+      const share = (x) => most > least ? Math.min(100, Math.max(0, 100 * (number(x) - least) / (most - least))) : 50;
+      const bar = make("span", "bar"), range = make("i"), at = make("b");
+      const low = share(column.low[k]);
+      range.style.left = low + "%";
+      range.style.width = share(column.high[k]) - low + "%";
+      at.style.left = share(column.values[k]) + "%";
+      bar.setAttribute("aria-hidden", "true");
+      bar.append(range, at);
+      cell.append(bar);
+    },
+    mark(column, k, cell) {
+      const word = column.words[column.values[k]];
+      cell.append(make("span", word.split(/\W/)[0], word));
+    },
+  };
+
+  document.querySelectorAll("[data-listing]").forEach((box) => {
+    const columns = JSON.parse(document.getElementById("data-" + box.dataset.listing).textContent).columns;
+    const n = columns[0].values.length, names = columns.find((c) => c.kind === "name").values;
+    const body = box.querySelector("tbody"), heads = [...box.querySelectorAll("thead th")];
+    const search = box.querySelector("input"), said = box.querySelector("output");
+    const [back, on] = box.querySelectorAll(".tools button");
+    let lower, order = Uint32Array.from({ length: n }, (_, k) => k), shown = order, page = 0;
+
+    function show(size = PAGE) {
+      const begin = size === PAGE ? page * PAGE : 0, rows = document.createDocumentFragment();
+      for (const k of shown.subarray(begin, begin + size)) {
+        const row = make("tr");
+        for (const column of columns) {
+          const cell = make("td", column.kind);
+          draw[column.kind](column, k, cell);
+          row.append(cell);
+        }
+        rows.append(row);
+      }
+      body.replaceChildren(rows);
+      const end = Math.min(begin + PAGE, shown.length), write = (x) => x.toLocaleString("en-US");
+      said.textContent = (shown.length ? write(begin + 1) + " to " + write(end) + " of " : "") + write(shown.length) + (shown.length < n ? " found" : "");
+      back.disabled = page === 0;
+      on.disabled = end >= shown.length;
+      back.hidden = on.hidden = shown.length <= PAGE;
+    }
+    function find() {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      if (words.length) lower ||= names.map((text) => text.toLowerCase());
+      shown = words.length ? order.filter((k) => words.every((word) => lower[k].includes(word))) : order;
+      page = 0;
+      show();
+    }
+    function sort(at, up) {
+      const column = columns[at], values = column.values, sign = up ? 1 : -1;
+      const texts = new Intl.Collator(undefined, { numeric: true });
+      order = Uint32Array.from({ length: n }, (_, k) => k);
+      const compare = column.kind === "name" ? (a, b) => texts.compare(values[a], values[b]) : (a, b) => number(values[a]) < number(values[b]) ? -1 : number(values[a]) > number(values[b]) ? 1 : 0;
+      // What is not there stands last, whichever way; equals keep their first order.
+      order.sort((a, b) => (values[a] === null) - (values[b] === null) || (values[a] === null ? 0 : sign * compare(a, b)) || a - b);
+      heads.forEach((head, k) => head.setAttribute("aria-sort", k === at ? (up ? "ascending" : "descending") : "none"));
+      find();
+    }
+    heads.forEach((head, k) => {
+      const button = make("button", "", head.textContent);
+      button.type = "button";
+      head.replaceChildren(button);
+      head.setAttribute("aria-sort", "none");
+      const first = columns[k].kind !== "number" || head.dataset.first === "up";
+      button.addEventListener("click", () => {
+        const now = head.getAttribute("aria-sort");
+        sort(k, now === "none" ? first : now === "descending");
+      });
+    });
+    search.addEventListener("input", find);
+    back.addEventListener("click", () => { page -= 1; show(); });
+    on.addEventListener("click", () => { page += 1; show(); });
+    addEventListener("beforeprint", () => show(PRINTED));
+    addEventListener("afterprint", () => show());
+    box.querySelector(".tools").hidden = false;
+    box.querySelectorAll(".static").forEach((note) => { note.hidden = true; });
+    show();
+  });
+})();

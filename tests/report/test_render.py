@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggcal.assessment import Assessment, assess
+from aggcal.report.listing import MOST_ROWS, STATIC_ROWS
+from aggcal.report.render import render
+from aggcal.simulate import simulate
+from aggcal.tables import Columns, as_text
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<!--<script>",
+    '"><b onmouseover="alert(1)">',
+    "' onclick='alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "שלום עולם",
+    "\u202eevil\u202c",
+    "👩‍👩‍👧‍👦🏳️‍🌈",
+    "line\nbreak\u2028\u2029\ttab",
+    "half a pair \ud83d",
+    "&lt;b&gt;",
+    "x" * 10_000,
+    "longer than all " * 10_000,
+    "",
+]
+VOID = {"meta", "input", "br", "img"}
+
+
+class Page(HTMLParser):
+    """What a browser makes of the page: elements in order, what is in scripts, what is text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+        elif not self.open or self.open[-1] != "style":
+            self.text += data
+
+    def data(self, name: str) -> list[dict[str, Any]]:
+        scripts = [attrs for tag, attrs in self.elements if tag == "script"]
+        at = [attrs.get("id") for attrs in scripts].index(f"data-{name}")
+        columns: list[dict[str, Any]] = json.loads(self.scripts[at])["columns"]
+        return columns
+
+    def names(self, name: str) -> list[str]:
+        found: list[str] = next(c["values"] for c in self.data(name) if c["kind"] == "name")
+        return found
+
+
+def studied(items: int = 30, **options: Any) -> Assessment:
+    study = simulate(items=items, annotators=12, judgments=20 * items, seed=3)
+    return assess(study.judgments, study.scores, warn=False, **options)
+
+
+def page_of(result: Assessment, items: Columns | None = None) -> str:
+    assert result.consensus is not None
+    annotators = result.consensus.annotator_columns()
+    return render(result.to_dict(), items or result.item_columns(), annotators)
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page_of(studied())
+
+
+def test_the_sections_stand_in_the_order_in_which_people_ask(html: str) -> None:
+    page = Page(html)
+    sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
+    assert sections == ["answer", "changes", "annotators", "certainty", "data", "making"]
+    links = [attrs["href"] for tag, attrs in page.elements if tag == "a"]
+    assert set(links) == {f"#{name}" for name in sections}
+    assert not page.open
+
+
+def test_a_consensus_alone_has_no_section_on_changes() -> None:
+    study = simulate(items=20, annotators=5, judgments=200, seed=0)
+    page = Page(page_of(assess(study.judgments, warn=False)))
+    sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
+    assert sections == ["answer", "annotators", "certainty", "data", "making"]
+    assert "Consensus scores" in page.text
+
+
+def test_the_page_asks_the_network_for_nothing(html: str) -> None:
+    addresses = set(re.findall(r"[a-z]+://[^\s\"'<)]+", html))
+    assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    page = Page(html)
+    for _, attrs in page.elements:
+        assert "src" not in attrs
+        assert (attrs.get("href") or "#").startswith("#")
+    assert "@import" not in html
+    assert "url(" not in html
+    policy = [attrs for _, attrs in page.elements if "http-equiv" in attrs]
+    assert policy[0]["content"] is not None
+    assert policy[0]["content"].startswith("default-src 'none'")
+
+
+def test_the_figures_are_there_and_have_titles(html: str) -> None:
+    page = Page(html)
+    figures = [attrs for tag, attrs in page.elements if tag == "svg"]
+    assert len(figures) == 3
+    assert all(attrs["role"] == "img" for attrs in figures)
+    assert html.count("</title>") >= 4
+
+
+def test_the_script_gets_every_row_and_the_page_itself_the_first() -> None:
+    result = studied(items=300)
+    page = Page(page_of(result))
+    columns = result.item_columns()
+    assert page.names("items") == columns["item"].tolist()
+    scores = next(c for c in page.data("items") if "ends" in c)
+    np.testing.assert_allclose(scores["values"], columns["calibrated"], atol=0.006)
+    np.testing.assert_allclose(scores["low"], columns["calibrated_low"], atol=0.006)
+    text = page.text
+    for k, name in enumerate(columns["item"][: STATIC_ROWS + 1]):
+        assert (f"{name}" in text) or k == STATIC_ROWS
+    assert f"The first {STATIC_ROWS} of 300" in text
+
+
+def test_a_thousand_items_take_less_than_a_megabyte() -> None:
+    result = studied(items=1000)
+    assert len(page_of(result).encode()) < 600_000
+    items = result.item_columns()
+    items["item"] = as_text(f"{k} " + "long text " * 1000 for k in range(1000))
+    page = page_of(result, items)
+    assert len(page.encode()) < 1_000_000
+    assert "Names are cut to 300 characters" in Page(page).text
+
+
+def test_a_hundred_thousand_items_stay_a_few_megabytes() -> None:
+    n = 100_000
+    score = np.linspace(50.0, -50.0, n)
+    items: Columns = {
+        "item": as_text(f"item-{k:06}" for k in range(n)),
+        "consensus": score / 25.0,
+        "rank": np.arange(1, n + 1),
+        "model": score[::-1].copy(),
+        "calibrated": score,
+        "block": np.arange(1, n + 1),
+        "n_judgments": np.full(n, 20),
+    }
+    page = render(summary(n), items, {})
+    assert len(page.encode()) < 7_000_000
+    assert len(Page(page).names("items")) == n
+
+
+def test_what_the_page_cannot_list_it_says() -> None:
+    n = MOST_ROWS + 1
+    items: Columns = {"item": as_text(range(n)), "consensus": np.zeros(n)}
+    page = Page(render(summary(n), items, {}))
+    assert len(page.names("items")) == MOST_ROWS
+    assert "the first 200,000 of 200,001; all are in items.csv" in page.text
+
+
+def summary(n: int) -> dict[str, Any]:
+    return {
+        "version": "0", "method": "own", "calibrator": "atc", "n_items": n, "n_annotators": 1,
+        "n_judgments": n, "n_calibrated": n, "blocks": n, "shift_rms": 1.0, "weighted": False,
+        "warnings": [], "converged": None,
+    }  # fmt: skip
+
+
+def test_hostile_ids_stay_text() -> None:
+    tame = [f"item-{k}" for k in range(len(HOSTILE))]
+    rows = [("ann", a, b) for k, a in enumerate(tame) for b in tame[k + 1 :]]
+    result = assess(rows, [(a, float(k % 4)) for k, a in enumerate(tame)], warn=False)
+    assert result.consensus is not None
+    items, annotators = result.item_columns(), result.consensus.annotator_columns()
+    expected = Page(render(result.to_dict(), items, annotators))
+    wild = dict(zip(tame, HOSTILE, strict=True))
+    items["item"] = as_text(wild[name] for name in items["item"])
+    annotators["annotator"] = as_text([HOSTILE[0]])
+    told = result.to_dict() | {"judgments": HOSTILE[0], "warnings": [HOSTILE[1]]}
+    html = render(told, items, annotators)
+    html.encode("utf-8")
+    page = Page(html)
+    assert not page.open
+    assert page.scripts[-1] == expected.scripts[-1]
+    plain = {"details", "summary", "div", "p", "code"}  # long names unfold, warnings are told
+    tags = [tag for tag, _ in page.elements if tag not in plain]
+    assert tags == [tag for tag, _ in expected.elements if tag not in plain]
+    assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+    shown = page.names("items")
+    for name in HOSTILE[:10]:
+        assert name in shown
+        assert name in page.text
+    assert "half a pair ?" in shown
+    assert "x" * 10_000 in shown
+    assert max(map(len, shown)) == 10_001
+
+
+def test_items_without_a_score_and_intervals_without_end_are_shown() -> None:
+    items = studied().item_columns()
+    items["calibrated_high"] = items["calibrated_high"].copy()
+    items["calibrated_high"][3] = np.inf
+    for name in ("model", "calibrated", "calibrated_low", "calibrated_high"):
+        items[name] = items[name].copy()
+        items[name][0] = np.nan
+    page = Page(page_of(studied(), items))
+    scores = next(c for c in page.data("items") if "ends" in c)
+    assert scores["values"][0] is None
+    assert scores["high"][3] == "∞"
+    assert "nan" not in "".join(str(attrs) for _, attrs in page.elements)
+
+
+@pytest.mark.parametrize("calibrator", ["fused", "safe"])
+@pytest.mark.parametrize("uncertainty", ["laplace", None])
+def test_every_calibrator_has_a_page(calibrator: str, uncertainty: str | None) -> None:
+    html = page_of(studied(calibrator=calibrator, uncertainty=uncertainty, model_sd=5.0))
+    page = Page(html)
+    assert not page.open
+    assert ("No ranges were worked out" in page.text) == (uncertainty is None)
+
+
+@pytest.mark.parametrize("method", ["crowd-bt", "btl"])
+def test_every_kind_of_method_has_a_page(method: str) -> None:
+    page = Page(page_of(studied(method=method)))
+    assert ("takes every annotator to be equally reliable" in page.text) == (method == "btl")
+
+
+def test_the_reversed_are_marked() -> None:
+    result = studied()
+    assert result.consensus is not None
+    annotators = result.consensus.annotator_columns()
+    annotators["reliability"] = np.linspace(2.0, -2.0, 12)
+    annotators["reliability_low"] = annotators["reliability"] - 0.3
+    annotators["reliability_high"] = annotators["reliability"] + 0.3
+    page = Page(render(result.to_dict(), result.item_columns(), annotators))
+    verdict = page.data("annotators")[1]
+    words = [verdict["words"][k] for k in verdict["values"]]
+    assert words == ["agrees"] * 5 + ["random?"] * 2 + ["reversed"] * 5
+    assert "5 reversed:" in page.text
+
+
+def test_a_fit_that_did_not_converge_is_said_first() -> None:
+    result = studied()
+    assert result.consensus is not None
+    told = result.to_dict() | {"converged": False}
+    page = render(told, result.item_columns(), result.consensus.annotator_columns())
+    assert page.index("did not converge") < page.index('id="answer"')
