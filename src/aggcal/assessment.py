@@ -263,6 +263,16 @@ def assess(
         "n_rows": judgments.n_rows,
         "n_repeated": judgments.n_repeated,
         "not_fitted": judgments.unfitted.counts,
+        "settings": {
+            "method": method if isinstance(method, str) else None,
+            "prior": "none" if prior is None else prior if isinstance(prior, str) else "own",
+            "weights": weights,
+            "uncertainty": uncertainty,
+            "level": level,
+            "draws": draws,
+            "model_sd": model_sd,
+            "seed": seed,
+        },
     }
     result = Assessment(consensus, calibration, rows, time.perf_counter() - began)
     if warn:

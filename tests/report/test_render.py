@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from aggcal.assessment import Assessment, assess
+from aggcal.cli import main
 from aggcal.report.listing import MOST_ROWS, STATIC_ROWS
 from aggcal.report.render import render
 from aggcal.simulate import simulate
@@ -266,3 +269,24 @@ def test_a_fit_that_did_not_converge_is_said_first() -> None:
     told = result.to_dict() | {"converged": False}
     page = render(told, result.item_columns(), result.consensus.annotator_columns())
     assert page.index("did not converge") < page.index('id="answer"')
+
+
+def test_the_page_names_a_command_that_makes_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    size = ["--items", "15", "--annotators", "5", "--judgments", "150"]
+    assert main(["simulate", "-o", ".", *size, "-q"]) == 0
+    Path("judgments.csv").rename("my answers.csv")
+    options = ["--method", "btl", "--uncertainty", "bootstrap", "--draws", "20", "--level", "0.9",
+               "--seed", "5", "--calibrator", "fused", "--model-sd", "2", "-q"]  # fmt: skip
+    assert main(["run", "my answers.csv", "scores.csv", "-o", "one", *options]) == 0
+    text = Page(Path("one/report.html").read_text(encoding="utf-8")).text
+    found = re.search(r"aggcal run .*", text)
+    assert found is not None
+    command = shlex.split(found[0].replace("DIR", "two"))
+    assert main([*command[1:], "-q"]) == 0
+    for name in ("items.csv", "annotators.csv", "report.html"):
+        assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
+    for word in ("check", "suggest"):
+        assert f"aggcal {word} 'my answers.csv' scores.csv" in text

@@ -191,12 +191,13 @@ def changes(items: Columns) -> dict[str, Any] | None:
     own_rank = np.empty(done.size, dtype=np.int64)
     own_rank[np.argsort(-model[done], kind="stable")] = np.arange(1, done.size + 1)
     block = numbers(items["block"])[done]
+    among = "" if done.size == len(model) else " with a score"
     moved = []
     for k in np.argsort(-np.abs(shift), kind="stable")[:_MOST_MOVED]:
         if abs(shift[k]) <= tiny:
             break
         mates = int((block == block[k]).sum())
-        why = f"the annotators rank it {k + 1:,}, the model {own_rank[k]:,} of {done.size:,}"
+        why = f"the annotators rank it {k + 1:,}, the model {own_rank[k]:,} of {done.size:,}{among}"
         if mates > 2:  # noqa: PLR2004  # itself and one more are what the ranks say already
             why += f"; it shares its score with {mates - 1:,} neighbours in block {block[k]:.0f}"
         moved.append(

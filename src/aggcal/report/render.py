@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.report import contents
+from aggcal.report import commands, contents
 from aggcal.report.axes import STYLE
 from aggcal.report.figures import calibration_figure, rank_figure, reliability_figure
 from aggcal.report.templates import environment
@@ -53,6 +53,8 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
         certainty=contents.certainty(items),
         coverage=contents.coverage(items),
         verdicts=contents.marks(summary, annotators) if annotators else [],
+        files=commands.files(summary),
+        again=commands.again(summary),
         equal=summary["method"] in contents.EQUAL_ANNOTATORS,
     )
 

@@ -1,0 +1,75 @@
+"""The commands that the page names: to make it again, to check the data, to ask further."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+
+def files(summary: Mapping[str, Any]) -> str:
+    """Return the files of the run, quoted for a shell; in capitals where none is known.
+
+    Examples
+    --------
+    >>> files({"judgments": "my answers.csv", "scores": "scores.csv"})
+    "'my answers.csv' scores.csv"
+    >>> files({"judgments": "judgments", "scores": None})
+    'JUDGMENTS'
+    """
+    known = []
+    for name in ("judgments", "scores"):
+        source = str(summary.get(name) or "")
+        if source or name == "judgments":
+            # What did not come from a file has a name without an ending.
+            known.append(shlex.quote(source) if PurePath(source).suffix else name.upper())
+    return " ".join(known)
+
+
+def again(summary: Mapping[str, Any]) -> str | None:
+    """Return the command that makes these results again; None if the settings do not tell it.
+
+    Examples
+    --------
+    >>> again({"method": "btl", "judgments": "j.csv", "settings":
+    ...        {"method": "btl", "prior": "none", "uncertainty": None, "level": 0.9, "seed": 1}})
+    'aggcal aggregate j.csv -o DIR --method btl --prior none --uncertainty none --seed 1'
+    """
+    settings = summary.get("settings")
+    if not settings or settings["method"] is None:
+        return None
+    calibrator, uncertainty = summary.get("calibrator"), settings["uncertainty"]
+    options = {
+        "method": settings["method"],
+        "features": summary.get("features"),
+        **_prior(summary),
+        "uncertainty": uncertainty or "none",
+        "draws": settings["draws"] if uncertainty == "bootstrap" else None,
+        "calibrator": calibrator,
+        "model-sd": settings.get("model_sd"),
+        "anchors": "ANCHORS" if summary.get("n_anchors") else None,
+        "second-model": "SECOND" if summary.get("second_model") else None,
+        "level": settings["level"] if uncertainty or calibrator else None,
+        "seed": settings["seed"],
+    }
+    words = ["aggcal", "run" if calibrator else "aggregate", files(summary), "-o DIR"]
+    words += [f"--{k} {shlex.quote(str(v))}" for k, v in options.items() if v is not None]
+    if calibrator and settings["weights"] is None:
+        words.append("--unweighted")
+    return " ".join(words)
+
+
+def _prior(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that choose the prior."""
+    chosen, prior = summary["settings"]["prior"], summary.get("prior")
+    if chosen in {"auto", "none"}:
+        return {"prior": chosen}
+    if chosen != "own" or not prior:
+        return {}
+    # Only these methods have reliabilities with a prior of their own.
+    hetero = summary["method"].startswith("hra")
+    return {
+        "score-sd": prior["score_sd"],
+        "reliability-sd": prior["reliability_sd"] if hetero else None,
+    }
