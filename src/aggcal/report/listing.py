@@ -260,9 +260,11 @@ def decimals_for(values: FloatArray) -> int | None:
     if not known.size:
         return 0
     size = float(np.abs(known).max())
+    if size >= _LARGEST:
+        return None
     spread = float(known.max() - known.min()) or size or 1.0
     decimals = max(0, 3 - floor(log10(spread)))
-    return decimals if decimals <= _FINEST and size < _LARGEST else None
+    return decimals if decimals <= _FINEST else None
 
 
 def number_text(value: float, decimals: int | None) -> str:
