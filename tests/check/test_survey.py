@@ -172,3 +172,29 @@ def test_llmfao_shows_the_side_that_gpt_3_5_prefers(data_folder: Path) -> None:
 def test_judgemark_is_left_in_peace(data_folder: Path) -> None:
     found = check(aggcal.read_judgments(data_folder / "judgemark" / "judgments.csv"))
     assert not codes(found) & ACCUSATIONS
+
+
+def test_pairs_that_would_join_separate_pieces_are_named() -> None:
+    rows = [
+        (u, a, b) for u in ("ann", "bob", "cyd") for a, b in ("ab", "bc", "ca", "xy", "yz", "zx")
+    ]
+    found = check(aggcal.read_judgments(rows))
+    apart = next(f for f in found.findings if f.code == "disconnected")
+    joined = [set(pair) for pair in apart.details["joining_pairs"]]
+    assert joined
+    assert all(len(pair & set("abc")) == 1 and len(pair & set("xyz")) == 1 for pair in joined)
+
+
+def test_items_without_a_maximum_are_named() -> None:
+    rows = [(u, a, b) for u in ("ann", "bob", "cyd") for a, b in ("ab", "ba", "bc", "ac")]
+    codes = {f.code: f for f in check(aggcal.read_judgments(rows)).findings}
+    assert "'c'" in codes["separation"].message
+
+
+def test_times_in_another_unit_accuse_nobody() -> None:
+    study = simulate(items=10, annotators=6, judgments=300, seed=3)
+    judgments = aggcal.read_judgments(study.judgments)
+    timed = replace(judgments, seconds=np.full(judgments.n_annotators, 0.01))
+    codes = {f.code for f in check(timed).findings}
+    assert "impossible-times" in codes
+    assert "too-fast" not in codes

@@ -99,7 +99,7 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
         if not present:
             raise TableError(
                 f"{source.name}: none of the columns {', '.join(columns)} is there "
-                f"(found: {', '.join(source.found)}); give an items.csv that aggcal wrote."
+                f"(found: {source.columns_found}); give an items.csv that aggcal wrote."
             )
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: has a header but no row.")
@@ -161,7 +161,7 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
             if flag == "score":
                 remedy = "name the ids with --item-column and the scores with --score-column."
         raise TableError(
-            f"{source.name}: {noun} {named} missing (found: {', '.join(source.found)}); {remedy}"
+            f"{source.name}: {noun} {named} missing (found: {source.columns_found}); {remedy}"
         )
     if not source.rows():
         raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")

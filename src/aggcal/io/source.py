@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import duckdb
 
 
+_LONGEST, _MOST = 40, 20
+
+
 @dataclass(frozen=True)
 class Source:
     """A table loaded into DuckDB as text, with what is needed to speak about it."""
@@ -34,6 +37,13 @@ class Source:
     backend: str | None = None
     path: Path | None = None
     delimiter: str | None = None
+
+    @property
+    def columns_found(self) -> str:
+        """The columns of the file for a message, cut where the file is no table at all."""
+        named = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in self.found]
+        more = f" and {len(named) - _MOST:,} more" if len(named) > _MOST else ""
+        return ", ".join(named[:_MOST]) + more
 
     def rows(self) -> int:
         """How many rows there are."""
@@ -69,7 +79,7 @@ class Source:
         if missing:
             noun = "column" if len(missing) == 1 else "columns"
             raise TableError(
-                f"{self.name}: {noun} {some(missing)} missing (found: {', '.join(self.found)}); "
+                f"{self.name}: {noun} {some(missing)} missing (found: {self.columns_found}); "
                 f"{remedy}"
             )
 

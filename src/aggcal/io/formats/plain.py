@@ -63,7 +63,7 @@ def _refuse_numbers_per_item(source: Source) -> None:
     if "item" in names and names & {*RATING, "rank"}:
         raise TableError(
             f"{source.name}: has a number for each item and no annotator (found: "
-            f"{', '.join(source.found)}); if they are the model's scores they come second, after "
+            f"{source.columns_found}); if they are the model's scores they come second, after "
             "the judgments; if they are ratings, say who gave them with --column annotator=NAME."
         )
 
