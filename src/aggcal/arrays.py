@@ -75,7 +75,7 @@ def dot(x: FloatArray, y: FloatArray) -> float:
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
     """
-    return float(np.add.reduce(x * y))
+    return float((x * y).sum())
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

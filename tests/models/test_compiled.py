@@ -62,6 +62,11 @@ def test_kernels_agree_with_numpy(
     vector = np.random.default_rng(4).normal(size=40)
     exact = plain.product(vector)
     np.testing.assert_allclose(fast.product(vector), exact, atol=1e-5 * np.abs(exact).max())
+    if two.stiffness is not None:
+        along = plain.product(scores)
+        assert two.stiffness == pytest.approx(
+            scores @ along, abs=1e-5 * np.abs(scores * along).max()
+        )
 
 
 @pytest.mark.parametrize("prior", ["auto", None])

@@ -17,6 +17,7 @@ class Point:
     gradient: FloatArray
     diagonal: FloatArray
     gradient_norm: float
+    stiffness: float | None = None
 
 
 class Rosenbrock:

@@ -10,7 +10,7 @@ from aggcal.kernels.threads import added, balanced, each_range
 from aggcal.models.links import Link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Thurstone
+from aggcal.models.thurstone import Thurstone, stiffness
 
 _CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _PIECE = 2048
@@ -75,11 +75,14 @@ class CompiledThurstone(Thurstone):
         self.diagonal = total[:, 1] + self.score_precision
         value += 0.5 * self.score_precision * dot(scores, scores)
         self._last_norm = norm = float(np.max(np.abs(gradient) / self._item_size))
-        if precision is not None:
-            self.reliabilities = slopes
-            left = np.abs(self._slope_gradient) / self._annotator_size
-            norm = max(norm, float(np.max(left)))
-        return Point(value, gradient, self.diagonal, norm)
+        if precision is None:
+            return Point(value, gradient, self.diagonal, norm)
+        self.reliabilities = slopes
+        norm = max(norm, float(np.max(np.abs(self._slope_gradient) / self._annotator_size)))
+        known = stiffness(
+            scores, slopes, self._slope_gradient, self.inner, self.score_precision, precision
+        )
+        return Point(value, gradient, self.diagonal, norm, known)
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""

@@ -39,6 +39,8 @@ class Point:
     gradient_norm: float
     """Largest element of the whole gradient (scores and annotators), each relative to the size it
     would have if every judgment pulled the same way."""
+    stiffness: float | None = None
+    """x'Hx at the point x itself, where it is known without a product."""
 
 
 class RowTerms(NamedTuple):

@@ -69,3 +69,22 @@ class Thurstone(Objective):
         precision, excess = self.reliability_precision or 0.0, theta - 1.0
         value = 0.5 * precision * dot(excess, excess)
         return value, precision * excess, np.full(theta.shape, precision)
+
+
+def stiffness(
+    scores: FloatArray,
+    slopes: FloatArray,
+    slope_gradient: FloatArray,
+    inner: FloatArray,
+    score_precision: float,
+    slope_precision: float,
+) -> float:
+    """Return s'(A − B D⁻¹ Bᵀ)s, which the sums by annotator give without a product.
+
+    Along the scores themselves a row's gap is what γ multiplies, so that s'As = Σ γ²c and
+    (Bᵀs)_u = γc − p with the annotator's curvature c = D − 1/τ² and pull p = Σ d·pull.
+    """
+    curvature = inner - slope_precision
+    shared = slopes * curvature - (slope_precision * (slopes - 1.0) - slope_gradient)
+    rows = (slopes * slopes * curvature - shared * shared / inner).sum()
+    return float(rows) + score_precision * dot(scores, scores)

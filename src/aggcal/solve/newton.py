@@ -35,6 +35,8 @@ class _Point(Protocol):
     def diagonal(self) -> FloatArray: ...
     @property
     def gradient_norm(self) -> float: ...
+    @property
+    def stiffness(self) -> float | None: ...
 
 
 class Objective(Protocol):
@@ -162,9 +164,10 @@ def _steihaug(
 ) -> _Step:
     """Minimise the quadratic model within the trust region by preconditioned CG."""
     x = np.zeros_like(point.gradient) if scale is None else scale
-    diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max(initial=0.0)) + 1e-300)
-    along = objective.product(x) if x.any() else x
-    stiffness = dot(x, along)
+    diagonal = np.maximum(point.diagonal, 1e-12 * float(point.diagonal.max()) + 1e-300)
+    stiffness = point.stiffness if x.any() else 0.0
+    if stiffness is None:
+        stiffness = dot(x, objective.product(x))
 
     def precondition(vector: FloatArray) -> FloatArray:
         scaled: FloatArray = vector / diagonal
