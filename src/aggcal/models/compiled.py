@@ -80,7 +80,12 @@ class CompiledThurstone(Thurstone):
         self.reliabilities = slopes
         norm = max(norm, float(np.max(np.abs(self._slope_gradient) / self._annotator_size)))
         known = stiffness(
-            scores, slopes, self._slope_gradient, self.inner, self.score_precision, precision
+            scores,
+            slopes,
+            self._slope_gradient,
+            self.inner,
+            score_precision=self.score_precision,
+            slope_precision=precision,
         )
         return Point(value, gradient, self.diagonal, norm, known)
 

@@ -76,6 +76,7 @@ def stiffness(
     slopes: FloatArray,
     slope_gradient: FloatArray,
     inner: FloatArray,
+    *,
     score_precision: float,
     slope_precision: float,
 ) -> float:
