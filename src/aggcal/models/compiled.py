@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot
+from aggcal.arrays import FloatArray
 from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, balanced, each_range
+from aggcal.kernels.threads import added, each_range
 from aggcal.models.links import Link
-from aggcal.models.objective import Point
+from aggcal.models.objective import Sums
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
 
 _CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _PIECE = 2048
-_TIGHT, _LOOSE = 1e-12, 1e-3
 
 
 class CompiledThurstone(Thurstone):
@@ -41,22 +40,17 @@ class CompiledThurstone(Thurstone):
         else:
             # Without reliabilities rows may be cut anywhere: into pieces that stay in cache.
             self._starts = np.append(np.arange(0, len(rows), _PIECE), len(rows)).astype(np.int64)
-        self._ranges = balanced(self._starts)
+        self._ranges = rows.ranges(self._starts)
         self._near32 = np.empty(len(rows), dtype=np.float32)
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         self._slope_gradient = np.zeros(rows.n_annotators)
-        self._last_norm = 1.0
-        """Of the scores' part of the gradient."""
-        self._item_curvature = np.full(rows.n_items, score_precision)
 
-    def evaluate(self, scores: FloatArray) -> Point:
-        """Eliminate γ at these scores; return value, reduced gradient and Jacobi diagonal."""
+    def sums(self, scores: FloatArray, tolerance: float) -> Sums:
+        """Eliminate γ at these scores, to a relative gradient of ``tolerance`` or better."""
         self.data_passes += 1
         rows, precision = self.rows, self.reliability_precision
         scores = np.ascontiguousarray(scores)
         slopes = self.reliabilities.copy()
-        # Early on γ need not be exact: what is left of its gradient is in the norm.
-        tolerance = min(_LOOSE, max(_TIGHT, 1e-2 * self._last_norm))
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             sums = np.zeros((rows.n_items, 2))
@@ -71,27 +65,15 @@ class CompiledThurstone(Thurstone):
         parts = each_range(work, self._ranges)
         value = sum(part[0] for part in parts)
         total = added([part[1] for part in parts])
-        gradient = total[:, 0] + self.score_precision * scores
-        self.diagonal = total[:, 1] + self.score_precision
-        value += 0.5 * self.score_precision * dot(scores, scores)
-        self._last_norm = norm = float(np.max(np.abs(gradient) / self._item_size))
         if precision is None:
-            return Point(value, gradient, self.diagonal, norm)
-        self.reliabilities = slopes
-        norm = max(norm, float(np.max(np.abs(self._slope_gradient) / self._annotator_size)))
-        known = stiffness(
-            scores,
-            slopes,
-            self._slope_gradient,
-            self.inner,
-            score_precision=self.score_precision,
-            slope_precision=precision,
-        )
-        return Point(value, gradient, self.diagonal, norm, known)
+            return Sums(value, total[:, 0], total[:, 1], 0.0)
+        self.reliabilities, rest = slopes, self._slope_gradient
+        left = float(np.max(np.abs(rest) / self._annotator_size))
+        known = stiffness(slopes, rest, self.inner, precision)
+        return Sums(value, total[:, 0], total[:, 1], left, known)
 
-    def product(self, vector: FloatArray) -> FloatArray:
-        """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
-        self.products += 1
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of the curvature at the last point."""
         vector = np.ascontiguousarray(vector)
         cross = self._cross32 if self.heterogeneous else None
 
@@ -103,7 +85,7 @@ class CompiledThurstone(Thurstone):
             )  # fmt: skip
             return out
 
-        return added(each_range(work, self._ranges)) + self.score_precision * vector
+        return added(each_range(work, self._ranges))
 
     def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
         return self._near32.astype(np.float64), self._cross32.astype(np.float64)

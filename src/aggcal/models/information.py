@@ -19,13 +19,14 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, dot, sums
 from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, balanced, each_range
+from aggcal.kernels.threads import added, each_range
 from aggcal.models.objective import Objective
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 _PIECE = 1 << 20
+_GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Information:
@@ -61,8 +62,15 @@ class Information:
         self._annotator_prior = (
             np.maximum(problem.penalty(theta)[2], 0.0) if self.heterogeneous else np.zeros(1)
         )
-        self.inner = self._annotator_prior.copy()
+        self.inner = self._take()
         """D."""
+        self.constraints: list[FloatArray] = []
+        """Vectors c whose cc' is added to S."""
+
+    def _take(self) -> FloatArray:
+        """Work out what each row adds, and return D."""
+        rows = self._rows
+        inner = self._annotator_prior.copy()
         self._near = np.empty(len(rows), dtype=np.float32)
         self._cross = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         for piece, owner, a, b in self._pieces():
@@ -71,18 +79,15 @@ class Information:
                 self._cross[piece] = a * b
                 first = int(owner[0])
                 part = sums(owner - first, b * b, int(owner[-1]) - first + 1)
-                self.inner[first : first + len(part)] += part
-        if not self.heterogeneous:
-            self.inner = np.ones(1)
+                inner[first : first + len(part)] += part
         self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
         self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
         starts = rows.starts
         if not self.heterogeneous:
             starts = np.append(np.arange(0, len(rows), 2048), len(rows))
         self._starts = np.ascontiguousarray(starts, dtype=np.int64)
-        self._ranges = balanced(self._starts)
-        self.constraints: list[FloatArray] = []
-        """Vectors c whose cc' is added to S."""
+        self._ranges = rows.ranges(self._starts)
+        return inner if self.heterogeneous else np.ones(1)
 
     def fix_location(self) -> None:
         """Hold the scores' mean: it is a convention, and the likelihood does not depend on it.
@@ -100,8 +105,7 @@ class Information:
         (B D⁻¹ 1)(B D⁻¹ 1)'/(1'D⁻¹1) to S, exactly.
         """
         if self.heterogeneous:
-            shared = self._spread(self._cross * self._per_row(1.0 / self.inner))
-            self.constraints.append(shared / np.sqrt(np.sum(1.0 / self.inner)))
+            self.constraints.append(self.shared() / np.sqrt(np.sum(1.0 / self.inner)))
 
     @property
     def n_items(self) -> int:
@@ -110,26 +114,10 @@ class Information:
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by S."""
-        kernels = library()
         prior = self.prior * vector
         for fixed in self.constraints:
             prior += fixed * dot(fixed, vector)
-        if kernels is None:
-            gap = vector[self._winner] - vector[self._loser]
-            flow = self._near * gap
-            if self.heterogeneous:
-                shared = np.add.reduceat(self._cross * gap, self._rows.starts[:-1]) / self.inner
-                flow -= self._cross * self._per_row(shared)
-            return self._spread(flow) + prior
-        vector = np.ascontiguousarray(vector)
-
-        def work(begin: int, end: int) -> FloatArray:
-            out = np.zeros(self.n_items)
-            arrays = at(*self._columns(), self.inner, vector, out)
-            kernels.aggcal_product(begin, end, *arrays)
-            return out
-
-        return added(each_range(work, self._ranges)) + prior
+        return self.flow(vector) + prior
 
     def probe(self, random: np.random.Generator) -> FloatArray:
         """Return a random vector of mean 0 and covariance S."""
@@ -138,7 +126,57 @@ class Information:
         noise = np.sqrt(self._annotator_prior) * random.choice([-1.0, 1.0], len(self.inner))
         for fixed in self.constraints:
             prior += fixed * random.choice([-1.0, 1.0])
-        key = int(random.integers(1 << 63))
+        return self.tossed(int(random.integers(1 << 63)), noise) + prior
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of S."""
+        total = self.flow_diagonal() + self.prior
+        for fixed in self.constraints:
+            total += fixed * fixed
+        return total
+
+    def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
+        schur, carried = self.dense_flow()
+        schur[np.diag_indices(len(schur))] += self.prior
+        for fixed in self.constraints:
+            schur += np.outer(fixed, fixed)
+        return schur, carried
+
+    def shared(self) -> FloatArray:
+        """Return B D⁻¹ 1."""
+        return self._spread(self._cross * self._per_row(1.0 / self.inner))
+
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of S."""
+        kernels = library()
+        if kernels is None:
+            gap = vector[self._winner] - vector[self._loser]
+            flow = self._near * gap
+            if self.heterogeneous:
+                shared = np.add.reduceat(self._cross * gap, self._rows.starts[:-1]) / self.inner
+                flow -= self._cross * self._per_row(shared)
+            return self._spread(flow)
+        vector = np.ascontiguousarray(vector)
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.n_items)
+            arrays = at(*self._columns(), self.inner, vector, out)
+            kernels.aggcal_product(begin, end, *arrays)
+            return out
+
+        return added(each_range(work, self._ranges))
+
+    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+        """Return the judgments' part of a random vector of covariance S.
+
+        Parameters
+        ----------
+        key
+            Of the coins, one for each row.
+        noise
+            What the annotators' priors add, a number for each.
+        """
         kernels = library()
         if kernels is None:
             coin = _coins(key, len(self._near))
@@ -148,7 +186,7 @@ class Information:
                 b = np.divide(self._cross, root, out=np.zeros_like(root), where=root > 0.0)
                 pull = (noise + np.add.reduceat(coin * b, self._rows.starts[:-1])) / self.inner
                 force -= self._cross * self._per_row(pull)
-            return self._spread(force) + prior
+            return self._spread(force)
 
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(self.n_items)
@@ -156,7 +194,7 @@ class Information:
             kernels.aggcal_probe(begin, end, *arrays, key, *at(out))
             return out
 
-        return added(each_range(work, self._ranges)) + prior
+        return added(each_range(work, self._ranges))
 
     def border(self, vector: FloatArray) -> FloatArray:
         """Return B'v, a number per annotator."""
@@ -174,27 +212,27 @@ class Information:
         each_range(work, self._ranges)
         return out
 
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal of S."""
+    def flow_diagonal(self) -> FloatArray:
+        """Return the diagonal of the judgments' part of S."""
         kernels = library()
         if kernels is None:
             near = self._near.astype(np.float64)
             n = self.n_items
-            total = sums(self._winner, near, n) + sums(self._loser, near, n) + self.prior
+            total = sums(self._winner, near, n) + sums(self._loser, near, n)
             if self.heterogeneous:
                 square = self._sparse_border().power(2)
                 total -= square @ (1.0 / self.inner)
-            return total + self._fixed_diagonal()
+            return total
 
         def work(begin: int, end: int) -> FloatArray:
             out, held = np.zeros(self.n_items), np.zeros(self.n_items)
             kernels.aggcal_diagonal(begin, end, *at(*self._columns(), self.inner, held, out))
             return out
 
-        return added(each_range(work, self._ranges)) + self.prior + self._fixed_diagonal()
+        return added(each_range(work, self._ranges))
 
-    def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
-        """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
+    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return the judgments' part of S as a matrix, and B D⁻¹."""
         n = self.n_items
         flat = np.zeros(n * n)
         for piece, _, a, _ in self._pieces():
@@ -202,9 +240,7 @@ class Information:
             flat += sums(winner * n + self._rows.loser[piece], a * a, n * n)
         near = flat.reshape(n, n)
         schur: FloatArray = -(near + near.T)
-        schur[np.diag_indices(n)] = self.prior + near.sum(axis=0) + near.sum(axis=1)
-        for fixed in self.constraints:
-            schur += np.outer(fixed, fixed)
+        schur[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
         if not self.heterogeneous:
             return schur, None
         border = self._sparse_border()
@@ -247,12 +283,6 @@ class Information:
             return np.sqrt(self.problem.row_terms(gap, theta).dd), np.zeros(len(gap))
         return self.problem.row_information(gap, theta)
 
-    def _fixed_diagonal(self) -> FloatArray:
-        total = np.zeros(self.n_items)
-        for fixed in self.constraints:
-            total += fixed * fixed
-        return total
-
     def _columns(self) -> tuple[np.ndarray | None, ...]:
         cross = self._cross if self.heterogeneous else None
         return self._winner, self._loser, self._starts, self._near, cross
@@ -267,7 +297,18 @@ class Information:
 
 def _coins(key: int, number: int) -> FloatArray:
     """Return the coins of the compiled kernel: the same key gives the same ones."""
-    z = np.uint64(key) + np.arange(number, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = np.uint64(key) + np.arange(number, dtype=np.uint64) * np.uint64(_GOLDEN)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.where(z >> np.uint64(63), -1.0, 1.0)
+
+
+def key_from(key: int, row: int) -> int:
+    """Return the key whose first coin is that of the given row under ``key``.
+
+    Examples
+    --------
+    >>> bool((_coins(7, 40)[30:] == _coins(key_from(7, 30), 10)).all())
+    True
+    """
+    return (key + row * _GOLDEN) % (1 << 64)

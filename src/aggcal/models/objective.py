@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _INNER_STEPS = 200
 _INNER_TOLERANCE = 1e-12
 _INNER_ROUNDING = 1e-9
+_LOOSE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,32 @@ class Point:
     would have if every judgment pulled the same way."""
     stiffness: float | None = None
     """x'Hx at the point x itself, where it is known without a product."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the judgments add to the objective at one vector of scores; sums of shards add up.
+
+    The annotators' penalties are part of it, that of the scores is not.
+    """
+
+    value: float
+    gradient: FloatArray
+    diagonal: FloatArray
+    left: float
+    """What is left of the annotators' gradient, the largest, each relative to its size."""
+    stiffness: float | None = None
+    """The curvature along the scores themselves, where it is known without a product."""
+
+    def __add__(self, other: Sums) -> Sums:
+        known = self.stiffness is not None and other.stiffness is not None
+        return Sums(
+            self.value + other.value,
+            self.gradient + other.gradient,
+            self.diagonal + other.diagonal,
+            max(self.left, other.left),
+            (self.stiffness or 0.0) + (other.stiffness or 0.0) if known else None,
+        )
 
 
 class RowTerms(NamedTuple):
@@ -96,12 +123,14 @@ class Objective(ABC):
         # The size a gradient would have if every judgment pulled the same way: the measure of
         # convergence is relative to it, item by item and annotator by annotator.
         self._item_size = link.pull_at_zero * rows.degrees + score_precision
-        given = np.add.reduceat(rows.weight, rows.starts[:-1])
-        self._annotator_size = link.pull_at_zero * given + annotator_precision
+        self._annotator_size = link.pull_at_zero * rows.given + annotator_precision
         self._sizes = np.diff(rows.starts)
         self._bounds = bounds
         self._near: FloatArray
         self._cross: FloatArray = np.empty(0)
+        self._last_norm = 1.0
+        """Of the scores' part of the gradient."""
+        self._item_curvature: FloatArray
         self.inner: FloatArray = np.ones(rows.n_annotators)
         """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
         self.diagonal: FloatArray
@@ -127,37 +156,52 @@ class Objective(ABC):
 
     def evaluate(self, scores: FloatArray) -> Point:
         """Eliminate θ at these scores; return value, reduced gradient and Jacobi diagonal."""
+        # Early on θ need not be exact: what is left of its gradient is in the norm.
+        tolerance = min(_LOOSE, max(_INNER_TOLERANCE, 1e-2 * self._last_norm))
+        found = self.sums(scores, tolerance)
+        value, slope, self._item_curvature = self.item_penalty(scores)
+        gradient = found.gradient + slope
+        self.diagonal = found.diagonal + self._item_curvature
+        self._last_norm = norm = float(np.max(np.abs(gradient) / self._item_size))
+        stiffness = found.stiffness
+        if stiffness is not None:
+            stiffness += dot(scores, self._item_curvature * scores)
+        norm = max(norm, found.left)
+        return Point(found.value + value, gradient, self.diagonal, norm, stiffness)
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
+        self.products += 1
+        return self.flow(vector) + self._item_curvature * vector
+
+    def sums(self, scores: FloatArray, tolerance: float) -> Sums:  # noqa: ARG002
+        """Eliminate θ at these scores, to a relative gradient of ``tolerance`` or better."""
         rows, weight, n = self.rows, self.rows.weight, self.rows.n_items
         gap = scores[rows.winner] - scores[rows.loser]
         terms, left_over = self._eliminate(gap)
-        value, gradient, self._item_curvature = self.item_penalty(scores)
-        value += dot(weight, terms.loss)
+        value = dot(weight, terms.loss)
         force = weight * terms.d
         self._near = weight * terms.dd
-        norm = 0.0
+        left = 0.0
         if self.heterogeneous:
             self._cross = weight * terms.d_theta
             # What is left of θ's gradient after the inner iteration enters to first order.
             force -= self._cross * np.repeat(left_over / self.inner, self._sizes)
             value += self.penalty(self.reliabilities)[0]
-            norm = float(np.max(np.abs(left_over) / self._annotator_size))
-        gradient = gradient + self._spread(force)
+            left = float(np.max(np.abs(left_over) / self._annotator_size))
         size = np.abs(self._near)
-        self.diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
-        self.diagonal += self._item_curvature
-        norm = max(norm, float(np.max(np.abs(gradient) / self._item_size)))
-        return Point(value, gradient, self.diagonal, norm)
+        diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
+        return Sums(value, self._spread(force), diagonal, left)
 
-    def product(self, vector: FloatArray) -> FloatArray:
-        """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
-        self.products += 1
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of the curvature at the last point."""
         rows = self.rows
         gap = vector[rows.winner] - vector[rows.loser]
         flow = self._near * gap
         if self.heterogeneous:
             shared = np.add.reduceat(self._cross * gap, rows.starts[:-1]) / self.inner
             flow -= self._cross * np.repeat(shared, self._sizes)
-        return self._spread(flow) + self._item_curvature * vector
+        return self._spread(flow)
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
@@ -166,16 +210,22 @@ class Objective(ABC):
 
     def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
+        schur, border = self.dense_flow()
+        schur[np.diag_indices(len(schur))] += self._item_curvature
+        return schur, border, self.inner if self.heterogeneous else None
+
+    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return the judgments' part of the Schur complement as a dense matrix, and B."""
         from scipy import sparse
 
         rows, n = self.rows, self.rows.n_items
         near_weight, cross = self._row_curvature()
         flat = rows.winner.astype(np.int64) * n + rows.loser
         near = sums(flat, near_weight, n * n).reshape(n, n)
-        schur = -(near + near.T)
-        schur[np.diag_indices(n)] = self._item_curvature + near.sum(axis=0) + near.sum(axis=1)
+        schur: FloatArray = -(near + near.T)
+        schur[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
         if not self.heterogeneous:
-            return schur, None, None
+            return schur, None
         owner = np.repeat(np.arange(rows.n_annotators), self._sizes)
         border = sparse.coo_array(
             (
@@ -185,7 +235,7 @@ class Objective(ABC):
             shape=(n, rows.n_annotators),
         ).tocsr()
         schur -= (border @ sparse.diags_array(1.0 / self.inner) @ border.T).toarray()
-        return schur, border, self.inner
+        return schur, border
 
     def penalties(self, scores: FloatArray) -> float:
         """Return what of the objective is not the likelihood, at the annotators' current state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from aggcal.arrays import CodeArray, FloatArray, IntArray, constant, sums
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
+from aggcal.kernels.threads import balanced
 
 _WORTH_MERGING = 4
 _MANY_ITEMS = 1 << 15
@@ -20,7 +21,8 @@ _TILE, _TILES = 13, 4
 class Rows:
     """Weighted wins: annotator u's are rows ``starts[u]`` to ``starts[u + 1]``.
 
-    Every annotator has at least one row and every item is in at least one.
+    Every annotator has at least one row and, unless they are a shard of others, every item is in
+    at least one.
     """
 
     winner: CodeArray
@@ -28,6 +30,8 @@ class Rows:
     weight: FloatArray
     starts: IntArray
     n_items: int
+    whole: bool = True
+    """Whether threads may share them; a shard is summed in one go, beside others."""
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -43,6 +47,22 @@ class Rows:
         n = self.n_items
         return sums(self.winner, self.weight, n) + sums(self.loser, self.weight, n)
 
+    @cached_property
+    def given(self) -> FloatArray:
+        """Total weight of the comparisons of each annotator."""
+        return np.add.reduceat(self.weight, self.starts[:-1])
+
+    def alone(self, annotator: int) -> Rows:
+        """Return the rows of one annotator."""
+        mine = slice(self.starts[annotator], self.starts[annotator + 1])
+        starts = np.array([0, mine.stop - mine.start])
+        columns = self.winner[mine], self.loser[mine], self.weight[mine]
+        return Rows(*columns, starts, self.n_items)
+
+    def ranges(self, starts: IntArray) -> list[int]:
+        """Cut annotators (or pieces) that begin at ``starts`` into what each thread sums."""
+        return balanced(starts) if self.whole else [0, len(starts) - 1]
+
     def pooled(self) -> Rows:
         """Forget who judged: one annotator (for models without γ), equal pairs merged.
 
@@ -56,7 +76,8 @@ class Rows:
         pairs = np.flatnonzero(total)
         winner, loser = np.divmod(pairs, n)
         starts = np.array([0, len(pairs)])
-        return Rows(winner.astype(np.int32), loser.astype(np.int32), total[pairs], starts, n)
+        columns = winner.astype(np.int32), loser.astype(np.int32), total[pairs]
+        return Rows(*columns, starts, n, self.whole)
 
     def _tiled(self) -> Rows:
         """Forget who judged, and order rows so that those near each other ask for near items.
@@ -66,7 +87,7 @@ class Rows:
         """
         n, kernels, starts = self.n_items, library(), np.array([0, len(self)])
         if n < _MANY_ITEMS or kernels is None:
-            return Rows(self.winner, self.loser, self.weight, starts, n)
+            return replace(self, starts=starts)
         shift = max(_TILE, (n - 1).bit_length() - _TILES)
         side = ((n - 1) >> shift) + 1
         winner, loser = (np.ascontiguousarray(c, dtype=np.int32) for c in (self.winner, self.loser))
@@ -76,7 +97,7 @@ class Rows:
         place = np.zeros(side * side, dtype=np.int64)
         old, new = at(winner, loser, weight), at(place, *ordered, weights)
         kernels.aggcal_tile(len(self), *old, shift, side, *new)
-        return Rows(*ordered, self.weight if weights is None else weights, starts, n)
+        return Rows(*ordered, self.weight if weights is None else weights, starts, n, self.whole)
 
 
 def rows_of(judgments: Judgments) -> Rows:

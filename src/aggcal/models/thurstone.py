@@ -72,20 +72,13 @@ class Thurstone(Objective):
 
 
 def stiffness(
-    scores: FloatArray,
-    slopes: FloatArray,
-    slope_gradient: FloatArray,
-    inner: FloatArray,
-    *,
-    score_precision: float,
-    slope_precision: float,
+    slopes: FloatArray, slope_gradient: FloatArray, inner: FloatArray, precision: float
 ) -> float:
-    """Return s'(A − B D⁻¹ Bᵀ)s, which the sums by annotator give without a product.
+    """Return the judgments' part of s'(A − B D⁻¹ Bᵀ)s from the sums by annotator.
 
     Along the scores themselves a row's gap is what γ multiplies, so that s'As = Σ γ²c and
     (Bᵀs)_u = γc − p with the annotator's curvature c = D − 1/τ² and pull p = Σ d·pull.
     """
-    curvature = inner - slope_precision
-    shared = slopes * curvature - (slope_precision * (slopes - 1.0) - slope_gradient)
-    rows = (slopes * slopes * curvature - shared * shared / inner).sum()
-    return float(rows) + score_precision * dot(scores, scores)
+    curvature = inner - precision
+    shared = slopes * curvature - (precision * (slopes - 1.0) - slope_gradient)
+    return float((slopes * slopes * curvature - shared * shared / inner).sum())

@@ -108,18 +108,14 @@ def _doubtful(fit: Fit, rows: Rows) -> bool:
     The heterogeneous problem is not convex. From the homogeneous start the best optimum was
     reached unless annotators contradict each other so much that their average says little.
     """
-    given = np.add.reduceat(rows.weight, rows.starts[:-1])
+    given = rows.given
     against = float(given[fit.reliabilities < 0.0].sum() / given.sum())
     return against > _MANY_AGAINST or float(np.ptp(fit.scores)) < _NOTHING_LEARNT
 
 
 def _first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:
     """Return the rough optimum for the judgments of the most active annotator alone."""
-    given = np.add.reduceat(rows.weight, rows.starts[:-1])
-    u = int(np.argmax(given))
-    mine = slice(rows.starts[u], rows.starts[u + 1])
-    starts = np.array([0, mine.stop - mine.start])
-    alone = Rows(rows.winner[mine], rows.loser[mine], rows.weight[mine], starts, rows.n_items)
+    alone = rows.alone(int(np.argmax(rows.given)))
     return rough_start(alone, link, max(score_precision, _HOLDS_THE_UNSEEN))
 
 
