@@ -24,10 +24,10 @@ from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator
 from aggcal.consensus import Aggregator, Consensus
+from aggcal.engines import Engine, laid_out
 from aggcal.errors import OptionError
 from aggcal.features import FeatureChoice, Features
-from aggcal.io import read_features, read_judgments
-from aggcal.judgments import Judgments
+from aggcal.io import read_features
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ def aggregate(
     features: Any = None,
     start: Start = None,
     seed: int = 0,
+    engine: str | Engine = "local",
     warn: bool = True,
     on_iteration: Progress | None = None,
 ) -> Consensus:
@@ -114,6 +115,10 @@ def aggregate(
         The optimum does not depend on it; the time does.
     seed
         Of everything random (the default methods use no randomness).
+    engine
+        Where the sums over the judgments are computed: ``"local"``, in threads on this machine,
+        or an engine (see `aggcal.engines`). The optimum is the same. With an engine, judgments
+        given as a path are read where they are to lie.
     warn
         Emit the consensus's warnings as Python warnings too.
     on_iteration
@@ -126,9 +131,10 @@ def aggregate(
     >>> consensus.scores.round(3)
     array([ 0.525, -0.525])
     """
-    if not isinstance(judgments, Judgments):
-        judgments = read_judgments(judgments)
     aggregator = _aggregator(method, prior, features, seed)
+    if not isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
+        check_engine(method, engine)
+    judgments = laid_out(judgments, engine)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     elif isinstance(aggregator, GPPL | BARCW):
@@ -141,6 +147,16 @@ def aggregate(
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)
     return consensus
+
+
+def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
+    """Refuse an engine for a method that only works on one machine."""
+    if engine != "local" and (not isinstance(method, str) or _named(method).from_features):
+        called = method if isinstance(method, str) else type(method).__name__
+        raise OptionError(
+            f"{called} works on one machine only; leave the engine out, or choose a method without "
+            "features."
+        )
 
 
 def check_features(method: str, *, given: bool) -> None:

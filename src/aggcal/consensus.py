@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
 from aggcal.display import card, head, named, unwrapped, wrapped
+from aggcal.engines.judgments import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
@@ -401,6 +402,8 @@ def _snapped(scores: FloatArray) -> FloatArray:
 
 
 def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
+    if isinstance(judgments, ShardedJudgments):
+        return judgments.agreement(scores)
     kernels, weight = library(), judgments.weight
     plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
     agreed = np.zeros(judgments.n_annotators)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray, sums
+from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, sums
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
 
@@ -47,7 +48,7 @@ class ComparisonGraph:
         parent = np.empty(judgments.n_items, dtype=np.int32)
         rows, (a, b, c) = len(left), at(left, right, parent)
         kernels.aggcal_components(rows, a, b, judgments.n_items, c)
-        return _largest_first(np.unique(parent, return_inverse=True)[1])
+        return Forest(parent).component
 
     @cached_property
     def strong(self) -> IntArray:
@@ -101,6 +102,38 @@ class ComparisonGraph:
         loser = np.concatenate([judgments.right[ahead], judgments.left[behind]])
         one = np.ones(len(winner), dtype=np.float32)
         return coo_array((one, (winner, loser)), shape=(n, n)).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Which items some comparisons connect; forests of parts of the judgments add up.
+
+    ``parent`` names, for each item, one of its piece: the same for all of the piece.
+
+    Examples
+    --------
+    >>> one, other = Forest(np.array([0, 0, 2, 3])), Forest(np.array([0, 1, 1, 3]))
+    >>> (one + other).component
+    array([0, 0, 0, 1])
+    """
+
+    parent: CodeArray | IntArray
+
+    def __add__(self, other: Forest) -> Forest:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        n = len(self.parent)
+        item = np.arange(n, dtype=self.parent.dtype)
+        ends = np.concatenate([item, item]), np.concatenate([self.parent, other.parent])
+        edges = coo_array((np.ones(2 * n, dtype=np.float32), ends), shape=(n, n))
+        piece = connected_components(edges.tocsr(), directed=False)[1]
+        return Forest(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
+
+    @property
+    def component(self) -> IntArray:
+        """Number of the connected piece of each item, the largest piece being 0."""
+        return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 
 def _largest_first(labels: np.ndarray) -> IntArray:

@@ -13,14 +13,16 @@ from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import PriorChoice
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
+from aggcal.engines.judgments import graph_of, rows_of
+from aggcal.engines.sharded import crowd
 from aggcal.errors import OptionError
 from aggcal.judgments import Judgments
-from aggcal.models.crowd import MARGIN, Crowd
+from aggcal.models.crowd import MARGIN
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
-from aggcal.models.rows import Rows, rows_of
+from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
 from aggcal.solve.fit import fit_objective, rough_start
 from aggcal.uncertainty.rehearsal import Rehearsal
@@ -69,7 +71,7 @@ class CrowdAggregator:
         """Find the optimum from the rough one of the homogeneous model."""
         began = time.perf_counter()
         rows, link = rows_of(judgments), link_of(self.link)
-        said = data_warnings(judgments)
+        said = data_warnings(judgments, graph_of(judgments))
         usual = default_prior(link)
         score_sd = (
             self.prior.score_sd if isinstance(self.prior, Prior) else usual.score_sd * self.width
@@ -126,8 +128,8 @@ class CrowdAggregator:
         """Fit other judgments in the same way."""
         return replace(self, prior=consensus.prior).fit(judgments, start=start)
 
-    def _problem(self, rows: Rows, precision: float) -> Crowd:
-        return Crowd(
+    def _problem(self, rows: Rows, precision: float) -> Objective:
+        return crowd(
             rows,
             link_of(self.link),
             precision,

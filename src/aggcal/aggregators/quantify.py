@@ -12,13 +12,14 @@ import numpy as np
 from aggcal.aggregators.common import Start
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Aggregator, Consensus, Curvature
+from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.sharded import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
-from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
-from aggcal.models.rows import Rows, rows_of
+from aggcal.models.rows import Rows
 from aggcal.scores import Scores
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
@@ -118,6 +119,8 @@ class Quantify:
         if kind not in KINDS:
             raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
         own: object = self.aggregator
+        if kind != "laplace" and isinstance(self.judgments, ShardedJudgments):
+            refuse(f"uncertainty '{kind}'")
         if kind == "bootstrap":
             return self._bootstrap(consensus, level, draws, seed, on_draw)
         if not isinstance(own, Curved):
@@ -152,13 +155,13 @@ class Quantify:
             raise OptionError(
                 f"'{kind}' needs two annotators at least to tell how they differ; choose laplace."
             )
-        information = self._information(own, consensus, observed=True)
-        information.fix_location()
+        curved = self._information(own, consensus, observed=True)
+        curved.fix_location()
         covariance = sandwich(
             rows_of(self.judgments),
             link_of(own.link),
             consensus.scores,
-            information,
+            curved,
             _DESIGNS[kind],
             chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
             unit=float(self.judgments.weight.sum()) / self.judgments.n_judgments,
@@ -189,12 +192,12 @@ class Quantify:
     ) -> Curvature:
         if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
             _refuse_pieces(self.judgments)
-        information = self._information(own, consensus)
-        scale = own.posterior_scale(consensus, information)
+        curved = self._information(own, consensus)
+        scale = own.posterior_scale(consensus, curved)
         if scale != 1.0:
-            information = self._information(own, consensus, scale=scale)
+            curved = self._information(own, consensus, scale=scale)
         constrained = consensus.prior is None
-        found = laplace(information, constrained=constrained, seed=seed, on_draw=on_draw)
+        found = laplace(curved, constrained=constrained, seed=seed, on_draw=on_draw)
         return Curvature(*found, scale)
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
@@ -212,7 +215,7 @@ class Quantify:
         self, own: Curved, consensus: Consensus, *, scale: float = 1.0, observed: bool = False
     ) -> Information:
         """Return the information at a consensus whose scale is stretched."""
-        return Information(
+        return information(
             own.problem(rows_of(self.judgments), consensus),
             scale * consensus.scores,
             own.parameters(consensus.reliabilities / scale),
@@ -270,7 +273,7 @@ class Quantify:
         found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
         if known is None or not isinstance(known.covariance, DenseCovariance):
             return found
-        if len(consensus.scores) > _MOST_COMPARED:
+        if len(consensus.scores) > _MOST_COMPARED or isinstance(self.judgments, ShardedJudgments):
             return found
         alike = own.alike(self.judgments, consensus)
         plain = alike.quantify("sandwich-fixed").uncertainty
@@ -342,7 +345,7 @@ def _placed(
 
 def _refuse_pieces(judgments: Judgments) -> None:
     """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
-    pieces = len(ComparisonGraph(judgments).component_sizes)
+    pieces = len(graph_of(judgments).component_sizes)
     if pieces > 1:
         raise OptionError(
             f"the comparison graph is in {pieces:,} pieces and there is no prior, so scores of "

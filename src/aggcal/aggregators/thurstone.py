@@ -13,6 +13,8 @@ from aggcal.aggregators.common import Progress, Start, not_converged, start_scor
 from aggcal.aggregators.quantify import Quantify
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
+from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.sharded import likelihood
 from aggcal.errors import (
     AggcalWarning,
     DividedWarning,
@@ -26,8 +28,7 @@ from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
-from aggcal.models.rows import Rows, rows_of
-from aggcal.models.thurstone import Thurstone
+from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
 from aggcal.solve.empirical_bayes import choose_prior
 from aggcal.solve.fit import Fit, fit_thurstone
@@ -64,8 +65,10 @@ class ThurstoneAggregator:
     ) -> Consensus:
         """Find the optimum, and say what the data leave open."""
         began = time.perf_counter()
+        if self.prior is None and isinstance(judgments, ShardedJudgments):
+            refuse("a fit without a prior")
         rows = rows_of(judgments)
-        graph = ComparisonGraph(judgments)
+        graph = graph_of(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
         prior, fit = self._optimum(rows, begin, on_iteration)
@@ -108,9 +111,9 @@ class ThurstoneAggregator:
         prior, link = consensus.prior, link_of(self.link)
         precision = 0.0 if prior is None else prior.score_precision
         if not self.heterogeneous:
-            return Thurstone(rows.pooled(), link, precision, None)
+            return likelihood(rows.pooled(), link, precision, None)
         weak = _VANISHING[-1] if prior is None else prior.reliability_precision
-        return Thurstone(rows, link, precision, weak)
+        return likelihood(rows, link, precision, weak)
 
     def parameters(self, reliabilities: FloatArray) -> FloatArray:
         """Return the reliabilities; where annotators are alike there is one annotator only."""

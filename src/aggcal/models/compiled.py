@@ -50,7 +50,7 @@ class CompiledThurstone(Thurstone):
         self.data_passes += 1
         rows, precision = self.rows, self.reliability_precision
         scores = np.ascontiguousarray(scores)
-        slopes = self.reliabilities.copy()
+        slopes = self._theta.copy()
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             sums = np.zeros((rows.n_items, 2))
@@ -58,7 +58,7 @@ class CompiledThurstone(Thurstone):
                 _CODES[self.link.name], begin, end, *at(self._winner, self._loser, self._weight),
                 *at(self._starts, scores, self._annotator_size),
                 -1.0 if precision is None else precision, tolerance,
-                *at(slopes, self._slope_gradient, self.inner, sums, self._near32, self._cross32),
+                *at(slopes, self._slope_gradient, self._inner, sums, self._near32, self._cross32),
             )  # fmt: skip
             return value, sums
 
@@ -67,7 +67,7 @@ class CompiledThurstone(Thurstone):
         total = added([part[1] for part in parts])
         if precision is None:
             return Sums(value, total[:, 0], total[:, 1], 0.0)
-        self.reliabilities, rest = slopes, self._slope_gradient
+        self._theta, rest = slopes, self._slope_gradient
         left = float(np.max(np.abs(rest) / self._annotator_size))
         known = stiffness(slopes, rest, self.inner, precision)
         return Sums(value, total[:, 0], total[:, 1], left, known)
@@ -81,7 +81,7 @@ class CompiledThurstone(Thurstone):
             out = np.zeros(self.rows.n_items)
             self._kernels.aggcal_product(
                 begin, end, *at(self._winner, self._loser, self._starts, self._near32, cross,
-                                 self.inner, vector, out),
+                                 self._inner, vector, out),
             )  # fmt: skip
             return out
 

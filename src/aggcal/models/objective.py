@@ -117,7 +117,7 @@ class Objective(ABC):
         self.link = link
         self.score_precision = score_precision
         self.heterogeneous = heterogeneous
-        self.reliabilities: FloatArray = np.full(rows.n_annotators, first)
+        self._theta: FloatArray = np.full(rows.n_annotators, first)
         self.data_passes = 0
         self.products = 0
         # The size a gradient would have if every judgment pulled the same way: the measure of
@@ -131,10 +131,19 @@ class Objective(ABC):
         self._last_norm = 1.0
         """Of the scores' part of the gradient."""
         self._item_curvature: FloatArray
-        self.inner: FloatArray = np.ones(rows.n_annotators)
-        """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
+        self._inner: FloatArray = np.ones(rows.n_annotators)
         self.diagonal: FloatArray
         """Diagonal of A (in size), the curvature in s for fixed θ."""
+
+    @property
+    def reliabilities(self) -> FloatArray:
+        """θ of each annotator at the last point."""
+        return self._theta
+
+    @property
+    def inner(self) -> FloatArray:
+        """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
+        return self._inner
 
     @abstractmethod
     def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
@@ -186,8 +195,8 @@ class Objective(ABC):
         if self.heterogeneous:
             self._cross = weight * terms.d_theta
             # What is left of θ's gradient after the inner iteration enters to first order.
-            force -= self._cross * np.repeat(left_over / self.inner, self._sizes)
-            value += self.penalty(self.reliabilities)[0]
+            force -= self._cross * np.repeat(left_over / self._inner, self._sizes)
+            value += self.penalty(self._theta)[0]
             left = float(np.max(np.abs(left_over) / self._annotator_size))
         size = np.abs(self._near)
         diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
@@ -199,14 +208,14 @@ class Objective(ABC):
         gap = vector[rows.winner] - vector[rows.loser]
         flow = self._near * gap
         if self.heterogeneous:
-            shared = np.add.reduceat(self._cross * gap, rows.starts[:-1]) / self.inner
+            shared = np.add.reduceat(self._cross * gap, rows.starts[:-1]) / self._inner
             flow -= self._cross * np.repeat(shared, self._sizes)
         return self._spread(flow)
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
         _, cross = self._row_curvature()
-        return self._spread(cross * np.repeat(vector / self.inner, self._sizes))
+        return self._spread(cross * np.repeat(vector / self._inner, self._sizes))
 
     def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
@@ -234,7 +243,7 @@ class Objective(ABC):
             ),
             shape=(n, rows.n_annotators),
         ).tocsr()
-        schur -= (border @ sparse.diags_array(1.0 / self.inner) @ border.T).toarray()
+        schur -= (border @ sparse.diags_array(1.0 / self._inner) @ border.T).toarray()
         return schur, border
 
     def penalties(self, scores: FloatArray) -> float:
@@ -255,7 +264,7 @@ class Objective(ABC):
 
         Returns the rows' terms there and what is left of the gradient (0 at a bound).
         """
-        rows, theta = self.rows, self.reliabilities
+        rows, theta = self.rows, self._theta
         begins, weight = rows.starts[:-1], rows.weight
         if not self.heterogeneous:
             self.data_passes += 1
@@ -267,8 +276,8 @@ class Objective(ABC):
             terms = self.row_terms(gap, np.repeat(theta, self._sizes))
             _, slope, bend = self.penalty(theta)
             gradient = slope + np.add.reduceat(weight * terms.theta, begins)
-            self.inner = bend + np.add.reduceat(weight * terms.theta_theta, begins)
-            newton = np.clip(theta - gradient / self.inner, *self._bounds)
+            self._inner = bend + np.add.reduceat(weight * terms.theta_theta, begins)
+            newton = np.clip(theta - gradient / self._inner, *self._bounds)
             size = float(np.max(np.abs(newton - theta) / (1.0 + np.abs(theta))))
             left = np.abs(gradient) * (newton != theta)
             done = float(np.max(left / self._annotator_size)) <= _INNER_TOLERANCE
@@ -283,8 +292,8 @@ class Objective(ABC):
             bounded = np.isfinite(low) & np.isfinite(high)
             middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
             theta = np.where(inside | ~bounded, newton, middle)
-        self.reliabilities = theta
+        self._theta = theta
         lower, upper = self._bounds
         stuck = ((theta <= lower) & (gradient > 0.0)) | ((theta >= upper) & (gradient < 0.0))
-        self.inner = np.where(stuck, inf, self.inner)
+        self._inner = np.where(stuck, inf, self._inner)
         return terms, np.where(stuck, 0.0, gradient)

@@ -14,12 +14,12 @@ from math import ceil
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, constant
+from aggcal.arrays import FloatArray
+from aggcal.engines.sharded import information, likelihood, played
 from aggcal.models.information import Information
 from aggcal.models.links import Link
 from aggcal.models.priors import Prior
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Thurstone
 from aggcal.solve.fit import fit_thurstone
 from aggcal.uncertainty.covariance import MOST_DENSE
 from aggcal.uncertainty.laplace import laplace
@@ -65,7 +65,7 @@ def rehearse(rows: Rows, link: Link, prior: Prior, seed: int) -> Rehearsal:
         truth = prior.score_sd * random.standard_normal(rows.n_items)
         truth -= truth.mean()
         slopes = 1.0 + prior.reliability_sd * random.standard_normal(rows.n_annotators)
-        drawn = _played(rows, link, truth, slopes, random)
+        drawn = played(rows, link, truth, slopes, random)
         fit = fit_thurstone(
             drawn,
             link,
@@ -73,11 +73,11 @@ def rehearse(rows: Rows, link: Link, prior: Prior, seed: int) -> Rehearsal:
             reliability_precision=prior.reliability_precision,
             tolerance=_TOLERANCE,
         )
-        problem = Thurstone(drawn, link, prior.score_precision, prior.reliability_precision)
-        at_fit = Information(problem, fit.scores, fit.reliabilities)
+        problem = likelihood(drawn, link, prior.score_precision, prior.reliability_precision)
+        at_fit = information(problem, fit.scores, fit.reliabilities)
         scale = posterior_scale(fit.scores, fit.reliabilities, at_fit, prior)
         scores, found = scale * fit.scores, fit.reliabilities / scale
-        variances, slope_variances = _variances(Information(problem, scores, found))
+        variances, slope_variances = _variances(information(problem, scores, found))
         cross += float(truth @ scores)
         square += float(scores @ scores)
         slope_sum += float(found.sum())
@@ -99,37 +99,9 @@ def _spread(off: list[tuple[FloatArray, float]]) -> float:
     return max(1.0, actual / float(np.mean([said for _, said in off])))
 
 
-def _variances(information: Information) -> tuple[FloatArray, FloatArray]:
-    if information.n_items > MOST_DENSE:
+def _variances(found: Information) -> tuple[FloatArray, FloatArray]:
+    if found.n_items > MOST_DENSE:
         # Their exact part, nearly all of it, is enough for a ratio of means.
-        return 1.0 / information.diagonal(), 1.0 / information.inner
-    covariance, spread = laplace(information, constrained=False)
-    return covariance.variances, spread if spread is not None else 1.0 / information.inner
-
-
-def _played(
-    rows: Rows, link: Link, truth: FloatArray, slopes: FloatArray, random: np.random.Generator
-) -> Rows:
-    """Draw who wins each of the same comparisons."""
-    owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
-    gap = truth[rows.winner] - truth[rows.loser]
-    chance = link.probability(slopes[owner] * gap)
-    if rows.weight.strides == (0,):
-        stays = random.random(len(rows)) < chance
-        winner = np.where(stays, rows.winner, rows.loser)
-        loser = np.where(stays, rows.loser, rows.winner)
-        return Rows(winner, loser, rows.weight, rows.starts, rows.n_items)
-    # A row of weight 3 is three comparisons: some may go one way, some the other.
-    times = np.maximum(1, np.rint(rows.weight)).astype(np.int64)
-    won = rows.weight * random.binomial(times, chance) / times
-    both = np.concatenate([owner, owner])
-    order = np.argsort(both, kind="stable")
-    weight = np.concatenate([won, rows.weight - won])[order]
-    kept = weight > 0.0
-    winner = np.concatenate([rows.winner, rows.loser])[order][kept]
-    loser = np.concatenate([rows.loser, rows.winner])[order][kept]
-    sizes = np.bincount(both[order][kept], minlength=rows.n_annotators)
-    weight = weight[kept]
-    if (weight == 1.0).all():
-        weight = constant(1.0, len(weight))
-    return Rows(winner, loser, weight, np.concatenate([[0], np.cumsum(sizes)]), rows.n_items)
+        return 1.0 / found.diagonal(), 1.0 / found.inner
+    covariance, spread = laplace(found, constrained=False)
+    return covariance.variances, spread if spread is not None else 1.0 / found.inner

@@ -1,0 +1,53 @@
+"""Where sums over judgments are computed: on this machine, on a cluster, on a GPU.
+
+`aggcal.engines.protocol` says what an engine is and how a further one plugs in.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from aggcal.engines.judgments import ShardedJudgments
+from aggcal.engines.protocol import Engine
+from aggcal.errors import OptionError
+from aggcal.io import read_judgments
+from aggcal.judgments import Judgments
+
+__all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named"]
+
+NAMES = ("local",)
+"""The engines that go by a name."""
+
+
+def named(name: str) -> Engine | None:
+    """Start the engine of a name; None for this machine, which needs none.
+
+    Examples
+    --------
+    >>> named("local") is None
+    True
+    """
+    if name == "local":
+        return None
+    raise OptionError(f"engine '{name}' is unknown; choose {', '.join(NAMES)}.")
+
+
+def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
+    """Return judgments, read if need be, where an engine wants them.
+
+    Examples
+    --------
+    >>> laid_out([("ann", "a", "b")], "local")
+    Judgments(2 items, 1 annotators, 1 judgments)
+    """
+    if isinstance(judgments, ShardedJudgments):
+        return judgments
+    found = named(engine) if isinstance(engine, str) else engine
+    if found is None:
+        return judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+    if isinstance(judgments, str | Path):
+        return found.read(str(judgments))
+    if not isinstance(judgments, Judgments):
+        judgments = read_judgments(judgments)
+    return found.spread(judgments)

@@ -1,0 +1,83 @@
+"""Shards in this process: the shortest engine, by which the others are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
+from aggcal.engines.shard import Shard
+from aggcal.io import read_judgments
+from aggcal.judgments import Judgments
+
+
+class LocalShards:
+    """Shards in a list."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = tuple(shards)
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    def total(self, question: str, *parameters: Any) -> Any:
+        """Ask every shard and add up the answers."""
+        return reduce(add, self.listed(question, *parameters))
+
+    def listed(self, question: str, *parameters: Any) -> list[Any]:
+        """Ask every shard."""
+        return [getattr(shard, question)(*parameters) for shard in self._shards]
+
+    def derived(self, question: str, *parameters: Any, only: int | None = None) -> LocalShards:
+        """Return what shards answer as shards."""
+        asked = self._shards if only is None else self._shards[only : only + 1]
+        return LocalShards([getattr(shard, question)(*parameters) for shard in asked])
+
+
+class LocalEngine:
+    """Cuts judgments into shards and keeps them here.
+
+    ``engine="local"`` does without: one machine needs no cut, and its sums run in threads.
+
+    Parameters
+    ----------
+    shards
+        How many.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
+    >>> judgments = aggcal.read_judgments(rows)
+    >>> whole = aggcal.aggregate(judgments, warn=False)
+    >>> cut = aggcal.aggregate(judgments, engine=LocalEngine(shards=2), warn=False)
+    >>> bool(abs(whole.scores - cut.scores).max() < 1e-12)
+    True
+    """
+
+    def __init__(self, shards: int = 2) -> None:
+        self._number = shards
+
+    def spread(self, judgments: Judgments, /) -> ShardedJudgments:
+        """Cut judgments into shards."""
+        cut = cuts(judgments.judgments_per_annotator, self._number)
+        shards = [
+            Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
+        ]
+        return ShardedJudgments.of(judgments, LocalShards(shards), self)
+
+    def read(
+        self,
+        path: str,
+        /,
+        *,
+        on_progress: Callable[[float], None] | None = None,
+        **options: Any,
+    ) -> ShardedJudgments:
+        """Read and cut judgments."""
+        return self.spread(read_judgments(path, on_progress=on_progress, **options))
+
+    def close(self) -> None:
+        """Nothing is held."""

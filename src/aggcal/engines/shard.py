@@ -1,0 +1,287 @@
+"""A shard: the rows of some annotators, and the questions it answers about them."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.engines.protocol import Model, Place, Spot
+from aggcal.graph import Forest
+from aggcal.judgments import Judgments
+from aggcal.kernels import at, library
+from aggcal.models.information import Information, key_from
+from aggcal.models.links import link as link_of
+from aggcal.models.objective import Objective, Sums
+from aggcal.models.replay import replay
+from aggcal.models.rows import Rows, rows_of
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+class Shard:
+    """Rows of consecutive annotators. Every answer follows from them and the question alone.
+
+    Parameters
+    ----------
+    rows
+        Its rows; items have their numbers among all items.
+    index
+        Its number among the shards.
+    first
+        The number of its first annotator among all annotators.
+    item_counts, annotator_counts
+        How many judgments each item is part of, and each annotator gave.
+    distinct
+        How many different judgments those are.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        index: int,
+        first: int,
+        *,
+        item_counts: IntArray | None = None,
+        annotator_counts: IntArray | None = None,
+        distinct: int = 0,
+    ) -> None:
+        self.rows, self.index, self.first = rows, index, first
+        self._counts = item_counts, annotator_counts
+        self._distinct = distinct
+        self._forget()
+
+    @classmethod
+    def of(cls, judgments: Judgments, index: int, first: int) -> Shard:
+        """Make a shard of judgments whose items are numbered among all items."""
+        rows = rows_of(judgments)
+        whole = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items, whole=False)
+        return cls(
+            whole,
+            index,
+            first,
+            item_counts=judgments.judgments_per_item,
+            annotator_counts=judgments.judgments_per_annotator,
+            distinct=len(judgments.count),
+        )
+
+    def _forget(self) -> None:
+        self._lock = RLock()
+        self._fit: str | None = None
+        self._number = -1
+        self._problem: Objective | None = None
+        self._spot: str | None = None
+        self._information: Information | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k in _KEPT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def __sizeof__(self) -> int:
+        # Its columns and the curvature that it remembers: engines weigh what they hold by this.
+        rows = self.rows
+        room = sum(c.nbytes for c in (rows.winner, rows.loser) if c.strides != (0,))
+        return room + (0 if rows.weight.strides == (0,) else rows.weight.nbytes) + 8 * len(rows)
+
+    # ------------------------------------------------------------------ what it holds
+
+    def sizes(self) -> IntArray:
+        """How many rows each of its annotators has."""
+        return np.diff(self.rows.starts)
+
+    def given(self) -> FloatArray:
+        """Total weight of each of its annotators."""
+        return self.rows.given
+
+    def degrees(self) -> FloatArray:
+        """Total weight of the comparisons of each item."""
+        return self.rows.degrees
+
+    def item_facts(self) -> FloatArray:
+        """Judgments, weight of wins and weight of losses of each item, a row each."""
+        rows, n = self.rows, self.rows.n_items
+        counts = self._counts[0]
+        judged = np.zeros(n) if counts is None else counts.astype(np.float64)
+        wins, losses = (sums(c, rows.weight, n) for c in (rows.winner, rows.loser))
+        return np.vstack([judged, wins, losses])
+
+    def annotator_counts(self) -> IntArray:
+        """How many judgments each of its annotators gave."""
+        counts = self._counts[1]
+        return np.zeros(self.rows.n_annotators, dtype=np.int64) if counts is None else counts
+
+    def distinct(self) -> int:
+        """How many different judgments it holds."""
+        return self._distinct
+
+    def forest(self) -> Forest:
+        """Return which items its comparisons connect."""
+        rows, n = self.rows, self.rows.n_items
+        kernels = library()
+        if kernels is None:
+            from scipy.sparse import coo_array
+            from scipy.sparse.csgraph import connected_components
+
+            one = np.ones(len(rows), dtype=np.float32)
+            edges = coo_array((one, (rows.winner, rows.loser)), shape=(n, n)).tocsr()
+            piece = connected_components(edges, directed=False)[1]
+            return Forest(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
+        winner, loser = (np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser))
+        parent = np.empty(n, dtype=np.int32)
+        first, second, out = at(winner, loser, parent)
+        kernels.aggcal_components(len(rows), first, second, n, out)
+        return Forest(parent)
+
+    def agreement(self, scores: FloatArray) -> FloatArray:
+        """Return the share of each annotator's weight that the order of the scores confirms."""
+        rows, kernels = self.rows, library()
+        agreed = np.zeros(rows.n_annotators)
+        if kernels is None:
+            side = np.sign(scores[rows.winner] - scores[rows.loser])
+            agreed += np.add.reduceat(0.5 * rows.weight * (1.0 + side), rows.starts[:-1])
+        else:
+            owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
+            codes = [np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser)]
+            arrays = at(owner, *codes, None, np.ascontiguousarray(rows.weight))
+            kernels.aggcal_agreement(len(rows), *arrays, *at(np.ascontiguousarray(scores), agreed))
+        return agreed / rows.given
+
+    # ------------------------------------------------------------------ a fit
+
+    def evaluate(self, place: Place) -> Sums:
+        """Eliminate the annotators' parameters at a place; return the sums."""
+        with self._lock:
+            return self._moved(place)
+
+    def product(self, place: Place, vector: FloatArray) -> FloatArray:
+        """Multiply by this shard's part of the curvature at a place."""
+        with self._lock:
+            return self._at(place).flow(vector)
+
+    def reliabilities(self, place: Place) -> FloatArray:
+        """Return the annotators' parameters at a place."""
+        with self._lock:
+            return self._at(place).reliabilities
+
+    def inner(self, place: Place) -> FloatArray:
+        """Return the curvature in each annotator's parameter at a place."""
+        with self._lock:
+            return self._at(place).inner
+
+    def carry(self, place: Place, vector: FloatArray) -> FloatArray:
+        """Multiply a vector over all annotators by B D⁻¹."""
+        with self._lock:
+            return self._at(place).carry(self._mine(vector))
+
+    def dense(self, place: Place) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return this shard's part of the Schur complement as a matrix, and of B."""
+        with self._lock:
+            return self._at(place).dense_flow()
+
+    # ------------------------------------------------------------------ information
+
+    def inner_at(self, spot: Spot) -> FloatArray:
+        """Return D."""
+        with self._lock:
+            return self._informed(spot).inner
+
+    def spread_at(self, spot: Spot, vector: FloatArray) -> FloatArray:
+        """Multiply by this shard's part of S."""
+        with self._lock:
+            return self._informed(spot).flow(vector)
+
+    def toss_at(self, spot: Spot, key: int, noise: FloatArray, offsets: IntArray) -> FloatArray:
+        """Return this shard's part of a random vector of covariance S."""
+        with self._lock:
+            mine = key_from(key, int(offsets[self.index]))
+            return self._informed(spot).tossed(mine, self._mine(noise))
+
+    def border_at(self, spot: Spot, vector: FloatArray) -> FloatArray:
+        """Return B'v for its annotators."""
+        with self._lock:
+            return self._informed(spot).border(vector)
+
+    def diagonal_at(self, spot: Spot) -> FloatArray:
+        """Return the diagonal of this shard's part of S."""
+        with self._lock:
+            return self._informed(spot).flow_diagonal()
+
+    def shared_at(self, spot: Spot) -> FloatArray:
+        """Return this shard's part of B D⁻¹ 1."""
+        with self._lock:
+            return self._informed(spot).shared()
+
+    def dense_at(self, spot: Spot) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return this shard's part of S as a matrix, and of B D⁻¹."""
+        with self._lock:
+            return self._informed(spot).dense_flow()
+
+    # ------------------------------------------------------------------ other shards
+
+    def alone(self, annotator: int) -> Shard:
+        """Return a shard of one of its annotators, numbered among its own."""
+        rows = self.rows.alone(annotator)
+        return type(self)(rows, 0, 0)
+
+    def played(
+        self,
+        link: str,
+        truth: FloatArray,
+        slopes: FloatArray,
+        state: dict[str, Any],
+        offsets: IntArray,
+    ) -> Shard:
+        """Return a shard of the same comparisons with winners drawn anew.
+
+        ``state`` is that of the random numbers for the first row of all; this shard's own begin
+        as many further on as there are rows before it.
+        """
+        bits: Any = np.random.PCG64()
+        bits.state = state
+        bits.advance(int(offsets[self.index]))
+        drawn = np.random.Generator(bits)
+        rows = replay(self.rows, link_of(link), truth, self._mine(slopes), drawn)
+        return type(self)(rows, self.index, self.first)
+
+    # ------------------------------------------------------------------ what it remembers
+
+    def _mine(self, values: FloatArray) -> FloatArray:
+        return np.ascontiguousarray(values[self.first : self.first + self.rows.n_annotators])
+
+    def _moved(self, place: Place) -> Sums:
+        self._information = self._spot = None
+        if self._problem is None or self._fit != place.fit:
+            self._problem, self._fit = self._objective(place.model), place.fit
+        self._number = -1
+        found = self._problem.sums(place.scores, place.tolerance)
+        self._number = place.number
+        return found
+
+    def _at(self, place: Place) -> Objective:
+        """Return the objective where it was last evaluated, evaluating it again if need be."""
+        if self._problem is None or (self._fit, self._number) != (place.fit, place.number):
+            self._moved(place)
+        if self._problem is None:  # pragma: no cover  # moved there just now
+            raise RuntimeError("a shard has lost its place")
+        return self._problem
+
+    def _objective(self, model: Model) -> Objective:
+        return model.problem(self.rows)
+
+    def _informed(self, spot: Spot) -> Information:
+        if self._information is None or self._spot != spot.name:
+            self._problem = None
+            problem = spot.model.formulae(self.rows)
+            theta = spot.of(self.first, self.first + self.rows.n_annotators)
+            self._information = Information(problem, spot.scores, theta)
+            self._spot = spot.name
+        return self._information
+
+
+_KEPT = ("rows", "index", "first", "_counts", "_distinct")

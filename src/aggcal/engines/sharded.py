@@ -1,0 +1,280 @@
+"""Rows, objectives and information whose sums are computed by shards, wherever those are.
+
+The functions at the end take rows of either kind, those of one machine and those of an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from aggcal.arrays import FloatArray, IntArray
+from aggcal.engines.protocol import Model, Place, Shards, Spot
+from aggcal.models.compiled import thurstone as compiled_thurstone
+from aggcal.models.crowd import Crowd
+from aggcal.models.information import Information
+from aggcal.models.links import Link
+from aggcal.models.objective import Objective, Sums
+from aggcal.models.replay import replay
+from aggcal.models.rows import Rows
+from aggcal.models.thurstone import Thurstone
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+_NONE = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedRows(Rows):
+    """Rows that lie on an engine: here are only the sums over them that everybody asks for."""
+
+    shards: Shards = field(kw_only=True)
+    weights: FloatArray = field(kw_only=True)
+    """Total weight of each annotator."""
+    item_weights: FloatArray = field(kw_only=True)
+    """Total weight of each item."""
+    bounds: IntArray = field(kw_only=True)
+    """The first annotator of each shard, and the number of annotators."""
+
+    @classmethod
+    def over(cls, shards: Shards, n_items: int) -> ShardedRows:
+        """Ask shards what they hold."""
+        sizes = shards.listed("sizes")
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        return cls(
+            _NONE,
+            _NONE,
+            np.empty(0),
+            starts,
+            n_items,
+            shards=shards,
+            weights=np.concatenate(shards.listed("given")),
+            item_weights=shards.total("degrees"),
+            bounds=np.concatenate([[0], np.cumsum([len(part) for part in sizes])]),
+        )
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def offsets(self) -> IntArray:
+        """How many rows lie before each shard."""
+        return self.starts[self.bounds[:-1]]
+
+    @cached_property
+    def degrees(self) -> FloatArray:
+        """Total weight of the comparisons of each item."""
+        return self.item_weights
+
+    @cached_property
+    def given(self) -> FloatArray:
+        """Total weight of the comparisons of each annotator."""
+        return self.weights
+
+    def pooled(self) -> Rows:
+        """Forget who judged; each shard merges the equal pairs of its own."""
+        return ShardedRows(
+            _NONE,
+            _NONE,
+            np.empty(0),
+            np.array([0, len(self)]),
+            self.n_items,
+            shards=self.shards,
+            weights=np.array([self.weights.sum()]),
+            item_weights=self.item_weights,
+            bounds=self.bounds,
+        )
+
+    def alone(self, annotator: int) -> Rows:
+        """Return the rows of one annotator, where they lie."""
+        k = int(np.searchsorted(self.bounds, annotator, side="right")) - 1
+        within = annotator - int(self.bounds[k])
+        return ShardedRows.over(self.shards.derived("alone", within, only=k), self.n_items)
+
+
+class _Sharded(Objective):
+    """An objective that asks shards for its sums."""
+
+    rows: ShardedRows
+    _model: Model
+    _place: Place | None = None
+    _known: dict[str, FloatArray]
+
+    def sums(self, scores: FloatArray, tolerance: float) -> Sums:
+        """Have every shard eliminate θ at these scores."""
+        self.data_passes += 1
+        if self._place is None:
+            self._fit = uuid4().hex
+        self._place = Place(self._fit, self.data_passes, self._model, scores.copy(), tolerance)
+        self._known = {}
+        found: Sums = self.rows.shards.total("evaluate", self._place)
+        return found
+
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of the curvature at the last point."""
+        return np.asarray(self.rows.shards.total("product", self._place, vector))
+
+    def carry(self, vector: FloatArray) -> FloatArray:
+        """Multiply a vector over annotators by B D⁻¹."""
+        return np.asarray(self.rows.shards.total("carry", self._place, vector))
+
+    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return the judgments' part of the Schur complement as a dense matrix, and B."""
+        return _beside(self.rows.shards.listed("dense", self._place))
+
+    @property
+    def reliabilities(self) -> FloatArray:
+        """θ of each annotator at the last point."""
+        return self._per_annotator("reliabilities", super().reliabilities)
+
+    @property
+    def inner(self) -> FloatArray:
+        """D: the curvature in each θ_u at the last point."""
+        return self._per_annotator("inner", super().inner)
+
+    def _per_annotator(self, question: str, before: FloatArray) -> FloatArray:
+        if self._place is None or not self.heterogeneous:
+            return before
+        if question not in self._known:
+            answers = self.rows.shards.listed(question, self._place)
+            self._known[question] = np.concatenate(answers)
+        return self._known[question]
+
+
+class ShardedThurstone(_Sharded, Thurstone):
+    """The Thurstone family on an engine."""
+
+    def __init__(
+        self, rows: ShardedRows, link: Link, score_precision: float, precision: float | None
+    ) -> None:
+        super().__init__(rows, link, score_precision, precision)
+        self._model = Model(link.name, precision)
+
+
+class ShardedCrowd(_Sharded, Crowd):
+    """A crowd mixture on an engine."""
+
+    def __init__(
+        self, rows: ShardedRows, link: Link, score_precision: float, **options: float
+    ) -> None:
+        super().__init__(
+            rows,
+            link,
+            score_precision,
+            alpha=options["alpha"],
+            beta=options["beta"],
+            width=options["width"],
+            virtual=options["virtual"],
+        )
+        self._model = Model(link.name, crowd=options)
+
+
+class ShardedInformation(Information):
+    """The Fisher information on an engine."""
+
+    _rows: ShardedRows
+    problem: _Sharded
+
+    def _take(self) -> FloatArray:
+        self._spot = Spot(self.problem._model, self._scores, self._theta)  # noqa: SLF001
+        if not self.heterogeneous:
+            return np.ones(1)
+        return np.concatenate(self._rows.shards.listed("inner_at", self._spot))
+
+    def shared(self) -> FloatArray:
+        """Return B D⁻¹ 1."""
+        return np.asarray(self._rows.shards.total("shared_at", self._spot))
+
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of S."""
+        return np.asarray(self._rows.shards.total("spread_at", self._spot, vector))
+
+    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+        """Return the judgments' part of a random vector of covariance S."""
+        offsets = self._rows.offsets
+        return np.asarray(self._rows.shards.total("toss_at", self._spot, key, noise, offsets))
+
+    def border(self, vector: FloatArray) -> FloatArray:
+        """Return B'v, a number per annotator."""
+        return np.concatenate(self._rows.shards.listed("border_at", self._spot, vector))
+
+    def flow_diagonal(self) -> FloatArray:
+        """Return the diagonal of the judgments' part of S."""
+        return np.array(self._rows.shards.total("diagonal_at", self._spot))
+
+    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+        """Return the judgments' part of S as a matrix, and B D⁻¹."""
+        return _beside(self._rows.shards.listed("dense_at", self._spot))
+
+
+def _beside(parts: Sequence[tuple[FloatArray, Any]]) -> tuple[FloatArray, sparse.csr_array | None]:
+    """Add the shards' matrices over items up, and put those over annotators side by side."""
+    from scipy import sparse
+
+    total = np.sum([part[0] for part in parts], axis=0)
+    if parts[0][1] is None:
+        return total, None
+    return total, sparse.hstack([part[1] for part in parts]).tocsr()
+
+
+# ---------------------------------------------------------------------- rows of either kind
+
+
+def thurstone(
+    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
+) -> Thurstone:
+    """Return the objective of the Thurstone family for a fit."""
+    if isinstance(rows, ShardedRows):
+        return ShardedThurstone(rows, link, score_precision, reliability_precision)
+    return compiled_thurstone(rows, link, score_precision, reliability_precision)
+
+
+def likelihood(
+    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
+) -> Thurstone:
+    """Return it for its formulae alone, without the room that the sums of a fit take."""
+    if isinstance(rows, ShardedRows):
+        return ShardedThurstone(rows, link, score_precision, reliability_precision)
+    return Thurstone(rows, link, score_precision, reliability_precision)
+
+
+def crowd(rows: Rows, link: Link, score_precision: float, **options: float) -> Crowd:
+    """Return the objective of a crowd mixture."""
+    if isinstance(rows, ShardedRows):
+        return ShardedCrowd(rows, link, score_precision, **options)
+    return Crowd(
+        rows,
+        link,
+        score_precision,
+        alpha=options["alpha"],
+        beta=options["beta"],
+        width=options["width"],
+        virtual=options["virtual"],
+    )
+
+
+def information(
+    problem: Objective, scores: FloatArray, theta: FloatArray, *, observed: bool = False
+) -> Information:
+    """Return the Fisher information of a problem at some scores and annotators' parameters."""
+    kind = ShardedInformation if isinstance(problem, _Sharded) else Information
+    return kind(problem, scores, theta, observed=observed)
+
+
+def played(
+    rows: Rows, link: Link, truth: FloatArray, slopes: FloatArray, random: np.random.Generator
+) -> Rows:
+    """Draw who wins each of the same comparisons; the same numbers give the same on any engine."""
+    if not isinstance(rows, ShardedRows):
+        return replay(rows, link, truth, slopes, random)
+    bits: Any = random.bit_generator
+    parameters = (link.name, truth, slopes, bits.state, rows.offsets)
+    drawn = rows.shards.derived("played", *parameters)
+    bits.advance(len(rows))
+    return ShardedRows.over(drawn, rows.n_items)

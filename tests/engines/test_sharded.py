@@ -1,0 +1,155 @@
+"""Sums over shards are the sums over all rows: the same optimum, errors and words."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.consensus import Consensus
+from aggcal.engines.judgments import cuts
+from aggcal.engines.local import LocalEngine
+from aggcal.engines.protocol import Model, Place
+from aggcal.engines.shard import Shard
+from aggcal.errors import OptionError
+from aggcal.simulate import simulate
+
+
+def judged(kind: str, *, items: int = 25, judgments: int = 1500, seed: int = 1) -> aggcal.Judgments:
+    """Return a study: plain, weighted with ties, or of annotators who contradict each other."""
+    reversed_share = 0.47 if kind == "divided" else 0.1
+    study = simulate(
+        items=items, annotators=17, judgments=judgments, reversed_share=reversed_share, seed=seed
+    )
+    if kind != "weighted":
+        return aggcal.read_judgments(study.judgments)
+    random = np.random.default_rng(seed)
+    outcome = np.where(random.random(judgments) < 0.2, "tie", study.shown["outcome"]).astype(object)
+    weight = random.choice([1.0, 2.0, 0.5], judgments)
+    skewed = np.where(
+        random.random(judgments) < 0.6, study.annotator_ids[3], study.shown["annotator"]
+    )
+    columns = study.shown | {
+        "outcome": outcome,
+        "weight": weight,
+        "annotator": skewed.astype(object),
+    }
+    return aggcal.read_judgments(columns)
+
+
+def assert_same(found: Consensus, wanted: Consensus, close: float = 1e-8) -> None:
+    assert list(found.item_ids) == list(wanted.item_ids)
+    assert list(found.annotator_ids) == list(wanted.annotator_ids)
+    np.testing.assert_allclose(found.scores, wanted.scores, atol=close)
+    np.testing.assert_allclose(found.reliabilities, wanted.reliabilities, atol=close)
+    np.testing.assert_allclose(found.agreement, wanted.agreement, atol=1e-12)
+    np.testing.assert_array_equal(found.judgments_per_item, wanted.judgments_per_item)
+    np.testing.assert_array_equal(found.judgments_per_annotator, wanted.judgments_per_annotator)
+    assert found.objective == pytest.approx(wanted.objective, rel=1e-12)
+    assert found.log_likelihood == pytest.approx(wanted.log_likelihood, rel=1e-8)
+    assert [str(w) for w in found.warnings] == [str(w) for w in wanted.warnings]
+    mine, theirs = found.uncertainty, wanted.uncertainty
+    assert mine is not None
+    assert theirs is not None
+    np.testing.assert_allclose(mine.se, theirs.se, atol=close)
+    np.testing.assert_array_equal(mine.rank_low, theirs.rank_low)
+    if theirs.reliability_low is not None:
+        assert mine.reliability_low is not None
+        np.testing.assert_allclose(mine.reliability_low, theirs.reliability_low, atol=close)
+
+
+@pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv", "crowd-bt"])
+@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def test_shards_change_nothing(method: str, kind: str) -> None:
+    judgments = judged(kind)
+    wanted = aggcal.aggregate(judgments, method, warn=False)
+    found = aggcal.aggregate(judgments, method, engine=LocalEngine(shards=4), warn=False)
+    assert_same(found, wanted)
+
+
+def test_other_optima_are_looked_for_alike() -> None:
+    judgments = judged("divided", items=8, judgments=150, seed=25)
+    wanted = aggcal.aggregate(judgments, warn=False)
+    found = aggcal.aggregate(judgments, engine=LocalEngine(shards=3), warn=False)
+    assert any(isinstance(w, aggcal.errors.DividedWarning) for w in wanted.warnings)
+    assert_same(found, wanted)
+
+
+def test_matrix_free_errors_are_the_same() -> None:
+    judgments = judged("plain", items=3200, judgments=30_000)
+    wanted = aggcal.aggregate(judgments, warn=False)
+    found = aggcal.aggregate(judgments, engine=LocalEngine(shards=3), warn=False)
+    # Conjugate gradients stop at a relative 1e-4; both take the same steps from the same coins.
+    assert_same(found, wanted)
+
+
+def test_prior_chosen_from_the_data_is_the_same() -> None:
+    judgments = judged("weighted")
+    wanted = aggcal.aggregate(judgments, prior="auto", warn=False)
+    found = aggcal.aggregate(judgments, prior="auto", engine=LocalEngine(shards=4), warn=False)
+    assert found.prior is not None
+    assert wanted.prior is not None
+    assert found.prior.score_sd == pytest.approx(wanted.prior.score_sd, rel=1e-8)
+    np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-7)
+
+
+def test_pieces_and_edges_are_found_across_shards() -> None:
+    rows = [
+        ("u1", "a", "b"),
+        ("u2", "b", "c"),
+        ("u3", "x", "y"),
+        ("u4", "c", "a"),
+        ("u4", "a", "a"),
+    ]
+    judgments = aggcal.read_judgments(rows)
+    wanted = aggcal.aggregate(judgments, warn=False)
+    found = aggcal.aggregate(judgments, engine=LocalEngine(shards=4), warn=False)
+    said = [str(warning) for warning in found.warnings]
+    assert any("2 pieces" in text for text in said)
+    assert said == [str(warning) for warning in wanted.warnings]
+
+
+def test_a_shard_that_forgot_answers_as_before() -> None:
+    judgments = judged("plain")
+    shard = Shard.of(judgments, 0, 0)
+    scores = np.linspace(-1.0, 1.0, judgments.n_items)
+    place = Place("fit", 1, Model("logistic", 4.0), scores, 1e-12)
+    vector = np.cos(np.arange(judgments.n_items))
+    shard.evaluate(place)
+    wanted = shard.product(place, vector)
+    lost = pickle.loads(pickle.dumps(shard))  # noqa: S301
+    np.testing.assert_allclose(lost.product(place, vector), wanted, rtol=1e-6)
+    np.testing.assert_allclose(lost.reliabilities(place), shard.reliabilities(place), atol=1e-9)
+
+
+def test_cuts_keep_annotators_whole() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        rows = (10 ** random.uniform(0, 4, random.integers(1, 40))).astype(np.int64)
+        wanted = int(random.integers(1, 9))
+        found = cuts(rows, wanted)
+        assert found[0] == 0
+        assert found[-1] == len(rows)
+        assert (np.diff(found) > 0).all()
+        sizes = np.add.reduceat(rows, found[:-1])
+        # No shard is larger than its share and the annotators at its two ends.
+        assert sizes.max() <= rows.sum() / wanted + 2 * rows.max()
+
+
+def test_what_needs_all_rows_is_refused(tmp_path: Path) -> None:
+    judgments, engine = judged("plain"), LocalEngine(shards=2)
+    with pytest.raises(OptionError, match="without a prior needs all rows on one machine"):
+        aggcal.aggregate(judgments, prior=None, engine=engine)
+    found = aggcal.aggregate(judgments, "btl", engine=engine, warn=False)
+    for kind in ("bootstrap", "sandwich"):
+        with pytest.raises(OptionError, match=f"'{kind}' needs all rows"):
+            found.quantify(kind)
+    with pytest.raises(OptionError, match="gppl works on one machine only"):
+        aggcal.aggregate(judgments, "gppl", features="identity", engine=engine)
+    with pytest.raises(OptionError, match="engine 'spark' is unknown"):
+        aggcal.aggregate(judgments, engine="spark")
+    path = tmp_path / "judgments.csv"
+    path.write_text("annotator,winner,loser\nann,a,b\nbob,b,a\n")
+    read = aggcal.aggregate(str(path), engine=engine, warn=False)
+    assert read.n_judgments == 2
