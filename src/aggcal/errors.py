@@ -31,6 +31,7 @@ The tree::
     ├── HarmfulWarning          calibration is likely to make the scores worse
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
+    ├── NoGpuWarning            no GPU to work with: the processor took its place
     ├── KernelWarning           a kernel that the judgments do not determine
     └── ConvergenceWarning      the optimum was not reached
 
@@ -237,6 +238,12 @@ class AnchorsWarning(AggcalWarning):
     """Anchors are too few, or not all of them can be used."""
 
     code = "anchors"
+
+
+class NoGpuWarning(AggcalWarning):
+    """There is no GPU to work with, and the processor took its place."""
+
+    code = "no-gpu"
 
 
 class KernelWarning(AggcalWarning):

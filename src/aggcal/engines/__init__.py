@@ -5,23 +5,27 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
+from aggcal.engines.gpu.engine import DeviceJudgments, GpuEngine, missing
 from aggcal.engines.judgments import ShardedJudgments
 from aggcal.engines.protocol import Engine
-from aggcal.errors import OptionError
+from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
 from aggcal.judgments import Judgments
 
 __all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named"]
 
-NAMES = ("local",)
+NAMES = ("local", "gpu")
 """The engines that go by a name."""
 
 
 def named(name: str) -> Engine | None:
     """Start the engine of a name; None for this machine, which needs none.
+
+    Where there is no GPU, this machine takes its place, with a warning.
 
     Examples
     --------
@@ -29,6 +33,12 @@ def named(name: str) -> Engine | None:
     True
     """
     if name == "local":
+        return None
+    if name == "gpu":
+        reason = missing()
+        if reason is None:
+            return GpuEngine()
+        warnings.warn(NoGpuWarning(*reason), stacklevel=2)
         return None
     raise OptionError(f"engine '{name}' is unknown; choose {', '.join(NAMES)}.")
 
@@ -41,7 +51,7 @@ def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
     >>> laid_out([("ann", "a", "b")], "local")
     Judgments(2 items, 1 annotators, 1 judgments)
     """
-    if isinstance(judgments, ShardedJudgments):
+    if isinstance(judgments, ShardedJudgments | DeviceJudgments):
         return judgments
     found = named(engine) if isinstance(engine, str) else engine
     if found is None:

@@ -10,6 +10,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from aggcal.arrays import CodeArray, FloatArray, IntArray, frozen
+from aggcal.engines.gpu.engine import DeviceJudgments
 from aggcal.engines.protocol import Engine, Shards
 from aggcal.engines.sharded import ShardedRows
 from aggcal.errors import OptionError
@@ -131,7 +132,9 @@ def graph_of(judgments: Judgments) -> ComparisonGraph:
 
 def rows_of(judgments: Judgments) -> Rows:
     """Return the rows that a likelihood sums over, wherever they lie."""
-    return judgments.rows if isinstance(judgments, ShardedJudgments) else rows_in_memory(judgments)
+    if isinstance(judgments, ShardedJudgments | DeviceJudgments):
+        return judgments.rows
+    return rows_in_memory(judgments)
 
 
 def refuse(what: str) -> NoReturn:

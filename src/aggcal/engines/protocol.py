@@ -15,9 +15,8 @@ errors, the rehearsal) asks questions and does not know where they are answered.
    `aggcal.engines.judgments.ShardedJudgments` (``ShardedJudgments.of(judgments, shards)`` makes
    one from what the shards tell about themselves). Add its name to `aggcal.engines.named`.
 
-An engine with kernels of its own (a GPU) subclasses `Shard` and replaces the answers that take the
-time, ``evaluate`` and ``product`` (then ``spread_at``, ``toss_at``, ``diagonal_at``); the rest may
-stay as it is.
+An engine that has all rows in one place needs no shards: `aggcal.engines.gpu` moves them to a
+device, where an objective and an information of its own take them (see `aggcal.engines.sharded`).
 
 **The rules.** Shards hold consecutive annotators in the order of their ids, all rows of an
 annotator in one shard: each reliability is then eliminated within one shard, and the shards' rows
@@ -45,7 +44,6 @@ from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone
 
 if TYPE_CHECKING:
-    from aggcal.engines.judgments import ShardedJudgments
     from aggcal.judgments import Judgments
 
 
@@ -81,7 +79,7 @@ class Shards(Protocol):
 class Engine(Protocol):
     """A place where judgments can be laid out."""
 
-    def spread(self, judgments: Judgments, /) -> ShardedJudgments:
+    def spread(self, judgments: Judgments, /) -> Judgments:
         """Lay out judgments that are in memory."""
         ...
 
@@ -92,7 +90,7 @@ class Engine(Protocol):
         *,
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
-    ) -> ShardedJudgments:
+    ) -> Judgments:
         """Read judgments where they are to lie; the options are those of `read_judgments`."""
         ...
 

@@ -14,6 +14,9 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
+from aggcal.engines.gpu.information import DeviceInformation
+from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.engines.gpu.objective import DeviceThurstone
 from aggcal.engines.protocol import Model, Place, Shards, Spot
 from aggcal.models.compiled import thurstone as compiled_thurstone
 from aggcal.models.crowd import Crowd
@@ -232,6 +235,8 @@ def thurstone(
     """Return the objective of the Thurstone family for a fit."""
     if isinstance(rows, ShardedRows):
         return ShardedThurstone(rows, link, score_precision, reliability_precision)
+    if isinstance(rows, DeviceRows):
+        return DeviceThurstone(rows, link, score_precision, reliability_precision)
     return compiled_thurstone(rows, link, score_precision, reliability_precision)
 
 
@@ -263,7 +268,11 @@ def information(
     problem: Objective, scores: FloatArray, theta: FloatArray, *, observed: bool = False
 ) -> Information:
     """Return the Fisher information of a problem at some scores and annotators' parameters."""
-    kind = ShardedInformation if isinstance(problem, _Sharded) else Information
+    kind = Information
+    if isinstance(problem, _Sharded):
+        kind = ShardedInformation
+    elif isinstance(problem.rows, DeviceRows):
+        kind = DeviceInformation
     return kind(problem, scores, theta, observed=observed)
 
 
@@ -272,7 +281,8 @@ def played(
 ) -> Rows:
     """Draw who wins each of the same comparisons; the same numbers give the same on any engine."""
     if not isinstance(rows, ShardedRows):
-        return replay(rows, link, truth, slopes, random)
+        again = replay(rows, link, truth, slopes, random)
+        return DeviceRows.of(again) if isinstance(rows, DeviceRows) else again
     bits: Any = random.bit_generator
     parameters = (link.name, truth, slopes, bits.state, rows.offsets)
     drawn = rows.shards.derived("played", *parameters)

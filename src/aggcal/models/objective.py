@@ -145,6 +145,14 @@ class Objective(ABC):
         """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
         return self._inner
 
+    def place(self, vector: FloatArray) -> FloatArray:
+        """Return a vector where the solver is to work with it: here, unless sums are elsewhere."""
+        return vector
+
+    def fetch(self, vector: FloatArray) -> FloatArray:
+        """Return a vector of the solver's as NumPy's."""
+        return vector
+
     @abstractmethod
     def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
         """Loss and derivatives of rows with these gaps and parameters."""

@@ -38,7 +38,8 @@ class Fit:
 def rough_start(rows: Rows, link: Link, score_precision: float) -> FloatArray:
     """Return the rough optimum of the homogeneous model, which is convex and has one only."""
     plain = thurstone(rows.pooled(), link, score_precision, None)
-    return minimise(plain, np.zeros(rows.n_items), tolerance=_ROUGH, shared_scale=False)[0]
+    begin = plain.place(np.zeros(rows.n_items))
+    return plain.fetch(minimise(plain, begin, tolerance=_ROUGH, shared_scale=False)[0])
 
 
 def fit_objective(
@@ -51,11 +52,12 @@ def fit_objective(
     """Find the optimum of an objective from a start."""
     scores, record = minimise(
         problem,
-        start,
+        problem.place(start),
         tolerance=tolerance,
         shared_scale=problem.heterogeneous,
         on_iteration=on_iteration,
     )
+    scores = problem.fetch(scores)
     return Fit(
         scores,
         problem.reliabilities,

@@ -1,0 +1,78 @@
+"""Judgments on this machine whose sums are made on its GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from aggcal.arrays import IntArray
+from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.io import read_judgments
+from aggcal.judgments import Judgments
+from aggcal.models.rows import rows_of
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceJudgments(Judgments):
+    """Judgments whose rows were also moved to a GPU."""
+
+    rows: DeviceRows = field(kw_only=True, repr=False)
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> DeviceJudgments:
+        """Move the rows of judgments to the device."""
+        columns = {part.name: getattr(judgments, part.name) for part in fields(Judgments)}
+        return cls(**columns, rows=DeviceRows.of(rows_of(judgments)))
+
+    def of_annotators(self, chosen: IntArray) -> Judgments:
+        """Return the judgments of these annotators, moved to the device."""
+        return DeviceJudgments.of(super().of_annotators(chosen))
+
+
+class GpuEngine:
+    """Moves rows to the GPU of this machine."""
+
+    def spread(self, judgments: Judgments, /) -> Judgments:
+        """Move the rows of judgments to the device."""
+        return DeviceJudgments.of(judgments)
+
+    def read(
+        self,
+        path: str,
+        /,
+        *,
+        on_progress: Callable[[float], None] | None = None,
+        **options: Any,
+    ) -> Judgments:
+        """Read judgments, and move their rows to the device."""
+        return self.spread(read_judgments(path, on_progress=on_progress, **options))
+
+    def close(self) -> None:
+        """Let the device's memory go."""
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def missing() -> tuple[str, str] | None:
+    """Say why there is no GPU to work with, and what to do; None if there is one.
+
+    Examples
+    --------
+    >>> reason = missing()
+    >>> reason is None or len(reason) == 2
+    True
+    """
+    try:
+        import cupy
+    except ImportError:
+        what = "the engine 'gpu' needs CuPy, which is not installed: the processor took its place"
+        return what, "install it with pip install 'aggcal[gpu]', or leave the engine out"
+    try:
+        cupy.zeros(1).sum().get()
+    except Exception as fault:  # noqa: BLE001 - the driver, the runtime or the compiler may fail
+        said = " ".join(str(fault).split())
+        what = f"the engine 'gpu' finds no GPU that works ({said}): the processor took its place"
+        return what, "see that nvidia-smi lists one, or leave the engine out"
+    return None

@@ -1,0 +1,131 @@
+"""The Fisher information on a GPU, for standard errors of any number of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
+from aggcal.engines.gpu.objective import CODES, Curvature
+from aggcal.models.information import Information
+
+_CHUNK = 1 << 27
+_TINY = 1e-100
+
+
+class DeviceInformation(Information):
+    """`Information` whose sums are made on a GPU; its random draws are others than elsewhere."""
+
+    _rows: DeviceRows
+
+    def _take(self) -> FloatArray:
+        import cupy
+
+        layout, link = self._rows.layout, self.problem.link
+        self._held = held = Curvature(layout, free=self.heterogeneous)
+        scores = cupy.asarray(self._scores, dtype=cupy.float64)
+        theta = cupy.asarray(self._theta, dtype=cupy.float64)
+        reach = max(float(scores.max() - scores.min()), _TINY)
+        # f²/(F(1 − F)) is at most 1 for all three links.
+        most = layout.most_of_annotator * layout.largest_weight * reach**2
+        total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
+        flags = ("false" if layout.weight is None else "true", _flag(self.heterogeneous))
+        layout.launch(
+            f"information<{CODES[link.name]}, {', '.join(flags)}, {_flag(self._observed)}>", 16,
+            layout.pair, layout.annotator, pointer(layout.weight), np.int32(layout.span),
+            np.int32(layout.n_items), scores, theta, np.float64(ROOM / most), total, held.near,
+            pointer(held.cross), held.bounds[2:], file="sums.cu",
+        )  # fmt: skip
+        if not self.heterogeneous:
+            return np.ones(1)
+        held.inner = total / (ROOM / most) + cupy.asarray(self._annotator_prior)
+        return np.asarray(held.inner.get())
+
+    def shared(self) -> FloatArray:
+        """Return B D⁻¹ 1."""
+        import cupy
+
+        return np.asarray(self._held.carry(cupy.ones(self._rows.layout.n_annotators)).get())
+
+    def flow(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the judgments' part of S."""
+        return np.asarray(self._held.flow(vector).get())
+
+    def border(self, vector: FloatArray) -> FloatArray:
+        """Return B'v, a number per annotator."""
+        return np.asarray(self._held.border(vector).get())
+
+    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+        """Return the judgments' part of a random vector of covariance S."""
+        import cupy
+
+        layout, held = self._rows.layout, self._held
+        bounds = held.bounds.get().astype(float)
+        shares, most = None, float(np.sqrt(bounds[2]))
+        if self.heterogeneous:
+            total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
+            scale = ROOM / (layout.most_of_annotator * max(bounds[4], _TINY))
+            layout.launch(
+                "tossed_slopes", 0, layout.annotator, held.near, held.cross, np.uint64(key),
+                np.float64(scale), total,
+            )  # fmt: skip
+            pulls = (total / scale + cupy.asarray(noise)) / held.inner
+            shares = pulls.astype(cupy.float32)
+            most += bounds[3] * float(cupy.abs(shares).max())
+        most = max(most, _TINY)
+        out = cupy.zeros(layout.n_items, dtype=cupy.int64)
+        scale = ROOM / (layout.most_of_item * most)
+        layout.launch(
+            f"tossed_items<{_flag(self.heterogeneous)}>", 8, layout.pair, layout.annotator,
+            np.int32(layout.span), held.near, pointer(held.cross), pointer(shares),
+            np.uint64(key), np.float64(most), np.float64(scale), out,
+        )  # fmt: skip
+        return np.asarray((out / scale).get())
+
+    def flow_diagonal(self) -> FloatArray:
+        """Return the diagonal of the judgments' part of S: that of A less Σ_u B_iu²/D_u."""
+        total = self._held.diagonal()
+        if self.heterogeneous:
+            total = total - self._shared_squares()
+        return np.asarray(total.get())
+
+    def _shared_squares(self) -> Any:
+        """Return Σ_u B_iu²/D_u, from the entries of B of some annotators at a time."""
+        import cupy
+
+        layout, n = self._rows.layout, self._rows.n_items
+        winner, loser = (layout.column(cupy.uint32) for _ in range(2))
+        layout.launch("items_of", 0, layout.pair, winner, loser)
+        # Fixed point: whole numbers add up to the same in any order.
+        diagonal = self._held.diagonal()
+        scale = ROOM / max(float(diagonal.max()), _TINY)
+        total = cupy.zeros(n, dtype=cupy.uint64)
+        ends = np.asarray(cupy.cumsum(cupy.bincount(layout.annotator[: layout.n_rows])).get())
+        first = 0
+        while first < layout.n_annotators:
+            done = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, done + _CHUNK, side="right")))
+            mine = layout.annotator[: layout.n_rows]
+            at = cupy.flatnonzero((mine >= first) & (mine < last))
+            owner = (mine[at] - np.uint32(first)).astype(cupy.uint64) * np.uint64(n)
+            key = cupy.concatenate([owner + winner[at], owner + loser[at]])
+            cross = self._held.cross[at].astype(cupy.float64)
+            value = cupy.concatenate([cross, -cross])
+            del owner, cross, at
+            order = cupy.argsort(key)
+            key, value = key[order], value[order]
+            new = cupy.flatnonzero(cupy.concatenate([cupy.ones(1, bool), key[1:] != key[:-1]]))
+            running = cupy.concatenate([cupy.zeros(1), cupy.cumsum(value)])
+            entry = cupy.diff(running[cupy.concatenate([new, cupy.array([len(key)])])])
+            whose, item = cupy.divmod(key[new], np.uint64(n))
+            part = entry * entry / self._held.inner[first + whose.astype(cupy.int64)]
+            cupy.add.at(total, item.astype(cupy.int64), cupy.rint(part * scale).astype("u8"))
+            del key, value, order, new, running, entry, whose, item, part
+            first = last
+        return total / scale
+
+
+def _flag(value: bool) -> str:  # noqa: FBT001
+    return "true" if value else "false"

@@ -1,0 +1,129 @@
+"""The GPU against this machine: the same optimum, the same bits; and what happens without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.engines.gpu.engine import DeviceJudgments, missing
+from aggcal.engines.gpu.layout import _units
+from aggcal.errors import NoGpuWarning
+from aggcal.simulate import simulate
+
+REASON = missing()
+on_a_gpu = pytest.mark.skipif(REASON is not None, reason="needs a GPU and CuPy")
+
+
+def study(
+    items: int, annotators: int, judgments: int, *, weighted: bool = False
+) -> aggcal.Judgments:
+    made = simulate(items=items, annotators=annotators, judgments=judgments, seed=3)
+    columns: dict[str, Any] = dict(made.judgments)
+    if weighted:
+        columns["weight"] = np.random.default_rng(1).choice([0.25, 1.0, 3.0], judgments)
+    return aggcal.read_judgments(columns)
+
+
+def test_units_hold_every_row_of_every_tile_once() -> None:
+    random = np.random.default_rng(0)
+    sizes = random.integers(0, 40_000, 25)
+    sizes[7] = 0
+    tiles = np.concatenate([[0], np.cumsum(sizes)])
+    units = _units(tiles, 5, 100)
+    assert units["begin"][0] == 0
+    assert units["end"][-1] == tiles[-1]
+    np.testing.assert_array_equal(units["begin"][1:], units["end"][:-1])
+    assert (units["end"] > units["begin"]).all()
+    tile = np.searchsorted(tiles, units["begin"], side="right") - 1
+    assert (units["end"] <= tiles[tile + 1]).all()
+    np.testing.assert_array_equal(units["winners"], tile // 5 * 100)
+    np.testing.assert_array_equal(units["losers"], tile % 5 * 100)
+
+
+@pytest.mark.skipif(REASON is None, reason="there is a GPU here")
+def test_without_a_gpu_the_processor_takes_its_place_and_says_so() -> None:
+    judgments = study(10, 3, 200)
+    with pytest.warns(NoGpuWarning, match="the processor took its place"):
+        found = aggcal.aggregate(judgments, engine="gpu", warn=False)
+    np.testing.assert_array_equal(found.scores, aggcal.aggregate(judgments, warn=False).scores)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("method", ["hra-g", "hra-e", "hra-n", "btl", "tcv"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(60, 40, 6_000), (9_000, 200, 120_000)], ids=["one tile", "four"]
+)
+def test_the_same_optimum_as_on_this_machine(
+    method: str, weighted: bool, shape: tuple[int, int, int]
+) -> None:
+    judgments = study(*shape, weighted=weighted)
+    here = aggcal.aggregate(judgments, method, warn=False)
+    there = aggcal.aggregate(judgments, method, engine="gpu", warn=False)
+    assert there.convergence is not None
+    assert there.convergence.converged
+    np.testing.assert_allclose(there.scores, here.scores, atol=1e-8)
+    np.testing.assert_allclose(there.reliabilities, here.reliabilities, atol=1e-8)
+    assert there.objective == pytest.approx(here.objective, rel=1e-12)
+    np.testing.assert_array_equal(there.agreement, here.agreement)
+    ratio = np.asarray(there.items["se"]) / np.asarray(here.items["se"])
+    if shape[0] < 1_000:
+        np.testing.assert_allclose(ratio, 1.0, rtol=1e-5)
+    else:
+        # Errors of so many items come from random draws, and those differ.
+        assert np.median(ratio) == pytest.approx(1.0, abs=0.01)
+        assert np.abs(ratio - 1.0).max() < 0.5
+
+
+@on_a_gpu
+def test_the_same_bits_every_time() -> None:
+    judgments = study(9_000, 200, 120_000)
+    first = aggcal.aggregate(judgments, engine="gpu", warn=False)
+    second = aggcal.aggregate(judgments, engine="gpu", warn=False)
+    np.testing.assert_array_equal(first.scores, second.scores)
+    np.testing.assert_array_equal(first.reliabilities, second.reliabilities)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("method", ["hra-g", "btl"])
+def test_standard_errors_of_many_items(method: str) -> None:
+    from aggcal.engines.gpu.information import DeviceInformation
+    from aggcal.engines.sharded import information, likelihood
+    from aggcal.models.links import link
+    from aggcal.models.rows import rows_of
+
+    judgments = study(9_000, 50, 60_000)
+    precision = 4.0 if method == "hra-g" else None
+    scores = np.random.default_rng(4).normal(size=judgments.n_items)
+    moved = DeviceJudgments.of(judgments).rows
+    found = []
+    for rows in (rows_of(judgments), moved):
+        used = rows if precision is not None else rows.pooled()
+        theta = np.linspace(-0.5, 2.0, 50) if precision is not None else np.ones(1)
+        found.append(information(likelihood(used, link("logistic"), 1.0, precision), scores, theta))
+    here, there = found
+    assert isinstance(there, DeviceInformation)
+    vector = np.random.default_rng(5).normal(size=judgments.n_items)
+    np.testing.assert_allclose(there.inner, here.inner, rtol=1e-9)
+    np.testing.assert_allclose(there.diagonal(), here.diagonal(), rtol=1e-5)
+    size = np.abs(here.product(vector)).max()
+    np.testing.assert_allclose(there.product(vector), here.product(vector), atol=1e-5 * size)
+    if precision is not None:
+        pulled = here.border(vector)
+        np.testing.assert_allclose(there.border(vector), pulled, atol=1e-5 * np.abs(pulled).max())
+        np.testing.assert_allclose(there.shared(), here.shared(), atol=1e-5)
+    # Draws have the covariance S: along any vector v their variance is v'Sv.
+    random = np.random.default_rng(6)
+    along = [float(there.probe(random) @ vector) for _ in range(400)]
+    assert np.var(along) == pytest.approx(vector @ here.product(vector), rel=0.25)
+
+
+@on_a_gpu
+def test_a_prior_from_the_data() -> None:
+    judgments = study(60, 40, 6_000)
+    here = aggcal.aggregate(judgments, prior="auto", warn=False)
+    there = aggcal.aggregate(judgments, prior="auto", engine="gpu", warn=False)
+    np.testing.assert_allclose(there.scores, here.scores, atol=1e-5)
