@@ -2,13 +2,13 @@
 (() => {
   const PAGE = 100, PRINTED = 1000, LONG = 80;
 
-  // The theme: what the system says, unless the reader chose otherwise.
-  const root = document.documentElement, theme = document.getElementById("theme");
-  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  // The theme: what the system says, unless the reader chose otherwise (the head of the page knows).
+  const root = document.documentElement, theme = document.getElementById("theme"), system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
   const name = () => { theme.textContent = dark() ? "Light" : "Dark"; };
   theme.hidden = false;
-  try { const kept = localStorage.getItem("aggcal-theme"); if (kept === "dark" || kept === "light") root.dataset.theme = kept; } catch { /* a page from a file may have no storage */ }
   name();
+  system.addEventListener("change", name);
   theme.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
     try { localStorage.setItem("aggcal-theme", root.dataset.theme); } catch { /* then it is forgotten */ }
@@ -36,10 +36,11 @@
 
   const draw = {
     name(column, k, cell) {
-      const text = column.values[k];
-      if (text.length <= LONG) { cell.dir = "auto"; cell.textContent = text; return; }
-      const whole = make("details"), head = make("summary", "", text.slice(0, LONG) + "…"), body = make("div", "", text);
+      const text = column.values[k], signs = text.length > LONG ? [...text] : text; // whole signs: no half of a pair
+      if (signs.length <= LONG) { cell.dir = "auto"; cell.textContent = text; return; }
+      const whole = make("details"), head = make("summary", "", signs.slice(0, LONG).join("") + "…"), body = make("div", "", text);
       head.dir = body.dir = "auto";
+      body.tabIndex = 0; // keys must be able to scroll it
       whole.append(head, body);
       cell.append(whole);
     },
@@ -49,6 +50,7 @@
       if (!column.low || column.low[k] === null || column.high[k] === null) return;
       cell.append(make("small", "", text(column.low[k]) + " to " + text(column.high[k])));
       if (!column.ends) return;
+      cell.classList.add("ranged");
       const [least, most] = column.ends;
       const share = (x) => most > least ? Math.min(100, Math.max(0, 100 * (number(x) - least) / (most - least))) : 50;
       const bar = make("span", "bar"), range = make("i"), at = make("b");
@@ -70,7 +72,8 @@
     const columns = JSON.parse(document.getElementById("data-" + box.dataset.listing).textContent).columns;
     const n = columns[0].values.length, names = columns.find((c) => c.kind === "name").values;
     const body = box.querySelector("tbody"), heads = [...box.querySelectorAll("thead th")];
-    const search = box.querySelector("input"), said = box.querySelector("output");
+    const search = box.querySelector("input"), said = box.querySelector("output"), scroll = box.querySelector(".scroll");
+    const left = make("p", "note printed");
     const [back, on] = box.querySelectorAll(".tools button");
     let lower, order = Uint32Array.from({ length: n }, (_, k) => k), shown = order, page = 0;
 
@@ -85,12 +88,22 @@
         }
         rows.append(row);
       }
+      if (!shown.length) {
+        const row = make("tr"), cell = make("td", "none", "Nothing matches “" + search.value.trim() + "”.");
+        cell.colSpan = columns.length;
+        row.append(cell);
+        rows.append(row);
+      }
       body.replaceChildren(rows);
+      scroll.scrollTop = 0;
       const end = Math.min(begin + PAGE, shown.length), write = (x) => x.toLocaleString("en-US");
       said.textContent = (shown.length ? write(begin + 1) + " to " + write(end) + " of " : "") + write(shown.length) + (shown.length < n ? " found" : "");
       back.disabled = page === 0;
       on.disabled = end >= shown.length;
       back.hidden = on.hidden = shown.length <= PAGE;
+      // Paper cannot be searched: it says what it leaves out.
+      const printed = Math.min(PRINTED, shown.length), some = shown.length < n, whose = some ? ": those that match “" + search.value.trim() + "”" : "";
+      left.textContent = printed === n ? "" : (printed < shown.length ? "The first " : "") + write(printed) + " of " + write(some && printed < shown.length ? shown.length : n) + whose + ". All are in " + box.dataset.file + ".";
     }
     function find() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -123,10 +136,23 @@
     search.addEventListener("input", find);
     back.addEventListener("click", () => { page -= 1; show(); });
     on.addEventListener("click", () => { page += 1; show(); });
+    // Rows come in some order: say which, by the first number that rises or falls all the way.
+    const steady = (column, sign) => column.kind === "number" && column.values.every((value, k, all) => !k || value === null || (all[k - 1] !== null && sign * number(all[k - 1]) <= sign * number(value)));
+    const first = heads.findIndex((_, k) => steady(columns[k], 1) || steady(columns[k], -1));
+    if (first >= 0) heads[first].setAttribute("aria-sort", steady(columns[first], 1) ? "ascending" : "descending");
     addEventListener("beforeprint", () => show(PRINTED));
     addEventListener("afterprint", () => show());
+    scroll.before(left);
     box.querySelector(".tools").hidden = false;
     box.querySelectorAll(".static").forEach((note) => { note.hidden = true; });
     show();
   });
+
+  // Nobody can unfold paper.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details.more:not([open])")];
+    folded.forEach((one) => { one.open = true; });
+  });
+  addEventListener("afterprint", () => folded.forEach((one) => { one.open = false; }));
 })();
