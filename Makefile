@@ -29,7 +29,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 # Random and mutated files into every reader, for a minute: with atheris if it can be installed.
@@ -56,3 +56,8 @@ $(VENV)/.core: pyproject.toml hatch_build.py src/aggcal/kernels/kernels.c | $(BI
 $(VENV)/.dev: pyproject.toml hatch_build.py src/aggcal/kernels/kernels.c | $(BIN)/python
 	$(call install,.[dev])
 	@touch $@ $(VENV)/.core
+
+# A browser for the tests of the report; where none can be had, they are skipped.
+$(VENV)/.browser: $(VENV)/.dev tests/browser/chromium.py
+	@$(BIN)/python tests/browser/chromium.py
+	@touch $@
