@@ -43,7 +43,7 @@ picture: $(VENV)/.core
 	$(BIN)/python docs/make_picture.py
 
 clean:
-	rm -rf $(VENV) src/aggcal/kernels/kernels.so demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) src/aggcal/kernels/kernels.so demo build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }

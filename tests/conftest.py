@@ -16,7 +16,14 @@ import aggcal
 from aggcal.simulate import Simulation, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
+SCREENSHOTS = ROOT / "build" / "screenshots"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say where the pictures of the pages are, if any were taken."""
+    if any("browser" in each.nodeid for each in terminalreporter.getreports("passed")):
+        terminalreporter.write_line(f"screenshots: {SCREENSHOTS}")
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,8 @@ from aggcal.experiments.reproduce import reproduce
 from aggcal.report.render import render
 from aggcal.simulate import simulate
 from aggcal.tables import Columns, as_text
+from conftest import SCREENSHOTS as SHOTS
 
-SHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
@@ -462,11 +462,11 @@ def test_paper_says_what_it_leaves_out(open_page: Open, thousand: Path) -> None:
         sheets = printed(page, "thousand-print")
         text = " ".join("\n".join(sheets).split())
         found = matching([row["item"] for row in read(thousand)], "Text 9")
-        assert f"{len(found)} of 1,000: those that match “Text 9”" in text
+        assert f"{len(found)} of 1,000 that match “Text 9”, sorted by rank." in text
         assert all(name in text for name in found)
         # Afterwards the page is as it was.
         assert len(shown(page)) == 100
-        assert not page.get_by_text("those that match").is_visible()
+        assert not page.get_by_text("that match").is_visible()
 
 
 def test_hostile_names_are_shown_as_text(open_page: Open, hostile: Path) -> None:
@@ -528,7 +528,7 @@ def test_a_hundred_thousand_items_stay_usable(open_page: Open, tmp_path: Path) -
         table.get_by_role("searchbox").fill("")
         sheets = printed(page, "hundred-thousand-print")
         assert len(sheets) < 60
-        assert "The first 1,000 of 100,000" in " ".join(sheets[0].split())
+        assert "The first 1,000 of 100,000, sorted by model." in " ".join(sheets[0].split())
         assert_fits(page)
         assert_accessible(page)
     with open_page(report, **PHONE) as page:

@@ -101,9 +101,10 @@
       back.disabled = page === 0;
       on.disabled = end >= shown.length;
       back.hidden = on.hidden = shown.length <= PAGE;
-      // Paper cannot be searched: it says what it leaves out.
-      const printed = Math.min(PRINTED, shown.length), some = shown.length < n, whose = some ? ": those that match “" + search.value.trim() + "”" : "";
-      left.textContent = printed === n ? "" : (printed < shown.length ? "The first " : "") + write(printed) + " of " + write(some && printed < shown.length ? shown.length : n) + whose + ". All are in " + box.dataset.file + ".";
+      // Paper can be neither searched nor sorted: it says what it leaves out.
+      const printed = Math.min(PRINTED, shown.length), some = shown.length < n, sorted = heads.findIndex((head) => head.getAttribute("aria-sort") !== "none");
+      left.textContent = printed === n ? "" : (printed < shown.length ? "The first " : "") + write(printed) + " of " + write(printed < shown.length ? shown.length : n)
+        + (some ? " that match “" + search.value.trim() + "”" : "") + (sorted < 0 ? "" : ", sorted by " + heads[sorted].textContent) + ". All are in " + box.dataset.file + ".";
     }
     function find() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
