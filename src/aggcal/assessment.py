@@ -6,9 +6,9 @@ import time
 import warnings as python_warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from aggcal import __version__
 from aggcal.aggregation import aggregate, feature_choice
@@ -16,18 +16,23 @@ from aggcal.aggregators import PriorChoice
 from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
-from aggcal.errors import AggcalWarning, count
+from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.io import read_judgments, read_scores
+from aggcal.io.texts import read_texts
 from aggcal.io.write import Writer, csv_writer, json_writer, write_files
 from aggcal.judgments import Judgments
-from aggcal.report.render import render
+from aggcal.report.render import RENDERERS
+from aggcal.report.report import Report
 from aggcal.scores import Scores
 from aggcal.tables import Columns, as_frame
 from aggcal.uncertainty.summary import check_level
 
-_FILES = ("annotators.csv", "predictions.csv", "report.html")
+if TYPE_CHECKING:
+    from aggcal.advice import Advice
+
+_FILES = ("annotators.csv", "predictions.csv", "report.html", "report.md")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,10 @@ class Assessment:
     calibration: Calibration | None
     rows: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    judgments: Judgments | None = field(default=None, repr=False)
+    scores: Scores | None = field(default=None, repr=False)
+    advice: Advice | None = field(default=None, repr=False)
+    """What is wrong with the data and what to ask next; see `advised`."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
@@ -129,26 +138,119 @@ class Assessment:
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
             "guarantees": self.guarantees.to_dict(),
+            **({} if self.advice is None else self.advice.to_dict()),
         }
 
-    def save(self, directory: str | Path) -> list[Path]:
-        """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and report.
+    def advised(
+        self,
+        *,
+        on_step: Callable[[str], None] | None = None,
+        on_iteration: Callable[[int, float], None] | None = None,
+    ) -> Assessment:
+        """Return the same with what is wrong with the data and what to ask next.
+
+        Parameters
+        ----------
+        on_step
+            Called with what is being done, in words.
+        on_iteration
+            Called with the iteration and the relative gradient norm, where it is fitted again.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "c", "d")], warn=False).advised()
+        >>> result.advice.check.findings[0].code
+        'disconnected'
+        """
+        from aggcal.advice import advise  # a tenth of a second that not every use needs
+
+        if self.judgments is None or self.advice is not None:
+            return self
+        advice = advise(
+            self.judgments,
+            self.scores,
+            consensus=self.consensus,
+            warnings=self.warnings,
+            seed=self.rows["settings"]["seed"],
+            on_step=on_step,
+            on_iteration=on_iteration,
+        )
+        return replace(self, advice=advice)
+
+    def report(
+        self,
+        format: Literal["html", "md", "json"] = "html",  # noqa: A002  # what users call it
+        *,
+        texts: Any = None,
+        check: bool = True,
+    ) -> str:
+        """Return the report as a text: a self-contained page, Markdown, or plain data.
+
+        Parameters
+        ----------
+        format
+            ``"html"``, ``"md"`` or ``"json"``: three renderings of the same.
+        texts
+            What the items say, shown beside their ids: a mapping of item to text, or a table with
+            the columns ``item`` and ``text`` in any form that `read_scores` takes.
+        check
+            Look the data over for it, and suggest what to ask next (see `advised`).
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+        >>> print(result.report("md")[:18])
+        # Consensus scores
+        """
+        if format not in RENDERERS:
+            raise OptionError(f"format '{format}' is unknown; choose {', '.join(RENDERERS)}.")
+        if self.consensus is None:
+            raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
+        told = self.advised() if check else self
+        return RENDERERS[format](told.told(texts))
+
+    def told(self, texts: Any = None) -> Report:
+        """Return what the report tells, before it is rendered; ``texts`` as for `report`.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> aggcal.assess([("ann", "a", "b")], warn=False).told({"a": "An essay"}).texts
+        {'a': 'An essay'}
+        """
+        columns = {} if self.consensus is None else self.consensus.annotator_columns()
+        summary, items = self.to_dict(), self.item_columns()
+        if texts is None:
+            return Report(summary, items, columns)
+        read = read_texts(texts)
+        return Report(summary | {"texts": Path(read.source).name}, items, columns, read.by_item)
+
+    def save(self, directory: str | Path, *, texts: Any = None, check: bool = True) -> list[Path]:
+        """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and reports.
 
         Either all files appear or none does.
+
+        Parameters
+        ----------
+        directory
+            Made if it is not there.
+        texts, check
+            See `report`.
         """
-        summary, items = self.to_dict(), self.item_columns()
-        files: dict[str, Writer] = {"items.csv": csv_writer(items)}
+        report = (self.advised() if check else self).told(texts)
+        files: dict[str, Writer] = {"items.csv": csv_writer(report.items)}
         if self.consensus is not None:
-            annotators = self.consensus.annotator_columns()
-            page = render(summary, items, annotators)
-            files["annotators.csv"] = csv_writer(annotators)
-            files["report.html"] = lambda file: file.write(page)
+            files["annotators.csv"] = csv_writer(report.annotators)
+            for ending in ("html", "md"):
+                files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
         outdated = [name for name in _FILES if name not in files]
         if self.calibration is not None and self.calibration.unjudged_ids:
             predicted = self.calibration.predict_unjudged().item_columns()
             files["predictions.csv"] = csv_writer(predicted)
             outdated.remove("predictions.csv")
-        files["summary.json"] = json_writer(summary)
+        files["summary.json"] = json_writer(report.summary)
         return write_files(directory, files, outdated=outdated)
 
     def __repr__(self) -> str:
@@ -274,11 +376,17 @@ def assess(
             "seed": seed,
         },
     }
-    result = Assessment(consensus, calibration, rows, time.perf_counter() - began)
+    result = Assessment(
+        consensus, calibration, rows, time.perf_counter() - began, judgments, scores
+    )
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
+
+
+def _write(text: str, file: IO[str]) -> None:
+    file.write(text)
 
 
 def _uncertainty(consensus: Consensus) -> dict[str, Any] | None:

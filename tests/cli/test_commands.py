@@ -64,6 +64,7 @@ def test_run_writes_the_files_of_the_contract(
         "annotators.csv",
         "items.csv",
         "report.html",
+        "report.md",
         "summary.json",
     ]
     items = table(out / "items.csv")

@@ -61,7 +61,24 @@ class Fitted:
         if method not in FITTED:
             raise OptionError(f"a check cannot fit '{method}'; choose {', '.join(FITTED)}.")
         consensus = aggregate(judgments, method, seed=seed, warn=False, on_iteration=on_iteration)
-        aggregator = METHODS[method].make()
+        return cls.by(judgments, consensus)
+
+    @classmethod
+    def by(cls, judgments: Judgments, consensus: Consensus) -> Fitted:
+        """Take the fit of these judgments that is there already.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
+        >>> Fitted.by(judgments, aggcal.aggregate(judgments, "btl", warn=False)).consensus.method
+        'btl'
+        """
+        if consensus.method not in FITTED:
+            raise OptionError(f"a check cannot use '{consensus.method}'; leave the consensus out.")
+        if consensus.item_ids.tolist() != judgments.item_ids.tolist():
+            raise OptionError("the consensus is of other judgments; leave it out.")
+        aggregator = METHODS[consensus.method].make()
         stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", "logistic")).sd
         scores = stretch * consensus.scores
         slopes = consensus.reliabilities

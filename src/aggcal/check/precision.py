@@ -43,7 +43,7 @@ class Precision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        return asdict(self) | {"more": self.more}
+        return asdict(self) | {"more": self.more, "says": str(self)}
 
     def __str__(self) -> str:
         now = (

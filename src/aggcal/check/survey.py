@@ -24,6 +24,7 @@ from aggcal.check.precision import Precision, precision, refuse_aim
 from aggcal.check.reliability import stray_findings, strays
 from aggcal.check.speed import too_fast
 from aggcal.check.volume import few_judgments
+from aggcal.consensus import Consensus
 from aggcal.errors import AggcalWarning
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
@@ -44,6 +45,7 @@ def check(
     scores: Scores | None = None,
     *,
     method: str = "hra-g",
+    consensus: Consensus | None = None,
     wanted_error: float | None = None,
     quick: bool | None = None,
     with_precision: bool = True,
@@ -61,12 +63,14 @@ def check(
         The model's scores, to see whether they belong to it.
     method
         What is fitted; a name of `FITTED`.
+    consensus
+        Of these judgments, by a method of `FITTED`, where it is there already.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
         two random items are in the right order with a chance of 90%.
     quick
-        Leave out what takes long: copies, camps, circles and the precision. By default they are
-        left out for more than `MANY` rows.
+        Leave out what takes long: copies, camps, circles and, unless a consensus is given, the
+        precision. By default they are left out for more than `MANY` rows.
     with_precision
         Work out how sure the order is, which takes about half of the time.
     seed
@@ -97,7 +101,10 @@ def check(
     if scores is not None:
         findings += unmatched(judgments, scores)
     step("fitting")
-    fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
+    if consensus is None:
+        fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
+    else:
+        fitted = Fitted.by(judgments, consensus)
     findings += [
         Finding.of_warning(w) for w in fitted.consensus.warnings if w.code == "not-converged"
     ]
@@ -106,7 +113,8 @@ def check(
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
     outlook: Precision | None = None
-    if with_precision and not quick:
+    # What takes long is the uncertainty of the fit, and a consensus comes with it.
+    if with_precision and (consensus is not None or not quick):
         step("working out the precision")
         outlook = precision(fitted, wanted_error)
     findings.sort(key=lambda f: f.severity != "problem")

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.console import Console
-from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.errors import FileError, OptionError, TooLittleDataError, count
 from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
     from aggcal.aggregators import PriorChoice
     from aggcal.assessment import Assessment
     from aggcal.features import FeatureChoice
+    from aggcal.io.texts import Texts
     from aggcal.judgments import Judgments
     from aggcal.scores import Scores
 
@@ -28,7 +29,9 @@ DEMO_STUDY: dict[str, Any] = {
 }
 """The study that the demo simulates."""
 
-RESULT_FILES = ("items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html")
+RESULT_FILES = (
+    "items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html", "report.md",
+)  # fmt: skip
 """What ``run`` writes."""
 
 _IDENTITY = "identity"
@@ -42,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     inputs = (options.judgments, options.scores, *_extra_files(options), *_feature_file(options))
-    refuse_overwriting(options.output, RESULT_FILES, inputs)
-    prior, features = _prior(options), _features(options)
+    refuse_overwriting(options.output, RESULT_FILES, (*inputs, *_text_file(options)))
+    prior, features, texts = _prior(options), _features(options), _texts(options)
     scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
     result = assess(
         _judgments(options, console),
@@ -59,7 +62,10 @@ def run(options: argparse.Namespace) -> int:
         warn=False,
         on_iteration=console.on_iteration,
     )
-    return _finish(result, options, console)
+    if not options.no_check:
+        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+        console.done()
+    return _finish(result, options, console, texts)
 
 
 def aggregate(options: argparse.Namespace) -> int:
@@ -67,8 +73,9 @@ def aggregate(options: argparse.Namespace) -> int:
     from aggcal.assessment import assess
 
     console = Console(quiet=options.quiet)
-    refuse_overwriting(options.output, RESULT_FILES, (options.judgments, *_feature_file(options)))
-    prior, features = _prior(options), _features(options)
+    inputs = (options.judgments, *_feature_file(options), *_text_file(options))
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    prior, features, texts = _prior(options), _features(options), _texts(options)
     result = assess(
         _judgments(options, console),
         method=options.method,
@@ -79,7 +86,10 @@ def aggregate(options: argparse.Namespace) -> int:
         warn=False,
         on_iteration=console.on_iteration,
     )
-    return _finish(result, options, console)
+    if not options.no_check:
+        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+        console.done()
+    return _finish(result, options, console, texts)
 
 
 def calibrate(options: argparse.Namespace) -> int:
@@ -138,6 +148,38 @@ def check(options: argparse.Namespace) -> int:
     elif not options.quiet:
         print(found)
     return 1 if options.strict and found.problems else 0
+
+
+def report(options: argparse.Namespace) -> int:
+    """Render the report of a folder of results once more."""
+    from jinja2 import UndefinedError
+
+    from aggcal.io.results import read_results
+    from aggcal.report.render import RENDERERS
+    from aggcal.report.report import Report
+
+    target = Path(options.output or Path(options.results) / f"report.{options.format}")
+    if options.output != "-":
+        inputs = [Path(options.results) / name for name in RESULT_FILES[:4]]
+        refuse_overwriting(target.parent, [target.name], [*inputs, *_text_file(options)])
+    summary, items, annotators = read_results(options.results)
+    texts = _texts(options)
+    summary.pop("texts", None)
+    if texts is not None:
+        summary["texts"] = Path(texts.source).name
+    told = Report(summary, items, annotators, {} if texts is None else texts.by_item)
+    try:
+        page = RENDERERS[options.format](told)
+    except (KeyError, TypeError, UndefinedError) as error:
+        raise FileError(
+            f"{options.results}: the files do not fit together ({error}); run aggcal again."
+        ) from None
+    if options.output == "-":
+        sys.stdout.write(page)
+        return 0
+    written = write_files(target.parent, {target.name: lambda file: file.write(page)})
+    Console(quiet=options.quiet).say(f"wrote {written[0]}")
+    return 0
 
 
 def convert(options: argparse.Namespace) -> int:
@@ -452,6 +494,16 @@ def _features(options: argparse.Namespace) -> FeatureChoice | None:
     return "identity" if options.features == _IDENTITY else read_features(options.features)
 
 
+def _text_file(options: argparse.Namespace) -> list[str]:
+    return [] if options.texts is None else [options.texts]
+
+
+def _texts(options: argparse.Namespace) -> Texts | None:
+    from aggcal.io.texts import read_texts
+
+    return None if options.texts is None else read_texts(options.texts, column=options.text_column)
+
+
 def _prior(options: argparse.Namespace) -> PriorChoice:
     from aggcal.aggregation import METHODS
     from aggcal.models.links import link
@@ -502,8 +554,10 @@ def _consensus(options: argparse.Namespace) -> Scores:
     return Scores(ids[judged], columns["consensus"][judged], sd, str(options.consensus))
 
 
-def _finish(result: Assessment, options: argparse.Namespace, console: Console) -> int:
-    paths = result.save(options.output)
+def _finish(
+    result: Assessment, options: argparse.Namespace, console: Console, texts: Texts | None = None
+) -> int:
+    paths = result.save(options.output, texts=texts, check=False)
     _tell(result, console)
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:

@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         _aggregate,
         _calibrate,
         _check,
+        _report,
         _convert,
         _formats,
         _evaluate,
@@ -284,12 +285,30 @@ def _stage_2(command: _Parser) -> None:
     )
 
 
+def _report_options(command: _Parser, *, check: bool = True) -> None:
+    group = command.add_argument_group("the report")
+    group.add_argument(
+        "--texts",
+        metavar="FILE",
+        help="table item,text: what the items say, shown beside their ids",
+    )
+    group.add_argument(
+        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
+    )
+    if check:
+        group.add_argument(
+            "--no-check",
+            action="store_true",
+            help="do not look the data over (as 'aggcal check' does), nor suggest what to ask next",
+        )
+
+
 def _run(commands: _Commands) -> None:
     command = _command(
         commands,
         "run",
         "judgments and scores in, calibrated scores out",
-        "Writes items.csv, annotators.csv, summary.json and report.html into DIR, and "
+        "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR, and "
         "predictions.csv if there are scores of items that nobody judged.",
     )
     command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
@@ -298,6 +317,7 @@ def _run(commands: _Commands) -> None:
     _common(command)
     _stage_1(command)
     _stage_2(command)
+    _report_options(command)
     _json(command, "the summary")
 
 
@@ -306,12 +326,13 @@ def _aggregate(commands: _Commands) -> None:
         commands,
         "aggregate",
         "Stage 1 alone: the consensus of the judgments",
-        "Writes items.csv, annotators.csv, summary.json and report.html into DIR.",
+        "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR.",
     )
     command.add_argument("judgments", metavar="JUDGMENTS", help=f"{_JUDGMENTS} ({_FILES})")
     _output(command, "the results")
     _common(command)
     _stage_1(command)
+    _report_options(command)
     _json(command, "the summary")
 
 
@@ -368,6 +389,28 @@ def _check(commands: _Commands) -> None:
     command.add_argument("--seed", type=int, default=0, help="seed of everything random")
     command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
     _json(command, "counts, findings and precision")
+
+
+def _report(commands: _Commands) -> None:
+    command = _command(
+        commands,
+        "report",
+        "the report of a folder of results once more: with texts, as Markdown, as JSON",
+        "Nothing is fitted again.",
+    )
+    command.add_argument(
+        "results", metavar="DIR", help="a folder that 'aggcal run' or 'aggcal aggregate' wrote"
+    )
+    command.add_argument(
+        "--format", choices=("html", "md", "json"), default="html", help="what to write"
+    )
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="file to write; - for the terminal (default: report.html, .md or .json in DIR)",
+    )
+    _report_options(command, check=False)
 
 
 def _convert(commands: _Commands) -> None:

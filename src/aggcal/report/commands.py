@@ -18,13 +18,16 @@ def files(summary: Mapping[str, Any]) -> str:
     >>> files({"judgments": "judgments", "scores": None})
     'JUDGMENTS'
     """
-    known = []
-    for name in ("judgments", "scores"):
-        source = str(summary.get(name) or "")
-        if source or name == "judgments":
-            # What did not come from a file has a name without an ending.
-            known.append(shlex.quote(source) if PurePath(source).suffix else name.upper())
-    return " ".join(known)
+    judgments, scores = _file("judgments", summary) or "JUDGMENTS", _file("scores", summary)
+    return judgments if scores is None else f"{judgments} {scores}"
+
+
+def _file(name: str, summary: Mapping[str, Any]) -> str | None:
+    """Return a file of the run, quoted for a shell; what did not come from one in capitals."""
+    source = str(summary.get(name) or "")
+    if not source:
+        return None
+    return shlex.quote(source) if PurePath(source).suffix else name.upper()
 
 
 def again(summary: Mapping[str, Any]) -> str | None:
@@ -34,7 +37,7 @@ def again(summary: Mapping[str, Any]) -> str | None:
     --------
     >>> again({"method": "btl", "judgments": "j.csv", "settings":
     ...        {"method": "btl", "prior": "none", "uncertainty": None, "level": 0.9, "seed": 1}})
-    'aggcal aggregate j.csv -o DIR --method btl --prior none --uncertainty none --seed 1'
+    'aggcal aggregate j.csv -o DIR --method btl --prior none --uncertainty none --seed 1 --no-check'
     """
     settings = summary.get("settings")
     if not settings or settings["method"] is None:
@@ -55,8 +58,13 @@ def again(summary: Mapping[str, Any]) -> str | None:
     }
     words = ["aggcal", "run" if calibrator else "aggregate", files(summary), "-o DIR"]
     words += [f"--{k} {shlex.quote(str(v))}" for k, v in options.items() if v is not None]
+    texts = _file("texts", summary)
+    if texts is not None:
+        words.append(f"--texts {texts}")
     if calibrator and settings["weights"] is None:
         words.append("--unweighted")
+    if "check" not in summary:
+        words.append("--no-check")
     return " ".join(words)
 
 

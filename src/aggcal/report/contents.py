@@ -26,6 +26,7 @@ EQUAL_ANNOTATORS = frozenset({"btl", "tcv", "gppl", "rank-svm"})
 
 REVERSED, RANDOM, UNSURE, FINE = "reversed", "random?", "below random", "agrees"
 """What a reliability and its interval say of an annotator."""
+VERDICTS = (REVERSED, RANDOM, UNSURE, FINE)
 
 HINTS = {
     "rank": "place in the order on which the annotators agree, 1 = highest; "
@@ -60,7 +61,7 @@ def numbers(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
 
 
-def item_listing(items: Columns) -> Listing:
+def item_listing(items: Columns, texts: Mapping[str, str] | None = None) -> Listing:
     """Return the table of the answer: the score first, then where it comes from.
 
     Examples
@@ -77,7 +78,7 @@ def item_listing(items: Columns) -> Listing:
         change = found["calibrated"] - found["model"]
     shown: list[Column | None] = [
         _column("rank", found, ("rank_low", "rank_high"), decimals=0),
-        names("item", items["item"]),
+        names("item", items["item"], texts),
         _column(
             "calibrated", found, ("calibrated_low", "calibrated_high"), decimals=fine, bar=True
         ),
@@ -167,7 +168,7 @@ def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
     ]
 
 
-def changes(items: Columns) -> dict[str, Any] | None:
+def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str, Any] | None:
     """Return what calibration did: how many rose and fell, the largest changes and blocks.
 
     Examples
@@ -200,9 +201,11 @@ def changes(items: Columns) -> dict[str, Any] | None:
         why = f"the annotators rank it {k + 1:,}, the model {own_rank[k]:,} of {done.size:,}{among}"
         if mates > 2:  # noqa: PLR2004  # itself and one more are what the ranks say already
             why += f"; it shares its score with {mates - 1:,} neighbours in block {block[k]:.0f}"
+        name = str(items["item"][done[k]])
         moved.append(
             {
-                "item": cut(str(items["item"][done[k]]), LONG),
+                "item": cut(name, LONG),
+                "says": cut((texts or {}).get(name, ""), LONG),
                 "model": number_text(float(model[done[k]]), decimals),
                 "calibrated": number_text(float(calibrated[done[k]]), decimals),
                 "change": ("+" if shift[k] > 0 else "") + number_text(float(shift[k]), decimals),

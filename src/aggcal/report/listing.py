@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, inf, isfinite, log10
@@ -17,27 +17,41 @@ STATIC_ROWS = 100
 """Rows that stand in the page itself, for a reader without scripts."""
 MOST_ROWS = 200_000
 """Rows that the script gets: more would make the page too heavy to open."""
-LONGEST_NAME, SHORTEST_CUT = 10_000, 80
-_ROOM_FOR_NAMES = 300_000
+LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
+STATIC_TEXT = 400
+"""Where texts are cut in the rows that stand in the page itself."""
+_ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000
 _FINEST, _LARGEST = 9, 1e12
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """A column of ids, cut where they are too long for a page."""
+    """A column of ids, perhaps with the text of each, cut where they are too long for a page.
+
+    ``cut`` and ``cut_texts`` are the lengths to which some were cut; None if all are whole.
+    """
 
     title: str
     values: Sequence[str]
-    longest: int
+    texts: Sequence[str] | None = None
+    cut: int | None = None
+    cut_texts: int | None = None
     kind = "name"
 
     def cells(self, stop: int) -> list[dict[str, Any]]:
         """Return what the first rows show."""
-        return [{"text": value} for value in self.values[:stop]]
+        shown = [{"text": value} for value in self.values[:stop]]
+        if self.texts is not None:
+            for cell, said in zip(shown, self.texts, strict=False):
+                cell["says"] = cut(said, STATIC_TEXT)
+        return shown
 
     def data(self, stop: int) -> dict[str, Any]:
         """Return what the script needs."""
-        return {"values": list(self.values[:stop])}
+        found: dict[str, Any] = {"values": list(self.values[:stop])}
+        if self.texts is not None:
+            found["texts"] = list(self.texts[:stop])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +203,9 @@ class Listing:
         return min(self.n_rows, MOST_ROWS)
 
     @property
-    def cut(self) -> int | None:
-        """The length to which names were cut; None if all are whole."""
-        for column in self.columns:
-            if isinstance(column, Names) and any(len(v) > column.longest for v in column.values):
-                return column.longest
-        return None
+    def names(self) -> Names:
+        """The column of ids."""
+        return next(column for column in self.columns if isinstance(column, Names))
 
     @property
     def rows(self) -> list[tuple[dict[str, Any], ...]]:
@@ -208,17 +219,52 @@ class Listing:
         return script_json({"columns": columns})
 
 
-def names(title: str, ids: TextArray) -> Names:
+def names(title: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
     """Return a column of ids, each cut to its share of the room that a page has for them.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    ids
+        Of the rows.
+    texts
+        What some of them say.
 
     Examples
     --------
     >>> column = names("item", np.array(["ok", "x" * 20_000], dtype=object))
-    >>> [len(value) for value in column.values]
-    [2, 10001]
+    >>> [len(value) for value in column.values], column.cut
+    ([2, 10001], 10000)
     """
-    longest = min(LONGEST_NAME, max(SHORTEST_CUT, _ROOM_FOR_NAMES // max(1, len(ids))))
-    return Names(title, [cut(str(one), longest) for one in ids], longest)
+    values = [str(one) for one in ids]
+    longest = _fitting(values, _ROOM_FOR_NAMES, LONGEST_NAME)
+    shown = [cut(one, longest) for one in values]
+    is_cut = longest if any(len(one) > longest for one in values) else None
+    if not texts:
+        return Names(title, shown, None, is_cut)
+    said = [texts.get(one, "") for one in values]
+    longest = _fitting(said, _ROOM_FOR_TEXTS, LONGEST_TEXT)
+    is_cut_too = longest if any(len(one) > longest for one in said) else None
+    return Names(title, shown, [cut(one, longest) for one in said], is_cut, is_cut_too)
+
+
+def _fitting(values: Sequence[str], room: int, most: int) -> int:
+    """Return the length to which texts must be cut for all of them to fit into some bytes.
+
+    Only the long ones pay for it: what is shorter than that stays whole.
+    """
+    length = np.fromiter(map(len, values), dtype=np.float64, count=len(values))
+    size = np.fromiter(
+        (len(v.encode("utf-8", "replace")) for v in values), dtype=np.float64, count=len(values)
+    )
+    per_character = size / np.maximum(length, 1.0)
+    low, high = SHORTEST_CUT, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = float(np.minimum(length, middle) @ per_character) <= room
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
 
 
 def cut(text: str, longest: int) -> str:

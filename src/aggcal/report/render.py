@@ -1,20 +1,28 @@
-"""Render the report: plain data in, one HTML page out."""
+"""Render the report: plain data in, one HTML page, Markdown or JSON out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from aggcal.report import commands, contents
+from aggcal.io.write import to_json
+from aggcal.report import contents
 from aggcal.report.axes import STYLE
 from aggcal.report.figures import calibration_figure, rank_figure, reliability_figure
-from aggcal.report.templates import environment
+from aggcal.report.markdown import markdown
+from aggcal.report.report import Report
+from aggcal.report.templates import environment, number
 from aggcal.tables import Columns
 
 
-def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> str:
+def render(
+    summary: Mapping[str, Any],
+    items: Columns,
+    annotators: Columns,
+    texts: Mapping[str, str] | None = None,
+) -> str:
     """Return the report as one self-contained HTML page.
 
     The page needs no network. Its first rows and figures are plain HTML; a small script, which
@@ -26,6 +34,8 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
         As in ``summary.json``.
     items, annotators
         The columns of ``items.csv`` and ``annotators.csv``.
+    texts
+        What items say, by their ids.
 
     Examples
     --------
@@ -35,31 +45,47 @@ def render(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> s
     >>> "&lt;a&gt;" in page, "<a>" in page
     (True, False)
     """
+    return html(Report(summary, items, annotators, texts or {}))
+
+
+def html(report: Report) -> str:
+    """Return a report as one self-contained HTML page; see `render`."""
     from markupsafe import Markup
 
     templates = environment("aggcal.report")
-    templates.filters["number"] = _number
-    listings = [contents.item_listing(items)]
-    if annotators:
-        listings.append(contents.annotator_listing(summary, annotators))
+    templates.filters["number"] = number
+    listings = [report.item_listing]
+    if report.annotator_listing is not None:
+        listings.append(report.annotator_listing)
     return templates.get_template("template.html").render(
-        summary=dict(summary),
+        report=report,
+        summary=dict(report.summary),
         # Our own texts, in which ids are escaped already.
-        figures={name: Markup(svg) for name, svg in _figures(summary, items, annotators).items()},
+        figures={name: Markup(svg) for name, svg in _figures(report).items()},
         style=Markup(STYLE),
         data={each.name: Markup(each.json) for each in listings},
         tables={each.name: each for each in listings},
-        changes=contents.changes(items),
-        certainty=contents.certainty(items),
-        coverage=contents.coverage(items),
-        verdicts=contents.marks(summary, annotators) if annotators else [],
-        files=commands.files(summary),
-        again=commands.again(summary),
-        equal=summary["method"] in contents.EQUAL_ANNOTATORS,
     )
 
 
-def _figures(summary: Mapping[str, Any], items: Columns, annotators: Columns) -> dict[str, str]:
+def json(report: Report) -> str:
+    """Return everything that a report tells as JSON.
+
+    Examples
+    --------
+    >>> items = {"item": np.array(["a"], dtype=object), "consensus": np.array([0.0])}
+    >>> json(Report({"method": "own", "warnings": []}, items)).splitlines()[1]
+    '  "summary": {'
+    """
+    return to_json(report.to_dict()) + "\n"
+
+
+RENDERERS: dict[str, Callable[[Report], str]] = {"html": html, "md": markdown, "json": json}
+"""The forms of a report, by the ending of its file."""
+
+
+def _figures(report: Report) -> dict[str, str]:
+    items, annotators = report.items, report.annotators
     figures: dict[str, str] = {}
     if "calibrated" in items:
         done = np.isfinite(items["calibrated"])
@@ -73,24 +99,11 @@ def _figures(summary: Mapping[str, Any], items: Columns, annotators: Columns) ->
                 if "calibrated_low" in items
                 else None,
             )
-    if contents.certainty(items) is not None:
+    if report.certainty is not None:
         columns = (contents.numbers(items[name]) for name in ("rank", "rank_low", "rank_high"))
         figures["ranks"] = rank_figure(*columns)
-    if annotators and summary["method"] not in contents.EQUAL_ANNOTATORS:
+    if annotators and not report.equal:
         figures["reliability"] = reliability_figure(
-            annotators["reliability"], summary.get("random_reliability", 0.0)
+            annotators["reliability"], report.summary.get("random_reliability", 0.0)
         )
     return figures
-
-
-def _number(value: Any, digits: int = 4) -> str:
-    """Write a number for people; a dash for what is not there."""
-    if value is None or value != value:  # noqa: PLR0124  # NaN
-        return "–"  # an en dash, for people
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.{digits}g}" if abs(value) < 1e6 else f"{value:,.0f}"  # noqa: PLR2004
-    return str(value)

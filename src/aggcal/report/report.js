@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const PAGE = 100, PRINTED = 1000, LONG = 80;
+  const PAGE = 100, PRINTED = 1000, LONG = 80, LONG_TEXT = 160;
 
   // The theme: what the system says, unless the reader chose otherwise (the head of the page knows).
   const root = document.documentElement, theme = document.getElementById("theme"), system = matchMedia("(prefers-color-scheme: dark)");
@@ -34,15 +34,22 @@
     };
   }
 
+  // A text that is long stands folded: its beginning, and the whole of it on demand.
+  function folded(text, long) {
+    const signs = text.length > long ? [...text] : text; // whole signs: no half of a pair
+    if (signs.length <= long) { const plain = make("div", "", text); plain.dir = "auto"; return plain; }
+    const whole = make("details"), head = make("summary", "", signs.slice(0, long).join("") + "…"), body = make("div", "", text);
+    head.dir = body.dir = "auto";
+    body.tabIndex = 0; // keys must be able to scroll it
+    whole.append(head, body);
+    return whole;
+  }
+
   const draw = {
     name(column, k, cell) {
-      const text = column.values[k], signs = text.length > LONG ? [...text] : text; // whole signs: no half of a pair
-      if (signs.length <= LONG) { cell.dir = "auto"; cell.textContent = text; return; }
-      const whole = make("details"), head = make("summary", "", signs.slice(0, LONG).join("") + "…"), body = make("div", "", text);
-      head.dir = body.dir = "auto";
-      body.tabIndex = 0; // keys must be able to scroll it
-      whole.append(head, body);
-      cell.append(whole);
+      const said = column.texts && column.texts[k];
+      cell.append(folded(column.values[k], LONG));
+      if (said) { const text = folded(said, LONG_TEXT); text.classList.add("says"); cell.append(text); }
     },
     number(column, k, cell) {
       const text = column.write ||= writer(column);
@@ -70,7 +77,7 @@
 
   document.querySelectorAll("[data-listing]").forEach((box) => {
     const columns = JSON.parse(document.getElementById("data-" + box.dataset.listing).textContent).columns;
-    const n = columns[0].values.length, names = columns.find((c) => c.kind === "name").values;
+    const n = columns[0].values.length, named = columns.find((c) => c.kind === "name"), names = named.values;
     const body = box.querySelector("tbody"), heads = [...box.querySelectorAll("thead th")];
     const search = box.querySelector("input"), said = box.querySelector("output"), scroll = box.querySelector(".scroll");
     const left = make("p", "note printed");
@@ -108,7 +115,7 @@
     }
     function find() {
       const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      if (words.length) lower ||= names.map((text) => text.toLowerCase());
+      if (words.length) lower ||= names.map((text, k) => (named.texts ? text + "\n" + named.texts[k] : text).toLowerCase());
       shown = words.length ? order.filter((k) => words.every((word) => lower[k].includes(word))) : order;
       page = 0;
       show();

@@ -1,8 +1,8 @@
-"""How pages are made from templates: escaped, and strict about what is not there."""
+"""How pages are made: templates, escaped and strict about what is not there; numbers for people."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,3 +25,22 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Write a number for people; a dash for what is not there.
+
+    Examples
+    --------
+    >>> number(12345), number(0.123456), number(True), number(None)
+    ('12,345', '0.1235', 'yes', '–')
+    """
+    if value is None or value != value:  # noqa: PLR0124  # NaN
+        return "–"  # an en dash, for people
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.{digits}g}" if abs(value) < 1e6 else f"{value:,.0f}"  # noqa: PLR2004
+    return str(value)

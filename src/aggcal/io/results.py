@@ -1,0 +1,81 @@
+"""Read a folder that `aggcal run` or `aggcal aggregate` wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from aggcal.errors import FileError, TableError
+from aggcal.io.opening import opened
+from aggcal.io.per_item import fetch, ids, numbers
+from aggcal.tables import Columns
+
+_ITEMS = (
+    "consensus", "consensus_se", "rank", "rank_low", "rank_high", "model", "calibrated",
+    "calibrated_low", "calibrated_high", "block", "n_judgments",
+)  # fmt: skip
+_ANNOTATORS = (
+    "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
+)  # fmt: skip
+_SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
+
+
+def read_results(folder: Path | str) -> tuple[dict[str, Any], Columns, Columns]:
+    """Return the summary, and the columns of the items and of the annotators.
+
+    Examples
+    --------
+    >>> read_results("nowhere")
+    Traceback (most recent call last):
+    aggcal.errors.FileError: nowhere: no such folder; give one that 'aggcal run' wrote.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
+    for name in ("summary.json", "items.csv", "annotators.csv"):
+        if not (folder / name).is_file():
+            raise FileError(
+                f"{folder}: holds no {name}; give a folder that 'aggcal run' or 'aggcal aggregate' "
+                "wrote."
+            )
+    return (
+        _summary(folder / "summary.json"),
+        _columns(folder / "items.csv", "item", ("consensus",), _ITEMS),
+        _columns(folder / "annotators.csv", "annotator", _ANNOTATORS[3:], _ANNOTATORS),
+    )
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
+        raise FileError(f"{path}: cannot be read ({reason}); run aggcal again.") from None
+    missing = [k for k in _SUMMARY if not isinstance(summary, dict) or k not in summary]
+    if missing:
+        raise FileError(f"{path}: lacks '{missing[0]}'; run aggcal again.")
+    found: dict[str, Any] = summary
+    return found
+
+
+def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ...]) -> Columns:
+    aliases = {"item": key}
+    with opened(path, ("item", *known), what=key, shapes={}, aliases=aliases) as source:
+        missing = [c for c in ("item", *needed) if c not in source.columns]
+        if missing:
+            raise TableError(
+                f"{path}: column '{aliases.get(missing[0], missing[0])}' missing (found: "
+                f"{source.columns_found}); run aggcal again."
+            )
+        present = [c for c in known if c in source.columns]
+        for column in present:
+            wrong = f'"{column}" IS NOT NULL AND try_cast("{column}" AS DOUBLE) IS NULL'
+            if source.one("count(*)", wrong):
+                place, value = source.first(wrong, f'"{column}"')
+                raise TableError(
+                    f"{path}: {place}: '{value}' in column '{column}' is not a number; run aggcal "
+                    "again."
+                )
+        table = fetch(source, present)
+        return {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}

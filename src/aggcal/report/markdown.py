@@ -1,0 +1,222 @@
+"""The report in short, as Markdown: for a code host, a chat, a notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aggcal.errors import count
+from aggcal.report.listing import Listing, cut
+from aggcal.report.report import Report
+from aggcal.report.templates import number
+
+TOP = 20
+"""Rows of a table: the others are in the files."""
+
+_NAME, _SAID, _MOST_MOVED = 80, 100, 5
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.|@")
+
+
+def plain(text: str, longest: int = _NAME) -> str:
+    r"""Return a text on one line that Markdown shows as it stands, cut if it is too long.
+
+    What turns the direction of writing round is left out: here nothing could end it.
+
+    Examples
+    --------
+    >>> print(plain("a|b <i>*x*</i> item_7 `c`"))
+    a\|b \<i\>\*x\*\</i\> item_7 \`c\`
+    >>> plain("two\nlines")
+    'two lines'
+    """
+    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(text, longest)))
+    return _SPECIAL.sub(r"\\\g<0>", line).strip() or "(blank)"
+
+
+def markdown(report: Report) -> str:
+    r"""Return a report in short, as Markdown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> items = {"item": np.array(["a|b"], dtype=object), "consensus": np.array([0.0])}
+    >>> told = Report({"version": "0", "method": "own", "n_items": 1, "n_annotators": 1,
+    ...                "n_judgments": 1, "warnings": []}, items)
+    >>> markdown(told).splitlines()[8]
+    '| a\\|b | 0.000 |'
+    """
+    parts = (_head, _answer, _changes, _annotators, _certainty, _data, _making)
+    blocks = [block for part in parts for block in part(report) if block]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _head(report: Report) -> Iterable[str]:
+    summary = report.summary
+    who = count(summary["n_annotators"], "annotator")
+    what, asked = count(summary["n_items"], "item"), count(summary["n_judgments"], "judgment")
+    if report.calibrated:
+        yield "# Calibrated scores"
+        yield (
+            f"A model scored items; {who} compared {what} in pairs ({asked}), and their common "
+            "order corrects the model's scores."
+        )
+    else:
+        yield "# Consensus scores"
+        yield (
+            f"{who} compared {what} in pairs ({asked}); these are the scores and the order on "
+            "which they agree."
+        )
+    if summary.get("converged") is False:
+        yield "**The fit did not converge: do not use these numbers.**"
+
+
+def _answer(report: Report) -> Iterable[str]:
+    yield "## The answer"
+    listing = report.item_listing
+    yield _table(listing, {"rank", "item", "calibrated", "model", "change", "consensus"})
+    rest = listing.n_rows - TOP
+    if rest > 0:
+        yield f"And {count(rest, 'more item')}: all are in `items.csv`."
+    if report.calibrated:
+        yield (
+            "*Calibrated* is the model's score, corrected by what the annotators said; higher is "
+            "better. In brackets: where a number may well be."
+        )
+    else:
+        yield "*Consensus* is how high the annotators put an item; 0 is the middle."
+
+
+def _changes(report: Report) -> Iterable[str]:
+    found = report.changes
+    if found is None:
+        return
+    yield "## What changed"
+    yield (
+        f"{count(found['up'], 'score')} went up, {found['down']:,} went down, {found['same']:,} "
+        f"stayed; the typical change is {number(report.summary['shift_rms'])}. "
+        + ("Those that moved most:" if found["moved"] else "")
+    ).strip()
+    yield "\n".join(
+        f"- {plain(each['item'])}: {each['model']} → {each['calibrated']} ({each['why']})"
+        for each in found["moved"][:_MOST_MOVED]
+    )
+
+
+def _annotators(report: Report) -> Iterable[str]:
+    listing = report.annotator_listing
+    if listing is None:
+        return
+    yield "## Who judged"
+    if report.equal:
+        yield f"{report.summary['method']} takes every annotator to be equally reliable."
+        return
+    told = {
+        "reversed": "answered against the others (their answers count the other way round)",
+        "random?": "could have answered at random, or judged too little to tell",
+        "below random": "answered against the others or at random",
+    }
+    odd = [f"{report.verdicts[k]:,} {says}" for k, says in told.items() if report.verdicts[k]]
+    yield f"Of {count(listing.n_rows, 'annotator')}, " + (
+        "; ".join(odd) + "." if odd else "all agree with the consensus more than by chance."
+    )
+    if odd:
+        named = [
+            plain(row[0]["text"])
+            for row in zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True)
+            if row[1]["text"] in told
+        ]
+        more = f" and {len(named) - TOP:,} more, in `annotators.csv`" if len(named) > TOP else ""
+        yield f"These are: {', '.join(named[:TOP])}{more}."
+
+
+def _certainty(report: Report) -> Iterable[str]:
+    yield "## How sure"
+    known = report.certainty
+    if known is None:
+        yield "No ranges were worked out: nothing here says how far the ranks may be off."
+    else:
+        yield (
+            f"Half of the items could stand in {known['median']:,} places or fewer; "
+            f"{known['exact']:,} of {known['n']:,} have only one, and {known['top']:,} could be "
+            "the very first."
+        )
+    yield "\n".join(
+        f"- **{each['title']}** ({each['kind']}): {plain(each['says'], 1000)}"
+        for each in (report.summary.get("guarantees") or {}).values()
+    )
+
+
+def _data(report: Report) -> Iterable[str]:
+    yield "## What is wrong with the data, and what to ask next"
+    lines = []
+    for each in report.findings:
+        grave = f"**{each['severity'].capitalize()}:** " if report.checked else ""
+        remedy = f" *What to do:* {plain(each['remedy'], 1000)}" if each["remedy"] else ""
+        lines.append(f"- {grave}{plain(each['message'], 1000)}{remedy}")
+    yield "\n".join(lines) or (
+        "Nothing stands out in this data." if report.checked else "The data were not looked over."
+    )
+    if report.not_checked:
+        yield f"Not looked at: {'; '.join(report.not_checked)}."
+    yield _command(f"aggcal check {report.files}")
+    yield report.precision or ""
+    if report.suggestions:
+        yield "The pairs worth asking next:"
+        rows = [
+            (_said(e["left"], e["left_says"]), _said(e["right"], e["right_says"]), e["why"])
+            for e in report.suggestions
+        ]
+        yield _rows(("compare", "with", "because"), rows)
+    yield _command(f"aggcal suggest {report.files} -n 20")
+
+
+def _making(report: Report) -> Iterable[str]:
+    summary = report.summary
+    yield "## How it was made"
+    how = f"By {plain(summary['method'])}"
+    if report.calibrated:
+        how += f", calibrated by {summary['calibrator']}"
+    if summary.get("judgments"):
+        how += f", from {plain(summary['judgments'])}"
+        how += f" and {plain(summary['scores'])}" if summary.get("scores") else ""
+    yield f"{how}, with aggcal {summary['version']}."
+    if report.again:
+        yield _command(report.again)
+    yield (
+        "Every number is in `items.csv`, `annotators.csv` and `summary.json`; `report.html` has "
+        "the figures, and explains the words."
+    )
+
+
+def _table(listing: Listing, wanted: set[str]) -> str:
+    stop = min(TOP, listing.n_rows)
+    columns = [column for column in listing.columns if column.title in wanted]
+    rows = []
+    for row in zip(*(column.cells(stop) for column in columns), strict=True):
+        cells = []
+        for column, cell in zip(columns, row, strict=True):
+            if column.kind == "name":
+                cells.append(_said(cell["text"], cell.get("says", "")))
+            else:
+                cells.append(cell["text"] + (f" ({cell['range']})" if "range" in cell else ""))
+        rows.append(cells)
+    return _rows([column.title for column in columns], rows)
+
+
+def _said(name: str, says: str) -> str:
+    return f"{plain(name)}: {plain(says, _SAID)}" if says else plain(name)
+
+
+def _rows(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _command(text: str) -> str:
+    """Return a command as a block of code, whatever a file is called."""
+    ticks = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    return f"{fence}\n{_INVISIBLE.sub(' ', text)}\n{fence}"

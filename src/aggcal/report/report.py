@@ -1,0 +1,144 @@
+"""What the report tells, worked out once: every rendering of it says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from aggcal.report import commands, contents, findings, words
+from aggcal.report.listing import Listing
+from aggcal.tables import Columns
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The results as plain data, and what can be told of them.
+
+    Parameters
+    ----------
+    summary
+        As in ``summary.json``.
+    items, annotators
+        The columns of ``items.csv`` and ``annotators.csv``.
+    texts
+        What items say, by their ids.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> items = {"item": np.array(["a"], dtype=object), "consensus": np.zeros(1)}
+    >>> told = Report({"method": "own", "warnings": ["an item is odd; look."]}, items)
+    >>> told.findings[0]["message"], told.checked
+    ('an item is odd; look.', False)
+    """
+
+    summary: Mapping[str, Any]
+    items: Columns
+    annotators: Columns = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether there is a Stage 2."""
+        return "calibrator" in self.summary
+
+    @property
+    def equal(self) -> bool:
+        """Whether the method takes every annotator to be equally reliable."""
+        return self.summary["method"] in contents.EQUAL_ANNOTATORS
+
+    @cached_property
+    def item_listing(self) -> Listing:
+        """The table of the answer."""
+        return contents.item_listing(self.items, self.texts)
+
+    @cached_property
+    def annotator_listing(self) -> Listing | None:
+        """The table of who judged."""
+        return (
+            contents.annotator_listing(self.summary, self.annotators) if self.annotators else None
+        )
+
+    @cached_property
+    def changes(self) -> dict[str, Any] | None:
+        """What calibration did."""
+        return contents.changes(self.items, self.texts)
+
+    @cached_property
+    def verdicts(self) -> dict[str, int]:
+        """How many annotators are reversed, perhaps random, or fine."""
+        marks = contents.marks(self.summary, self.annotators) if self.annotators else []
+        return {word: marks.count(word) for word in contents.VERDICTS}
+
+    @cached_property
+    def certainty(self) -> dict[str, Any] | None:
+        """How wide the ranges of the ranks are."""
+        return contents.certainty(self.items)
+
+    @cached_property
+    def coverage(self) -> dict[str, Any] | None:
+        """How many judgments the items had."""
+        return contents.coverage(self.items)
+
+    @property
+    def checked(self) -> bool:
+        """Whether the data were looked over."""
+        return "check" in self.summary
+
+    @cached_property
+    def findings(self) -> list[dict[str, Any]]:
+        """What is wrong with the data, the problems first."""
+        return findings.found(self.summary)
+
+    @property
+    def problems(self) -> int:
+        """How many of the findings need attention."""
+        return sum(each["severity"] == "problem" for each in self.findings)
+
+    @property
+    def not_checked(self) -> list[str]:
+        """What the check left out, and why."""
+        return list(self.summary["check"]["not_checked"]) if self.checked else []
+
+    @cached_property
+    def precision(self) -> str | None:
+        """How sure the order is, and how many judgments a surer one takes."""
+        return findings.precision(self.summary)
+
+    @cached_property
+    def suggestions(self) -> list[dict[str, Any]]:
+        """The pairs worth asking next, and why."""
+        return findings.suggestions(self.summary, self.texts)
+
+    @property
+    def files(self) -> str:
+        """The files of the run, for a shell."""
+        return commands.files(self.summary)
+
+    @property
+    def again(self) -> str | None:
+        """The command that makes these results again."""
+        return commands.again(self.summary)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The words that need explaining here, and what they mean."""
+        return words.used(self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that is told, as plain data."""
+        return {
+            "summary": dict(self.summary),
+            "changes": self.changes,
+            "verdicts": self.verdicts,
+            "certainty": self.certainty,
+            "coverage": self.coverage,
+            "findings": self.findings,
+            "not_checked": self.not_checked,
+            "precision": self.precision,
+            "suggestions": self.suggestions,
+            "again": self.again,
+            "words": self.words,
+        }
