@@ -141,7 +141,10 @@ def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> 
 
 # ------------------------------------------------------------------- about the consensus
 
-_MODEL = Condition("the model of the judgments and its priors are about right")
+_MODEL = Condition(
+    "annotators answer about as the method and its prior suppose: the further apart two items are, "
+    "the surer"
+)
 _ANNOTATORS = Condition("annotators are a random sample of those one could have asked")
 _SAMPLE = Condition("annotators judged without seeing the model's scores")
 
@@ -156,7 +159,7 @@ def _whole_order(known: Uncertainty) -> Guarantee:
     else:
         says = (
             f"Nothing can be promised for the ranking of all {n:,} items at once: too many "
-            "neighbours are too close. Use rank intervals and certified pairs."
+            "neighbours are too close. Go by the ranges of the ranks and the certified pairs."
         )
     return Guarantee(
         "whole_order",
@@ -198,17 +201,16 @@ def _efficiency(consensus: Consensus, values: dict[str, float]) -> Guarantee:
     typical = float(np.median(consensus.judgments_per_annotator))
     factor = values["first_order_factor"]
     says = (
-        f"Reliabilities differ by a coefficient of variation of {values['cv']:.2f}; with small "
-        f"gaps and one design for all, ignoring that would cost a factor of {factor:.2f} in "
-        f"variance. "
-        f"The median annotator gave {count(int(typical), 'judgment')}. Weighting annotators can "
-        "help when reliabilities differ and each gave enough judgments; it is never guaranteed to."
+        f"Annotators differ in reliability (by {values['cv']:.0%} of its average), and the more "
+        "reliable count for more. If all items were close and everybody had judged the same pairs, "
+        f"counting all alike would take {factor:.2f} times as many judgments to be as precise."
     )
     if "median_ratio" in values:
-        says += (
-            f" Estimated here, equal weights would have {values['median_ratio']:.2f} times the "
-            "variance in the median direction."
-        )
+        says += f" For these judgments the estimate is {values['median_ratio']:.2f} times as many."
+    says += (
+        " It helps where reliabilities differ and each annotator gave enough judgments (here half "
+        f"gave {typical:,.0f} or more); it is never guaranteed to."
+    )
     return Guarantee(
         "efficiency",
         "What weighting the annotators is worth",
@@ -232,17 +234,17 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     if expected is not None:
         comfortable = expected < 0.5 * size
         hint = (
-            f" If the truth followed the annotators' exact consensus, its expected distance would "
-            f"be {expected:.3g} at most, which is {'less' if comfortable else 'not less'}."
+            f" If the truth followed exactly what the annotators agree on, that distance would be "
+            f"{expected:.3g} or less on average: {'' if comfortable else 'not '}near enough."
         )
     if size == 0.0:
         says = "The model's scores follow the consensus order already: calibration changed nothing."
         within = False
     else:
         says = (
-            f"Calibration moved the scores by {size:.4g} (root mean square). They are closer to "
-            "the truth than the model's own if the truth is within "
-            f"{0.5 * size:.4g} (root mean square) of some scores in the consensus order.{hint}"
+            f"Calibration moved the scores by {size:.4g}, typically (root mean square). They are "
+            "closer to the truth than the model's own if the true scores are no further, in the "
+            f"same sense, than {0.5 * size:.4g} from scores in the annotators' order.{hint}"
         )
     return Guarantee(
         "gain",
@@ -303,8 +305,9 @@ def _sure(inputs: Inputs) -> Guarantee:
     return Guarantee(
         "sure",
         "Estimated error of the projection",
-        f"By Stein's unbiased estimate the calibrated scores have a mean squared error of {said} "
-        f"about what the model would say without noise; the model itself has {variance:.3g}.",
+        f"The mean squared error of the calibrated scores, from what the model would say without "
+        f"noise, is estimated (by Stein's method) as {said}; that of the model's own scores is "
+        f"{variance:.3g}.",
         "model",
         "estimate",
         {"sure": risk, "model_variance": variance, "blocks": blocks},
@@ -325,10 +328,10 @@ def _risk_bound(inputs: Inputs) -> Guarantee:
     return Guarantee(
         "risk_bound",
         "What is left of the model's noise",
-        f"If the truth is constant over the {count(len(sizes), 'block')} found and the model is "
-        f"unbiased, noise adds at most {noise:.3g} to the mean squared error, instead of the "
-        f"model's own {variance:.3g}. What the truth differs from such scores by, and the model's "
-        "bias, come on top.",
+        f"If the true scores within each block are equal ({count(len(sizes), 'block')} here) and "
+        f"the model is right on average, its noise adds at most {noise:.3g} to the mean squared "
+        f"error, instead of {variance:.3g} without calibration. Where true scores differ within a "
+        "block, or the model is off on average, that comes on top.",
         "truth",
         "estimate",
         {"noise_part": noise, "model_variance": variance, "sum_of_harmonics": complexity},
@@ -354,7 +357,7 @@ def _safe(inputs: Inputs) -> Guarantee:
         (
             *_noise_conditions(inputs),
             Condition(
-                "the model is unbiased; else the statement is about what it would say without noise"
+                "the model is right on average; else this is about what it would say without noise"
             ),
         ),
     )
@@ -375,19 +378,24 @@ def _unidentified(inputs: Inputs) -> Guarantee:
         "crowd_variance": crowd if known else None,
         "model_variance": noise if known else None,
     }
-    start = "Model and consensus differ by a variance of "
+    off = f"the model's scores are typically {found.residual**0.5:.3g} off where the "
+    start = f"{off[0].upper()}{off[1:]}annotators' scores would put them."
     if inputs.covariance is not None:
-        start = "Beyond the ranking's own uncertainty, model and consensus differ by a variance of "
+        start = (
+            f"Beyond what the uncertainty of the ranking explains, {off}annotators' scores would "
+            "put them."
+        )
     if known:
         says = (
-            f"{start}{found.residual:.3g}. By the {known}, {crowd:.3g} of it is what the "
-            f"annotators have wrong together and {noise:.3g} the model's noise."
+            f"{start} By the {known}, the annotators' common error is typically "
+            f"{crowd**0.5:.3g} and the model's own {noise**0.5:.3g} (their squares add up)."
         )
     else:
         says = (
-            f"{start}{found.residual:.3g}. How much of it is the annotators' common error and how "
-            "much the model's cannot be told from this data: either may be anything from 0 to "
-            "that. A model sd, anchors, or a second model would tell."
+            f"{start} How much of that is an error that the annotators share, and how much the "
+            "model's, cannot be told from this data: either may be anything from nothing to all of "
+            "it. How far off the model typically is (its sd), some true scores (anchors) or a "
+            "second model would tell."
         )
     return Guarantee(
         "unidentified",
@@ -422,8 +430,9 @@ def _interval(calibration: Calibration) -> Guarantee:
         return Guarantee(
             "interval",
             "The intervals",
-            f"Each interval holds the true score of an item drawn at random with probability "
-            f"{calibration.level:g} at least (split conformal{calibration.how}).",
+            f"Each range holds the true score of an item drawn at random with probability "
+            f"{calibration.level:g} at least. Its width comes from how far off the scores of the "
+            f"anchors are (split conformal{calibration.how}).",
             "truth",
             "bound",
             {"level": calibration.level},
@@ -432,8 +441,9 @@ def _interval(calibration: Calibration) -> Guarantee:
     return Guarantee(
         "interval",
         "The intervals",
-        f"{_COVERS[calibration.method]} (level {calibration.level:g}): sampling uncertainty of the "
-        "consensus. They do not cover the truth; only anchors can give intervals that do.",
+        f"{_COVERS[calibration.method]} (level {calibration.level:g}): the sampling uncertainty of "
+        "the consensus, because there are only so many judgments. The truth may lie outside; only "
+        "anchors (items whose true score is known) can give ranges that cover it.",
         "consensus",
         "estimate",
         {"level": calibration.level},
@@ -442,11 +452,11 @@ def _interval(calibration: Calibration) -> Guarantee:
 
 
 _SAME_SHARE = (
-    "Each interval covers what the calibrated score would be for the exact consensus of these "
-    "annotators, at the same share of the model that is kept here"
+    "Each range covers what the calibrated score would be for the exact consensus of these "
+    "annotators, with as much of the model kept as here"
 )
 _COVERS = {
-    "atc": "Each interval covers what the calibrated score would be if the annotators' consensus "
+    "atc": "Each range covers what the calibrated score would be if the annotators' consensus "
     "were known exactly",
     "fused": _SAME_SHARE,
     "safe": _SAME_SHARE,

@@ -105,7 +105,7 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
         outside = list(graph.item_ids[graph.component > 0])
         found.append(
             DisconnectedWarning(
-                f"the comparison graph is in {len(sizes):,} pieces (the largest has "
+                f"the comparisons fall into {len(sizes):,} separate pieces (the largest has "
                 f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)})",
                 "nothing relates scores of different pieces: ask for judgments between them",
             )

@@ -265,7 +265,7 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
         "1 row repeats an earlier one",
         "1 skip",
         "one annotator only ('u')",
-        "in 2 pieces",
+        "into 2 separate pieces",
         "outside it: 'x', 'y'",
         "2 items never win ('d', 'y')",
         "1 item never loses ('x')",

@@ -117,7 +117,7 @@ def _lists(details: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     groups = details.get("groups")
-    if groups:
+    if groups and (len(groups) > 1 or len(groups[0]) > _NAMED_ANYWAY):
         lists.append(
             {
                 "title": count(int(details.get("number", len(groups))), "group"),

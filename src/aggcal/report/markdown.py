@@ -15,8 +15,10 @@ TOP = 20
 """Rows of a table: the others are in the files."""
 
 _NAME, _SAID, _MOST_MOVED = 80, 100, 5
+_PROMISES = {"whole_order", "certified_pairs", "measured_gain", "gain", "safe", "interval"}
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FIRST = re.compile(r"^(|\d+)([#+=.)-])")
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.|@")
 
 
@@ -29,11 +31,11 @@ def plain(text: str, longest: int = _NAME) -> str:
     --------
     >>> print(plain("a|b <i>*x*</i> item_7 `c`"))
     a\|b \<i\>\*x\*\</i\> item_7 \`c\`
-    >>> plain("two\nlines")
-    'two lines'
+    >>> plain("two\nlines"), plain("# no heading")
+    ('two lines', '\\# no heading')
     """
-    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(text, longest)))
-    return _SPECIAL.sub(r"\\\g<0>", line).strip() or "(blank)"
+    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(text, longest))).strip()
+    return _FIRST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", line)) or "(blank)"
 
 
 def markdown(report: Report) -> str:
@@ -60,13 +62,13 @@ def _head(report: Report) -> Iterable[str]:
     if report.calibrated:
         yield "# Calibrated scores"
         yield (
-            f"A model scored items; {who} compared {what} in pairs ({asked}), and their common "
-            "order corrects the model's scores."
+            f"{who} compared {what} two at a time ({asked}), and their common order corrects the "
+            "scores that a model gave."
         )
     else:
         yield "# Consensus scores"
         yield (
-            f"{who} compared {what} in pairs ({asked}); these are the scores and the order on "
+            f"{who} compared {what} two at a time ({asked}); these are the scores and the order on "
             "which they agree."
         )
     if summary.get("converged") is False:
@@ -144,8 +146,9 @@ def _certainty(report: Report) -> Iterable[str]:
             "the very first."
         )
     yield "\n".join(
-        f"- **{each['title']}** ({each['kind']}): {plain(each['says'], 1000)}"
-        for each in (report.summary.get("guarantees") or {}).values()
+        f"- **{each['title']}:** {plain(each['says'], 1000)}"
+        for name, each in (report.summary.get("guarantees") or {}).items()
+        if name in _PROMISES
     )
 
 

@@ -49,6 +49,16 @@ class Report:
         """Whether the method takes every annotator to be equally reliable."""
         return self.summary["method"] in contents.EQUAL_ANNOTATORS
 
+    @property
+    def method_words(self) -> str:
+        """What the method of Stage 1 supposes; nothing for one of the user's own."""
+        return words.METHODS.get(self.summary["method"], "")
+
+    @property
+    def calibrator_words(self) -> str:
+        """What the calibrator does."""
+        return words.CALIBRATORS.get(self.summary.get("calibrator", ""), "")
+
     @cached_property
     def item_listing(self) -> Listing:
         """The table of the answer."""
@@ -122,7 +132,7 @@ class Report:
         """The command that makes these results again."""
         return commands.again(self.summary)
 
-    @property
+    @cached_property
     def words(self) -> dict[str, str]:
         """The words that need explaining here, and what they mean."""
         return words.used(self.summary)

@@ -23,6 +23,10 @@ _CALIBRATED = {
     "mean squared error": "how far scores are off: square what each is off by, then take the "
     "average. 0 is perfect.",
 }
+_INTERVAL = {
+    "sampling uncertainty of the consensus": "how far off numbers may be because there are only so "
+    "many judgments. It does not say how far the annotators themselves are from the truth.",
+}
 _BLOCK = {
     "block": "neighbours in the annotators' order whose model scores contradict that order: they "
     "are given one common score, their average.",
@@ -43,7 +47,34 @@ _KINDS = {
     "sandwich": "the way in which the ranges were worked out: from how much the judgments really "
     "scatter about what the fit expects of them.",
 }
-_ANCHORS = {"anchors": "items, drawn by lot, whose true score is known."}
+_ANCHORS = {
+    "anchors": "items, drawn by lot, whose true score is known.",
+    "split conformal": "ranges that are as wide as the errors on the anchors tell them to be.",
+}
+METHODS = {
+    "hra-g": "the further apart two items are, the surer an answer; and each annotator has a "
+    "reliability of their own (a Bradley-Terry model with reliabilities)",
+    "hra-e": "as hra-g, but more forgiving of gross errors",
+    "hra-n": "as hra-g, with errors that follow a bell curve (Thurstone, with reliabilities)",
+    "crowd-bt": "the further apart two items are, the surer an answer; and each annotator has a "
+    "chance of their own to say the opposite of what they see",
+    "crowd-tcv": "as crowd-bt, with errors that follow a bell curve",
+    "btl": "the further apart two items are, the surer an answer; all annotators count alike "
+    "(a Bradley-Terry model)",
+    "tcv": "as btl, with errors that follow a bell curve (a Thurstone model)",
+    "gppl": "items with similar features get similar scores; all annotators count alike",
+    "rank-svm": "scores are a weighted sum of the items' features; all annotators count alike",
+    "barcw": "as gppl, and an annotator may answer at random",
+}
+"""What each method of Stage 1 supposes, in a line."""
+CALIBRATORS = {
+    "atc": "the scores closest to the model's that never contradict the annotators' order "
+    "(isotonic regression)",
+    "fused": "model and consensus mixed, each as far as it can be trusted",
+    "safe": "the model's scores, moved towards the annotators' order only as far as cannot hurt on "
+    "average",
+}
+"""What each calibrator does, in a line."""
 _FIT = {
     "prior": "what was assumed before any judgment was read: that scores do not differ beyond all "
     "measure. It matters where there are few judgments.",
@@ -66,6 +97,8 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
         found |= _CALIBRATED
         if summary["calibrator"] == "atc":
             found |= _BLOCK
+        if (summary.get("calibrated_interval") or {}).get("covers") in _INTERVAL:
+            found |= _INTERVAL
         if summary.get("n_anchors"):
             found |= _ANCHORS
     known = summary.get("uncertainty")

@@ -16,14 +16,14 @@ from aggcal.uncertainty.ranks import rank_intervals
 from aggcal.uncertainty.student import chance_below, quantile
 
 KINDS = {
-    "laplace": "the consensus of these annotators: what judgments without end by each of them "
-    "would give, under the model and its priors",
-    "sandwich": "the consensus that the homogeneous fit would reach with ever more annotators of "
-    "the same kind, whether or not they are really alike",
-    "sandwich-random": "the value that the homogeneous fit would reach with ever more judgments, "
-    "each of a random annotator and pair",
-    "sandwich-fixed": "the value that the homogeneous fit would reach with ever more judgments of "
-    "the same pairs by the same annotators",
+    "laplace": "the consensus of these annotators: what they would agree on if each of them went "
+    "on judging without end, and answered as the method supposes",
+    "sandwich": "the consensus that this method would reach with ever more annotators of the same "
+    "kind, whether or not they are really alike",
+    "sandwich-random": "the value that this method would reach with ever more judgments, each of a "
+    "random annotator and pair",
+    "sandwich-fixed": "the value that this method would reach with ever more judgments of the same "
+    "pairs by the same annotators",
     "bootstrap": "the consensus that this fit would reach with ever more annotators of the same "
     "kind",
 }

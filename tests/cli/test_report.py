@@ -1,0 +1,144 @@
+"""`aggcal report`: a folder of results rendered once more; and the options of the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aggcal.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    size = ["--items", "15", "--annotators", "6", "--judgments", "200", "--seed", "1"]
+    assert main(["simulate", "-o", str(folder), *size, "-q"]) == 0
+    texts = "".join(f"item-{k:02},Text {k}\n" for k in range(1, 15))
+    (folder / "texts.csv").write_text(f"item,text\n{texts}", encoding="utf-8")
+    inputs = [str(folder / "judgments.csv"), str(folder / "scores.csv")]
+    assert main(["run", *inputs, "-o", str(folder / "plain"), "-q"]) == 0
+    texts_option = ["--texts", str(folder / "texts.csv")]
+    assert main(["run", *inputs, "-o", str(folder / "told"), *texts_option, "-q"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["html", "md"])
+def test_a_saved_folder_renders_to_the_same_report(
+    folder: Path, tmp_path: Path, ending: str
+) -> None:
+    target = tmp_path / f"again.{ending}"
+    made = ["-o", str(target), "--format", ending, "-q"]
+    assert main(["report", str(folder / "plain"), *made]) == 0
+    assert target.read_bytes() == (folder / "plain" / f"report.{ending}").read_bytes()
+    texts = ["--texts", str(folder / "texts.csv")]
+    assert main(["report", str(folder / "plain"), *made, *texts]) == 0
+    assert target.read_bytes() == (folder / "told" / f"report.{ending}").read_bytes()
+    assert "Text 7" in target.read_text(encoding="utf-8")
+
+
+def test_the_summary_says_what_the_page_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = json.loads((folder / "plain" / "summary.json").read_text(encoding="utf-8"))
+    assert set(summary["check"]) == {"counts", "findings", "not_checked", "precision"}
+    assert len(summary["suggestions"]["pairs"]) == 10
+    assert main(["report", str(folder / "plain"), "--format", "json", "-o", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["summary"] == summary
+    assert told["again"].startswith("aggcal run judgments.csv scores.csv")
+    assert {"changes", "certainty", "coverage", "findings", "suggestions", "words"} <= set(told)
+
+
+def test_it_writes_into_the_folder_unless_told_where(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(folder / "plain"), "--format", "json"]) == 0
+    assert (folder / "plain" / "report.json").exists()
+    assert "report.json" in capsys.readouterr().err
+    (folder / "plain" / "report.json").unlink()
+
+
+def test_no_check_leaves_out_findings_and_suggestions(folder: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    assert main(["aggregate", str(folder / "judgments.csv"), "-o", out, "--no-check", "-q"]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert not {"check", "suggestions"} & set(summary)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "The data were not looked over for this page" in page
+
+
+def test_intervals_without_end_survive_the_files(folder: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    for name in ("items.csv", "annotators.csv", "summary.json"):
+        text = (folder / "plain" / name).read_text(encoding="utf-8")
+        if name == "items.csv":
+            head, first, rest = text.split("\n", 2)
+            cells = first.split(",")
+            cells[head.split(",").index("calibrated_high")] = "inf"
+            text = "\n".join([head, ",".join(cells), rest])
+        (saved / name).write_text(text, encoding="utf-8")
+    assert main(["report", str(saved), "-q"]) == 0
+    assert "∞" in (saved / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (("summary.json", None), "holds no summary.json"),
+        (("annotators.csv", None), "holds no annotators.csv"),
+        (("summary.json", "{"), "not valid JSON"),
+        (("summary.json", "{}"), "lacks 'version'"),
+        (("summary.json", "[1]"), "lacks 'version'"),
+        (("items.csv", "item,score\na,1\n"), "column 'consensus' missing"),
+        (("items.csv", "item,consensus\na,high\n"), "'high' in column 'consensus' is not a number"),
+        (("annotators.csv", "annotator,agreement,n_judgments\nu,1,2\n"), "do not fit together"),
+    ],
+)
+def test_a_folder_that_is_not_ours_is_refused_in_words(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spoil: tuple[str, str | None],
+    message: str,
+) -> None:
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    for name in ("items.csv", "annotators.csv", "summary.json"):
+        (saved / name).write_bytes((folder / "plain" / name).read_bytes())
+    name, content = spoil
+    (saved / name).unlink()
+    if content is not None:
+        (saved / name).write_text(content, encoding="utf-8")
+    before = sorted(path.name for path in saved.iterdir())
+    assert main(["report", str(saved), "-q"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.startswith("aggcal: error: ")
+    assert said.count("\n") == 1
+    assert sorted(path.name for path in saved.iterdir()) == before
+
+
+def test_nothing_that_is_read_is_overwritten(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = folder / "plain"
+    assert main(["report", str(plain), "-o", str(plain / "items.csv"), "-q"]) == 2
+    texts = folder / "texts.csv"
+    assert main(["report", str(plain), "--texts", str(texts), "-o", str(texts), "-q"]) == 2
+    assert capsys.readouterr().err.count("would be overwritten") == 2
+    assert main(["report", str(folder / "nowhere")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+
+
+def test_bad_texts_stop_a_run_before_anything_is_fitted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = [str(folder / "judgments.csv"), str(folder / "scores.csv")]
+    out = tmp_path / "out"
+    bad = [*inputs, "-o", str(out), "--texts", str(folder / "texts.csv"), "--text-column", "answer"]
+    assert main(["run", *bad]) == 2
+    assert "column 'answer' missing" in capsys.readouterr().err
+    assert not out.exists()
