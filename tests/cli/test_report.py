@@ -142,3 +142,15 @@ def test_bad_texts_stop_a_run_before_anything_is_fitted(
     assert main(["run", *bad]) == 2
     assert "column 'answer' missing" in capsys.readouterr().err
     assert not out.exists()
+    others = tmp_path / "others.csv"
+    others.write_text("item,text\nnobody,Hello\n", encoding="utf-8")
+    assert main(["run", *inputs, "-o", str(out), "--texts", str(others), "-q"]) == 2
+    assert "others.csv: none of its items ('nobody') is in the results" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_terminal_says_that_the_data_were_looked_over(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["aggregate", str(folder / "judgments.csv"), "-o", str(tmp_path / "out")]) == 0
+    assert "looked the data over: " in capsys.readouterr().err

@@ -13,6 +13,7 @@ from aggcal.errors import FileError, OptionError, TooLittleDataError, count
 from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
+    from aggcal.advice import Advice
     from aggcal.aggregators import PriorChoice
     from aggcal.assessment import Assessment
     from aggcal.features import FeatureChoice
@@ -378,7 +379,7 @@ def demo(options: argparse.Namespace) -> int:
     console.say(f"simulated a study whose truth is known: {data}")
     result = assess(
         read_judgments(data / "judgments.csv"), read_scores(data / "scores.csv"), warn=False
-    )
+    ).advised()
     result.save(folder)
     _tell(result, console)
     console.say("")
@@ -559,10 +560,23 @@ def _finish(
 ) -> int:
     paths = result.save(options.output, texts=texts, check=False)
     _tell(result, console)
+    if result.advice is not None:
+        console.say(_found(result.advice))
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
         print(to_json(result.to_dict()))
     return 0
+
+
+def _found(advice: Advice) -> str:
+    problems = advice.check.problems
+    notes = len(advice.check.findings) - problems
+    if not problems and not notes:
+        return "looked the data over: nothing stands out"
+    return (
+        f"looked the data over: {count(problems, 'problem')} and {count(notes, 'note')}, each with "
+        "what to do in report.html"
+    )
 
 
 def _tell(result: Assessment, console: Console) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from aggcal.errors import TableError, some
 from aggcal.report import commands, contents, findings, words
 from aggcal.report.listing import Listing
 from aggcal.tables import Columns
@@ -38,6 +39,14 @@ class Report:
     items: Columns
     annotators: Columns = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.texts and not any(str(item) in self.texts for item in self.items["item"]):
+            some_ids = some(str(item) for item in self.texts)
+            raise TableError(
+                f"{self.summary.get('texts', 'texts')}: none of its items ({some_ids}) is in the "
+                "results; use the same ids."
+            )
 
     @property
     def calibrated(self) -> bool:
