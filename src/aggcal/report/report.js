@@ -35,7 +35,7 @@
   }
 
   // A text that is long stands folded: its beginning, and the whole of it on demand.
-  function folded(text, long) {
+  function unfolding(text, long) {
     const signs = text.length > long ? [...text] : text; // whole signs: no half of a pair
     if (signs.length <= long) { const plain = make("div", "", text); plain.dir = "auto"; return plain; }
     const whole = make("details"), head = make("summary", "", signs.slice(0, long).join("") + "…"), body = make("div", "", text);
@@ -48,8 +48,8 @@
   const draw = {
     name(column, k, cell) {
       const said = column.texts && column.texts[k];
-      cell.append(folded(column.values[k], LONG));
-      if (said) { const text = folded(said, LONG_TEXT); text.classList.add("says"); cell.append(text); }
+      cell.append(unfolding(column.values[k], LONG));
+      if (said) { const text = unfolding(said, LONG_TEXT); text.classList.add("says"); cell.append(text); }
     },
     number(column, k, cell) {
       const text = column.write ||= writer(column);
