@@ -1,7 +1,8 @@
 # Two commands do everything, set-up included, from a bare python3 (>= 3.11):
 #   make demo    simulate a study, run aggcal on it, say where the report is
-#   make test    lint, types, import directions, tests, doctests
-# Beside them: make fuzz (random files into every reader), make picture, make clean.
+#   make test    lint, types, import directions, documentation, tests, doctests
+# Beside them: make docs (the documentation, in docs/_build/html), make fuzz (random files into every
+# reader), make picture, make clean.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,12 +13,12 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
 endef
 
-.PHONY: demo test lint types imports tests fuzz picture clean
+.PHONY: demo test lint types imports docs tests fuzz picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
 
-test: lint types imports tests
+test: lint types imports docs tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -28,6 +29,11 @@ types: $(VENV)/.dev
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+# Warnings are errors, links into nowhere too; the examples are run.
+docs: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 tests: $(VENV)/.dev $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
@@ -43,7 +49,7 @@ picture: $(VENV)/.core
 	$(BIN)/python docs/make_picture.py
 
 clean:
-	rm -rf $(VENV) src/aggcal/kernels/kernels.so demo build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) src/aggcal/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }

@@ -1,6 +1,6 @@
 """What the paper says and what is true: the counterexamples, and the statements that replace them.
 
-docs/theory.md explains each; the tests there and here have the same headings.
+docs/explanation/theory.md explains each; the tests there and here have the same headings.
 """
 
 from __future__ import annotations

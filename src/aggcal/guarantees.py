@@ -3,7 +3,7 @@
 Every entry says what it is about (the consensus, the model, or the truth), in words and in numbers,
 and lists its conditions: ``True`` was checked and holds, ``False`` was checked and does not, None
 cannot be checked from the data. Statements that are false as published are not here; see
-docs/theory.md for what replaced them.
+docs/explanation/theory.md for what replaced them.
 """
 
 from __future__ import annotations

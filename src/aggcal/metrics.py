@@ -35,7 +35,7 @@ def compare(estimate: FloatArray, truth: FloatArray, *, centred: bool = False) -
         ``tau_a`` and ``tau_b`` (Kendall: the first counts a tie as no success, the second
         leaves ties out, so pooling alone can raise it), ``spearman``, ``mse``, ``rmse``,
         ``wasserstein`` (order 1), ``ks`` (two-sample statistic) and ``kl`` (see
-        `kl_divergence`). NaN where a metric is not defined.
+        ``kl_divergence``). NaN where a metric is not defined.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class BARCW:
     """Bayesian ranking with comparison weights: annotators who may answer at random.
 
     Its authors published no code: this is our own, written from a description of the method; see
-    `aggcal.models.baselines.barcw` for what exactly is fitted. The reliability of an annotator is
+    ``aggcal.models.baselines.barcw`` for what exactly is fitted. The reliability of an annotator is
     the posterior probability that they judge at all rather than guess, from 0 to 1. Standard errors
     take the reliabilities and the kernel as known.
 

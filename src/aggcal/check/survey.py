@@ -62,15 +62,15 @@ def check(
     scores
         The model's scores, to see whether they belong to it.
     method
-        What is fitted; a name of `FITTED`.
+        What is fitted; a name of ``aggcal methods`` that needs no features.
     consensus
-        Of these judgments, by a method of `FITTED`, where it is there already.
+        Of these judgments, by such a method, where it is there already.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
         two random items are in the right order with a chance of 90%.
     quick
         Leave out what takes long: copies, camps, circles and, unless a consensus is given, the
-        precision. By default they are left out for more than `MANY` rows.
+        precision. By default they are left out for more than 20 million rows.
     with_precision
         Work out how sure the order is, which takes about half of the time.
     seed

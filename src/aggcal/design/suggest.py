@@ -132,8 +132,8 @@ def suggest_pairs(
     """Suggest the pairs whose judgments would tell most.
 
     Pieces of the comparison graph are joined and new items asked first; then come the pairs that
-    are expected to bring most pairs of items into the right order (see `aggcal.design.criterion`),
-    each valued as if those before it had been judged; last a few of the least judged items.
+    are expected to bring most pairs of items into the right order, each valued as if those before
+    it had been judged; last a few of the least judged items.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def order_probabilities(
 ) -> Axes:
     """Draw the probability that the item of each row is above that of each column.
 
-    It is about the consensus, as in `Consensus.order_probability`, not about the truth.
+    It is about the consensus, as in `aggcal.Consensus.order_probability`, not about the truth.
 
     Parameters
     ----------

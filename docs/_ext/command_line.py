@@ -1,0 +1,81 @@
+"""The reference of the command line, made from the parser itself."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from aggcal.aggregation import METHODS
+from aggcal.cli.parser import _parser
+from aggcal.io.formats import FORMATS
+
+
+class Commands(SphinxDirective):
+    """Every command with its usage and options."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each command."""
+        return self.parse_text_to_nodes("\n".join(_commands()), allow_section_headings=True)
+
+
+class Names(SphinxDirective):
+    """The methods or the formats, one line each."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table."""
+        known: Mapping[str, Any] = METHODS if self.arguments[0] == "methods" else FORMATS
+        rows = [f"| `{name}` | {each.summary} |" for name, each in known.items()]
+        return self.parse_text_to_nodes("\n".join(["| name | what it is |", "|---|---|", *rows]))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx about the directives."""
+    app.add_directive("commands", Commands)
+    app.add_directive("names", Names)
+    return {"parallel_read_safe": True}
+
+
+def _commands() -> Iterator[str]:
+    parser = _parser()
+    for action in parser._actions:  # noqa: SLF001  # argparse has no public list
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for name, command in action.choices.items():
+                yield f"## aggcal {name}\n\n{command.description}\n"
+                yield from _options(command)
+
+
+def _options(command: argparse.ArgumentParser) -> Iterator[str]:
+    formatter = command._get_formatter()  # noqa: SLF001
+    for group in command._action_groups:  # noqa: SLF001
+        rows = [
+            f"| {_called(action)} | {_told(action, formatter)} |"
+            for action in group._group_actions  # noqa: SLF001
+            if action.help is not None
+        ]
+        if rows:
+            title = {"positional arguments": "takes"}.get(group.title or "", group.title)
+            yield "\n".join([f"| {title} | |", "|---|---|", *rows]) + "\n"
+
+
+def _called(action: argparse.Action) -> str:
+    value = action.metavar or ("" if action.choices else action.dest.upper())
+    if not action.option_strings:
+        return f"`{value or action.dest}`"
+    value = "" if action.nargs == 0 else f" {value}".rstrip()
+    return ", ".join(f"`{name}{value}`" for name in action.option_strings)
+
+
+def _told(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
+    text = formatter._expand_help(action).replace("|", "\\|").replace("<", "&lt;")  # noqa: SLF001
+    if action.choices and not action.metavar:
+        text = (
+            f"{', '.join(f'`{choice}`' for choice in action.choices)}. {text[0].upper()}{text[1:]}"
+        )
+    return text

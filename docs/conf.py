@@ -1,0 +1,53 @@
+"""How the documentation is built: ``make docs``, where every warning is an error."""
+
+import sys
+from pathlib import Path
+
+import aggcal
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "aggcal"
+author = "The aggcal developers"
+copyright = author  # noqa: A001  # Sphinx's name
+version = release = aggcal.__version__
+
+extensions = [
+    "command_line",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/README.rst"]
+
+# Markdown that reads well on a code host, too: no roles, links to files, headings as anchors.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say it in words
+numpydoc_show_class_members = False
+add_module_names = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "capture_repr": (),  # what is printed, not what the last line returns
+    "download_all_examples": False,
+    "min_reported_time": 1e9,  # how long this machine took tells the reader nothing
+    "run_stale_examples": True,  # the package may have changed
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+}
+
+html_theme = "furo"
+html_title = f"aggcal {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_copy_source = False

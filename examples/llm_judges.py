@@ -1,0 +1,102 @@
+"""
+Choose a model by LLM judges
+============================
+
+Eight language models judged the answers of twelve others, two at a time, and there is a benchmark.
+Which model should be used? The log is simulated, so that at the end we can look at the truth.
+"""
+
+# %%
+# A log has the sides and the ties. One of the eight judges always prefers what is shown first.
+
+import random
+from typing import Any
+
+import aggcal
+import aggcal.plot
+from aggcal.check import check
+from aggcal.simulate import simulate
+
+study = simulate(
+    items=12,
+    annotators=8,
+    judgments=1600,
+    left_share=0.125,
+    location=70.0,
+    scale=6.0,
+    model_sd=5.0,
+    seed=11,
+)
+chance = random.Random(0)
+log: list[dict[str, Any]] = [
+    {
+        "annotator": who.replace("annotator", "judge"),
+        "left": left.replace("item", "model"),
+        "right": right.replace("item", "model"),
+        "outcome": "tie" if chance.random() < 0.1 else outcome,
+    }
+    for who, left, right, outcome in zip(*study.shown.values(), strict=True)
+]
+benchmark = {
+    item.replace("item", "model"): float(score)
+    for item, score in zip(*study.scores.values(), strict=True)
+}
+print(log[0])
+
+# %%
+# Is a judge unfit? The check finds the one who follows the side. What follows the side says nothing
+# about the answers, so this judge is left out.
+
+findings = check(aggcal.read_judgments(log), aggcal.read_scores(benchmark)).findings
+biased = [
+    who
+    for finding in findings
+    if finding.code == "position-bias"
+    for who in finding.details["annotators"]
+]
+print("left out:", biased)
+kept = [row for row in log if row["annotator"] not in biased]
+
+# %%
+# Both stages: the judges' order, in the benchmark's units.
+
+result = aggcal.assess(kept, benchmark, warn=False)
+print(result)
+for row in list(
+    zip(*(result.items[c] for c in ("item", "rank_low", "rank_high")), strict=True)
+)[:4]:
+    print("{}: place {} to {}".format(*row))
+
+# %%
+# The same as a picture: dots are the benchmark's scores in the judges' order, the line is the
+# calibrated score with its interval.
+
+aggcal.plot.calibration(result)
+
+# %%
+# Which models could be the best one, for these judges? All that are not certified to be below another.
+
+consensus = result.consensus
+assert consensus is not None
+uncertainty = consensus.uncertainty
+assert uncertainty is not None
+beaten = {below for _, below in uncertainty.certified().pairs()}
+contenders = [str(m) for k, m in enumerate(consensus.item_ids) if k not in beaten]
+print("not beaten for certain:", contenders)
+
+# %%
+# If only one is left, take it. Else buy the judgments that tell them apart, or take the cheapest of
+# them.
+
+best = str(consensus.items["item"][0])
+if contenders == [best]:
+    print(f"Decision: use {best}.")
+else:
+    pairs = aggcal.suggest_pairs(
+        [r for r in kept if {r["left"], r["right"]} <= set(contenders)], n=3
+    ).pairs
+    wanted = [
+        f"{left} or {right}?"
+        for left, right in zip(pairs["left"], pairs["right"], strict=True)
+    ]
+    print(f"Decision: use {best} for now, and ask:", *wanted)

@@ -1,0 +1,93 @@
+"""
+Plug in a method of your own, and see whether it is better
+==========================================================
+
+Stage 1 can be any object with a method ``fit(judgments)``. Here it is the share of won comparisons, the simplest thing that could
+work, against the default. The test is what three trusted people said, which neither has seen.
+"""
+
+# %%
+# The study: some annotators are careless, some have the question the wrong way round. Three of them we
+# trust (in the simulation: the most reliable ones). Their judgments are kept back.
+
+import numpy as np
+
+import aggcal
+import aggcal.plot
+from aggcal.simulate import simulate
+
+study = simulate(
+    items=40,
+    annotators=25,
+    judgments=4000,
+    reversed_share=0.2,
+    reliability_sd=0.8,
+    seed=3,
+)
+trusted = set(study.annotators["annotator"][np.argsort(-study.reliability)[:3]])
+rows = list(zip(*study.judgments.values(), strict=True))
+held_out = [row for row in rows if row[0] in trusted]
+rest = [row for row in rows if row[0] not in trusted]
+print(f"{len(rest)} judgments to learn from, {len(held_out)} to test on")
+
+# %%
+# The method: count. One win and one loss are given to every item, so that no share is 0 or 1.
+
+
+class WinShare:
+    """How often an item wins."""
+
+    def fit(self, judgments: aggcal.Judgments) -> aggcal.Consensus:
+        """Return the consensus: one number for each item."""
+        n, weight, for_left = judgments.n_items, judgments.weight, judgments.outcome
+        won = np.bincount(judgments.left, weight * for_left, n)
+        won += np.bincount(judgments.right, weight * (1.0 - for_left), n)
+        shown = np.bincount(judgments.left, weight, n) + np.bincount(
+            judgments.right, weight, n
+        )
+        return aggcal.Consensus.of(
+            judgments, (won + 1.0) / (shown + 2.0), method="win-share"
+        )
+
+
+# %%
+# How often does each put the winner of an unseen judgment above the loser? Nobody reaches 100%: trusted
+# people err, too.
+
+
+def hits(consensus: aggcal.Consensus) -> np.ndarray:
+    """Return for each unseen judgment whether the consensus agrees."""
+    score = dict(zip(consensus.item_ids.tolist(), consensus.scores, strict=True))
+    return np.array([score[winner] > score[loser] for _, winner, loser in held_out])
+
+
+consensus = {
+    "win-share": aggcal.aggregate(rest, WinShare(), warn=False),
+    "hra-g": aggcal.aggregate(rest, warn=False),
+}
+right = {name: hits(found) for name, found in consensus.items()}
+for name, found in right.items():
+    print(f"{name:10} {found.mean():.1%} of the unseen judgments")
+
+# %%
+# Is the difference more than luck? Both saw the same judgments, so look at those where they differ.
+
+apart = right["hra-g"].astype(float) - right["win-share"].astype(float)
+difference, error = apart.mean(), apart.std() / np.sqrt(len(apart))
+print(f"difference {difference:+.1%}, standard error {error:.1%}")
+better = "hra-g" if difference > 2 * error else "win-share, the simpler one"
+print(f"Decision: use {better}.")
+
+# %%
+# Either way, the rest works as before: calibrate, and with the bootstrap find out how sure it is.
+
+result = aggcal.assess(
+    rows, study.scores, method=WinShare(), uncertainty="bootstrap", draws=40, warn=False
+)
+print(result)
+
+# %%
+# How surely is one item above another, by this method? Dark is sure, pale is open.
+
+assert result.consensus is not None
+aggcal.plot.order_probabilities(result.consensus)

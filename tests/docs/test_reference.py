@@ -1,0 +1,83 @@
+"""The documentation leaves nothing out: columns, names, commands, pages."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+from pathlib import Path
+
+import aggcal
+import aggcal.plot
+from aggcal.calibration import CALIBRATORS
+from aggcal.cli.parser import _parser
+from aggcal.metrics import METRICS
+from aggcal.simulate import simulate
+from aggcal.uncertainty.summary import KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+def text(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_every_column_of_every_file_is_explained(tmp_path: Path) -> None:
+    study = simulate(items=12, annotators=5, judgments=200, seed=1)
+    scores = {item: float(score) for item, score in zip(*study.scores.values(), strict=True)}
+    aggcal.assess(study.judgments, {**scores, "new": 50.0}, warn=False).save(tmp_path)
+    page = text("docs/reference/files.md")
+    tables = sorted(tmp_path.glob("*.csv"))
+    assert [table.name for table in tables] == ["annotators.csv", "items.csv", "predictions.csv"]
+    for table in tables:
+        with table.open(encoding="utf-8") as file:
+            for column in next(csv.reader(file)):
+                assert f"`{column}`" in page, f"{table.name}: {column}"
+    for file_name in ("summary.json", "report.html"):
+        assert (tmp_path / file_name).is_file()
+        assert f"### {file_name}" in page
+    for claim in json.loads((tmp_path / "summary.json").read_text())["guarantees"].values():
+        for part in ("says", "values", "about", "kind", "conditions"):
+            assert part in claim
+            assert f"`{part}`" in page
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = text("docs/reference/python.md")
+    for name in aggcal.__all__:
+        assert re.search(rf"auto\w+:: {name}\n", page), name
+    assert ":members:" in text("docs/reference/plot.md")
+
+
+def test_every_choice_is_explained() -> None:
+    page = text("docs/reference/methods.md")
+    for name in (*CALIBRATORS, *KINDS):
+        assert f"| `{name}` |" in page, name
+
+
+def test_every_command_is_in_readme() -> None:
+    readme = text("README.md")
+    actions = _parser()._actions
+    (commands,) = [a.choices for a in actions if isinstance(a, argparse._SubParsersAction)]
+    for name in commands:
+        assert f"| `aggcal {name}" in readme, name
+
+
+def test_the_words_of_the_program_are_in_the_glossary() -> None:
+    words = re.findall(r"^## (.*)$", text("docs/glossary.md"), flags=re.MULTILINE)
+    known = " ".join(words).lower()
+    for metric in METRICS:
+        assert metric.replace("_", "-") in known, metric
+    for word in ("consensus", "block", "anchor", "certified", "interval", "prior", "link", "infit"):
+        assert word in known, word
+    assert words == sorted(words, key=str.lower)
+
+
+def test_links_lead_somewhere() -> None:
+    """Those of README and between pages; Sphinx sees the anchors within its own."""
+    for page in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("*/*.md")):
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
