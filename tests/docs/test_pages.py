@@ -123,8 +123,9 @@ def test_every_block_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     if named(page) in REAL_DATA:
-        folder = request.getfixturevalue("data_folder")  # skips and says why if it is not there
-        assert (folder / REAL_DATA[named(page)]).is_dir()
+        folder = request.getfixturevalue("data_folder") / REAL_DATA[named(page)]
+        if not folder.is_dir():
+            pytest.skip(f"needs the dataset {folder.name}: set AGGCAL_DATA to a folder that has it")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # what is said and what is printed stay in order
     names: dict[str, Any] = {"__name__": "page"}
