@@ -128,6 +128,7 @@ def test_every_block_of_a_page_runs(
             pytest.skip(f"needs the dataset {folder.name}: set AGGCAL_DATA to a folder that has it")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # what is said and what is printed stay in order
+    monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         place = f"{named(page)}:{block.line}"
