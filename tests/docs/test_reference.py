@@ -18,6 +18,7 @@ from aggcal.uncertainty.summary import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("*/*.md"))
 
 
 def text(page: str) -> str:
@@ -57,12 +58,31 @@ def test_every_choice_is_explained() -> None:
         assert f"| `{name}` |" in page, name
 
 
-def test_every_command_is_in_readme() -> None:
-    readme = text("README.md")
+def options() -> dict[str, set[str]]:
+    """The options of each command."""
     actions = _parser()._actions
     (commands,) = [a.choices for a in actions if isinstance(a, argparse._SubParsersAction)]
-    for name in commands:
+    return {name: set(command._option_string_actions) for name, command in commands.items()}
+
+
+def test_every_command_is_in_readme() -> None:
+    readme = text("README.md")
+    for name in options():
         assert f"| `aggcal {name}" in readme, name
+
+
+def test_commands_and_options_within_sentences_exist() -> None:
+    """What is not in a block is not run: at least it is there."""
+    known = options()
+    every = set.union(*known.values())
+    for page in PAGES:
+        prose = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+        for code in re.findall(r"`([^`]+)`", prose):
+            command = re.match(r"aggcal ([a-z]+)", code)
+            assert command is None or command[1] in known, f"{page.name}: {code}"
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):
+                found = known[command[1]] if command else every
+                assert option in found, f"{page.name}: {code}"
 
 
 def test_the_words_of_the_program_are_in_the_glossary() -> None:
@@ -77,7 +97,7 @@ def test_the_words_of_the_program_are_in_the_glossary() -> None:
 
 def test_links_lead_somewhere() -> None:
     """Those of README and between pages; Sphinx sees the anchors within its own."""
-    for page in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("*/*.md")):
+    for page in PAGES:
         for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
