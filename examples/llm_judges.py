@@ -2,12 +2,14 @@
 Choose a model by LLM judges
 ============================
 
-Eight language models judged the answers of twelve others, two at a time, and there is a benchmark.
-Which model should be used? The log is simulated, so that at the end we can look at the truth.
+Eight language models judged the answers of twelve others, two at a time, and there is a
+benchmark. Which model should be used? The log is simulated, so that at the end we can
+look at the truth.
 """
 
 # %%
-# A log has the sides and the ties. One of the eight judges always prefers what is shown first.
+# A log has the sides and the ties. One of the eight judges always prefers what is shown
+# first.
 
 import random
 from typing import Any
@@ -44,8 +46,8 @@ benchmark = {
 print(log[0])
 
 # %%
-# Is a judge unfit? The check finds the one who follows the side. What follows the side says nothing
-# about the answers, so this judge is left out.
+# Is a judge unfit? The check finds the one who follows the side. What follows the side
+# says nothing about the answers, so this judge is left out.
 
 findings = check(aggcal.read_judgments(log), aggcal.read_scores(benchmark)).findings
 biased = [
@@ -68,13 +70,14 @@ for row in list(
     print("{}: place {} to {}".format(*row))
 
 # %%
-# The same as a picture: dots are the benchmark's scores in the judges' order, the line is the
-# calibrated score with its interval.
+# The same as a picture: dots are the benchmark's scores in the judges' order, the line
+# is the calibrated score with its interval.
 
 aggcal.plot.calibration(result)
 
 # %%
-# Which models could be the best one, for these judges? All that are not certified to be below another.
+# Which models could be the best one, for these judges? All that are not certified to be
+# below another.
 
 consensus = result.consensus
 assert consensus is not None
@@ -85,8 +88,8 @@ contenders = [str(m) for k, m in enumerate(consensus.item_ids) if k not in beate
 print("not beaten for certain:", contenders)
 
 # %%
-# If only one is left, take it. Else buy the judgments that tell them apart, or take the cheapest of
-# them.
+# If only one is left, take it. Else buy the judgments that tell them apart, or take the
+# cheapest of them.
 
 best = str(consensus.items["item"][0])
 if contenders == [best]:

@@ -2,9 +2,9 @@
 Mark essays by comparing, with a few agreed marks
 =================================================
 
-Six teachers compared 80 essays. One of them also gave quick marks, which are five points too kind and rough. A panel agreed
-on the marks of 24 essays, drawn at random. Who passes, at 50 points? The class is simulated, so that at the end we can count
-mistakes.
+Six teachers compared 80 essays. A colleague gave quick marks, which are five points too
+kind and rough. A panel agreed on the marks of 24 essays, drawn at random. Who passes,
+at 50 points? The class is simulated, so that at the end we can count mistakes.
 """
 
 # %%
@@ -35,8 +35,9 @@ anchors = {essay: truth[essay] for essay in random.Random(2).sample(sorted(truth
 print(f"{len(anchors)} of {len(truth)} essays have an agreed mark")
 
 # %%
-# With the order alone the marks stay too kind: comparing says nothing about the level. The calibrator
-# ``fused`` learns from the anchors how far to trust the quick marks, and by how much to shift them.
+# With the order alone the marks stay too kind: comparing says nothing about the level.
+# The calibrator ``fused`` learns from the anchors how far to trust the quick marks, and
+# by how much to shift them.
 
 result = aggcal.assess(
     study.judgments,
@@ -52,21 +53,21 @@ print(result)
 print("the intervals are about:", calibration.covers)
 
 # %%
-# The picture shows each essay's quick mark as a dot, and its calibrated mark with its interval.
+# The picture shows each essay's quick mark as a dot, and its calibrated mark with its
+# interval.
 
 aggcal.plot.calibration(result)
 
 # %%
 # What did it gain? The anchors measure it.
 
-assert calibration.gain is not None
-print(
-    f"mean squared error fell by {calibration.gain.mean:.0f} (standard error {calibration.gain.se:.0f})"
-)
+gain = calibration.gain
+assert gain is not None
+print(f"mean squared error fell by {gain.mean:.0f} (standard error {gain.se:.0f})")
 
 # %%
-# The intervals hold the true mark of 9 in 10 essays. So: pass if the whole interval is above the line,
-# fail if it is below, and read the others again.
+# The intervals hold the true mark of 9 in 10 essays. So: pass if the whole interval is
+# above the line, fail if it is below, and read the others again.
 
 decisions: dict[str, str] = {}
 rows = zip(

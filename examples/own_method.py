@@ -2,13 +2,15 @@
 Plug in a method of your own, and see whether it is better
 ==========================================================
 
-Stage 1 can be any object with a method ``fit(judgments)``. Here it is the share of won comparisons, the simplest thing that could
-work, against the default. The test is what three trusted people said, which neither has seen.
+Stage 1 can be any object with a method ``fit(judgments)``. Here it is the share of won
+comparisons, the simplest thing that could work, against the default. The test is what
+three trusted people said, which neither has seen.
 """
 
 # %%
-# The study: some annotators are careless, some have the question the wrong way round. Three of them we
-# trust (in the simulation: the most reliable ones). Their judgments are kept back.
+# The study: some annotators are careless, some have the question the wrong way round.
+# Three of them we trust (in the simulation: the most reliable ones). Their judgments
+# are kept back.
 
 import numpy as np
 
@@ -31,7 +33,8 @@ rest = [row for row in rows if row[0] not in trusted]
 print(f"{len(rest)} judgments to learn from, {len(held_out)} to test on")
 
 # %%
-# The method: count. One win and one loss are given to every item, so that no share is 0 or 1.
+# The method: count. One win and one loss are given to every item, so that no share is 0
+# or 1.
 
 
 class WinShare:
@@ -51,8 +54,8 @@ class WinShare:
 
 
 # %%
-# How often does each put the winner of an unseen judgment above the loser? Nobody reaches 100%: trusted
-# people err, too.
+# How often does each put the winner of an unseen judgment above the loser? Nobody
+# reaches 100%: trusted people err, too.
 
 
 def hits(consensus: aggcal.Consensus) -> np.ndarray:
@@ -70,7 +73,8 @@ for name, found in right.items():
     print(f"{name:10} {found.mean():.1%} of the unseen judgments")
 
 # %%
-# Is the difference more than luck? Both saw the same judgments, so look at those where they differ.
+# Is the difference more than luck? Both saw the same judgments, so look at those where
+# they differ.
 
 apart = right["hra-g"].astype(float) - right["win-share"].astype(float)
 difference, error = apart.mean(), apart.std() / np.sqrt(len(apart))
@@ -79,7 +83,8 @@ better = "hra-g" if difference > 2 * error else "win-share, the simpler one"
 print(f"Decision: use {better}.")
 
 # %%
-# Either way, the rest works as before: calibrate, and with the bootstrap find out how sure it is.
+# Either way, the rest works as before: calibrate, and with the bootstrap find out how
+# sure it is.
 
 result = aggcal.assess(
     rows, study.scores, method=WinShare(), uncertainty="bootstrap", draws=40, warn=False
