@@ -101,3 +101,13 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_files_and_tests_that_are_named_exist() -> None:
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for page in PAGES:
+        content = page.read_text(encoding="utf-8")
+        for name in re.findall(r"`(test_\w+)`", content):
+            assert f"def {name}(" in tests, f"{page.name}: {name}"
+        for path in re.findall(r"`((?:src|tests|benchmarks)/[\w./-]+)`", content):
+            assert (ROOT / path).exists(), f"{page.name}: {path}"
