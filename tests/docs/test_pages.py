@@ -6,6 +6,8 @@ A page is run from top to bottom in an empty folder. What the kinds of blocks me
 - ``console``: commands after ``$ `` (``> `` goes on), what is printed beneath if anything is shown
 - ``{code-block}`` with a caption: a file of that name
 - other directives, such as ``{toctree}``: the documentation's own, nothing to run
+
+Sybil would make a test of each block; here a page is one, so that processes can share the pages.
 """
 
 from __future__ import annotations
