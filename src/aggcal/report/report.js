@@ -45,6 +45,15 @@
     return whole;
   }
 
+  // Numbers to sort by: a column's own, or the places of its names, which are slow to compare.
+  function sortable(column) {
+    const keys = Float64Array.from(column.values, (value) => value === null ? NaN : number(value));
+    if (column.kind !== "name") return keys;
+    const { compare } = new Intl.Collator(undefined, { numeric: true }), names = column.values;
+    Uint32Array.from(names, (_, k) => k).sort((a, b) => compare(names[a], names[b])).forEach((k, place) => { keys[k] = place; });
+    return keys;
+  }
+
   const draw = {
     name(column, k, cell) {
       const said = column.texts && column.texts[k];
@@ -121,12 +130,10 @@
       show();
     }
     function sort(at, up) {
-      const column = columns[at], values = column.values, sign = up ? 1 : -1;
-      const texts = new Intl.Collator(undefined, { numeric: true });
+      const keys = columns[at].keys ||= sortable(columns[at]), sign = up ? 1 : -1;
       order = Uint32Array.from({ length: n }, (_, k) => k);
-      const compare = column.kind === "name" ? (a, b) => texts.compare(values[a], values[b]) : (a, b) => number(values[a]) < number(values[b]) ? -1 : number(values[a]) > number(values[b]) ? 1 : 0;
       // What is not there stands last, whichever way; equals keep their first order.
-      order.sort((a, b) => (values[a] === null) - (values[b] === null) || (values[a] === null ? 0 : sign * compare(a, b)) || a - b);
+      order.sort((a, b) => isNaN(keys[a]) - isNaN(keys[b]) || sign * (keys[a] > keys[b]) - sign * (keys[a] < keys[b]) || a - b);
       heads.forEach((head, k) => head.setAttribute("aria-sort", k === at ? (up ? "ascending" : "descending") : "none"));
       find();
     }
