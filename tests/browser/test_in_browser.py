@@ -487,7 +487,8 @@ def test_hostile_names_are_shown_as_text(open_page: Open, hostile: Path) -> None
                 if len(name) <= 80:
                     assert cell.text_content() == name
                 else:
-                    assert cell.locator("summary").text_content() == name[:80] + "…"
+                    # In ASCII, or half a character could not be reported.
+                    assert ascii(cell.locator("summary").text_content()) == ascii(name[:80] + "…")
                     assert cell.locator("div").text_content() == name
             hebrew = page.locator("[data-listing=items] td.name", has_text="שלום")
             assert hebrew.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
