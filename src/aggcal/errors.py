@@ -42,10 +42,11 @@ import re
 from collections.abc import Iterable
 
 _SHOWN = 3
+_LONGEST = 100
 
 
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
-    """Name the first few ids and count the rest.
+    """Name the first few ids, cut where they are long, and count the rest.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     "'a', 'b', 'c' and 2 more"
     """
     every = [str(i) for i in ids]
-    named = ", ".join(f"'{i}'" for i in every[:shown])
+    named = ", ".join(f"'{i if len(i) <= _LONGEST else i[:_LONGEST] + '…'}'" for i in every[:shown])
     return named if len(every) <= shown else f"{named} and {len(every) - shown:,} more"
 
 
