@@ -4,4 +4,5 @@ import sys
 
 from aggcal.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # workers of a cluster import this module too
+    sys.exit(main())

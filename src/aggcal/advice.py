@@ -12,6 +12,7 @@ from aggcal.check.survey import MANY
 from aggcal.consensus import Consensus
 from aggcal.design import Suggestions, suggest_pairs
 from aggcal.design.beliefs import LINKS
+from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
 from aggcal.judgments import Judgments
 from aggcal.scores import Scores
@@ -68,7 +69,8 @@ def advise(
     Returns
     -------
     Advice or None
-        None for more than `aggcal.check.survey.MANY` rows, which would take too long.
+        None for more than `aggcal.check.survey.MANY` rows, which would take too long, and for
+        rows that lie on an engine.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def advise(
     ('disconnected', 'joins two pieces')
     """
     rows = len(judgments.count)
-    if rows > MANY:
+    if rows > MANY or isinstance(judgments, ShardedJudgments):
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = _USUAL if consensus is None else consensus.method

@@ -116,8 +116,9 @@ def aggregate(
     seed
         Of everything random (the default methods use no randomness).
     engine
-        Where the sums over the judgments are computed: ``"local"``, in threads on this machine,
-        or an engine (see `aggcal.engines`). The optimum is the same. With an engine, judgments
+        Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
+        ``"dask"``, on a cluster that is started here; or an engine (`aggcal.engines.dask.Dask`
+        takes the address of a scheduler). The optimum is the same. With an engine, judgments
         given as a path are read where they are to lie.
     warn
         Emit the consensus's warnings as Python warnings too.
@@ -132,8 +133,7 @@ def aggregate(
     array([ 0.525, -0.525])
     """
     aggregator = _aggregator(method, prior, features, seed)
-    if not isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
-        check_engine(method, engine)
+    check_engine(method, engine)
     judgments = laid_out(judgments, engine)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
@@ -151,7 +151,9 @@ def aggregate(
 
 def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
     """Refuse an engine for a method that only works on one machine."""
-    if engine != "local" and (not isinstance(method, str) or _named(method).from_features):
+    if engine == "local" or isinstance(method, ThurstoneAggregator | CrowdAggregator):
+        return
+    if not isinstance(method, str) or _named(method).from_features:
         called = method if isinstance(method, str) else type(method).__name__
         raise OptionError(
             f"{called} works on one machine only; leave the engine out, or choose a method without "

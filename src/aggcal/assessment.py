@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from aggcal import __version__
-from aggcal.aggregation import aggregate, feature_choice
+from aggcal.aggregation import aggregate, check_engine, feature_choice
 from aggcal.aggregators import PriorChoice
 from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
+from aggcal.engines import Engine, laid_out
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
-from aggcal.io import read_judgments, read_scores
+from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
 from aggcal.io.write import Writer, csv_writer, json_writer, write_files
 from aggcal.judgments import Judgments
@@ -290,6 +291,7 @@ def assess(
     anchors: Any = None,
     second_model: Any = None,
     seed: int = 0,
+    engine: str | Engine = "local",
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
@@ -302,7 +304,7 @@ def assess(
         `Judgments`, or anything that `read_judgments` takes.
     scores
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
-    method, prior, features, seed, on_iteration
+    method, prior, features, seed, engine, on_iteration
         See `aggregate`.
     calibrator, weights, model_sd, anchors, second_model
         See `calibrate`.
@@ -319,8 +321,8 @@ def assess(
     Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
     """
     began = time.perf_counter()
-    if not isinstance(judgments, Judgments):
-        judgments = read_judgments(judgments)
+    check_engine(method, engine)
+    judgments = laid_out(judgments, engine)
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     if features is not None:
@@ -374,6 +376,7 @@ def assess(
             "draws": draws,
             "model_sd": model_sd,
             "seed": seed,
+            "engine": engine if isinstance(engine, str) else type(engine).__name__.lower(),
         },
     }
     result = Assessment(

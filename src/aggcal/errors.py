@@ -11,6 +11,7 @@ The tree::
     │   ├── ScoreError          a missing, non-numeric, infinite or double score
     │   ├── FeatureError        the same of a feature, or an item without features
     │   ├── TooLittleDataError  nothing left to fit or to calibrate
+    │   ├── EngineError         an engine that is not installed, not reached, or lost
     │   └── OptionError         an option or argument with an impossible value
     └── OutputError             results could not be written: exit code 2
 
@@ -108,6 +109,10 @@ class FeatureError(InputError):
 
 class TooLittleDataError(InputError):
     """Nothing is left to work on."""
+
+
+class EngineError(InputError):
+    """An engine is not installed, cannot be reached, or was lost."""
 
 
 class OptionError(InputError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal.arrays import BoolArray, FloatArray, IntArray
 from aggcal.calibrators.anchors import (
     Gain,
     conformal_radius,
@@ -24,6 +24,8 @@ from aggcal.uncertainty.covariance import MOST_DENSE
 
 DRAWS = 200
 _BATCH = 25
+_NUMBERS = 25_000_000
+_SLICE = 1 << 17
 _FOLDS = 5
 
 CONSENSUS = "sampling uncertainty of the consensus"
@@ -80,9 +82,9 @@ def consensus_draws(
     noise = np.full(len(model), max(found.residual, 1e-300))
     centred = model - model.mean() - found.slope * (consensus - consensus.mean())
     # All at once where they are few numbers; else in batches, to save memory.
-    batch = DRAWS if len(model) <= MOST_DENSE else _BATCH
-    for _ in range(0, DRAWS, batch):
-        apart = covariance.draws(batch, random)
+    batch = DRAWS if len(model) <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // len(model)))
+    for done in range(0, DRAWS, batch):
+        apart = covariance.draws(min(batch, DRAWS - done), random)
         drawn = consensus + apart
         if found.slope > 0.0:
             error = np.sqrt(noise) * random.standard_normal(apart.shape)
@@ -98,10 +100,52 @@ def interval(
     level: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return quantiles of what calibration makes of each draw, widened to hold the estimate."""
-    values = np.array([at(draw) for draw in draws])
     outside = 0.5 * (1.0 - level)
-    low, high = np.quantile(values, [outside, 1.0 - outside], axis=0)
+    found = (at(draw) for draw in draws)
+    if DRAWS * len(calibrated) <= _NUMBERS:
+        low, high = np.quantile(np.array(list(found)), [outside, 1.0 - outside], axis=0)
+    else:
+        low, high = _ends(found, len(calibrated), outside * (DRAWS - 1))
     return np.minimum(low, calibrated), np.maximum(high, calibrated)
+
+
+def _ends(
+    found: Iterator[FloatArray], items: int, position: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the values at a position from below and from above, holding only what lies beyond.
+
+    All draws of ten million items would take 16 GB; those beyond a quantile of 2.5% take 1 GB.
+    """
+    kept = int(position) + 2
+    lowest, highest = np.full((kept, items), np.inf), np.full((kept, items), -np.inf)
+    for values in found:
+        # The largest of the lowest is at 0, the smallest of the highest too.
+        for k in range(0, items, _SLICE):
+            here = slice(k, k + _SLICE)
+            _replace_first(lowest[:, here], values[here], np.less, np.argmax)
+            _replace_first(highest[:, here], values[here], np.greater, np.argmin)
+    lowest.sort(axis=0)
+    highest.sort(axis=0)
+    share = position - int(position)
+    low = (1.0 - share) * lowest[-2] + share * lowest[-1]
+    return low, (1.0 - share) * highest[1] + share * highest[0]
+
+
+def _replace_first(
+    tail: FloatArray,
+    values: FloatArray,
+    beyond: Callable[[FloatArray, FloatArray], BoolArray],
+    weakest: Callable[..., IntArray],
+) -> None:
+    """Put values that lie beyond the first of a tail in its place, and the weakest of all first."""
+    columns = np.flatnonzero(beyond(values, tail[0]))
+    if len(columns):
+        part = tail[:, columns]
+        part[0] = values[columns]
+        where = weakest(part, axis=0)
+        every = np.arange(len(columns))
+        part[where, every], part[0] = part[0].copy(), part[where, every]
+        tail[:, columns] = part
 
 
 def calibrated_intervals(

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings as python_warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.console import Console
-from aggcal.errors import FileError, OptionError, TooLittleDataError, count
+from aggcal.errors import AggcalWarning, FileError, OptionError, TooLittleDataError, count
 from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, to_json, write_files
 
 if TYPE_CHECKING:
     from aggcal.advice import Advice
     from aggcal.aggregators import PriorChoice
     from aggcal.assessment import Assessment
+    from aggcal.engines import Engine
     from aggcal.features import FeatureChoice
     from aggcal.io.texts import Texts
     from aggcal.judgments import Judgments
@@ -49,24 +53,26 @@ def run(options: argparse.Namespace) -> int:
     refuse_overwriting(options.output, RESULT_FILES, (*inputs, *_text_file(options)))
     prior, features, texts = _prior(options), _features(options), _texts(options)
     scores = read_scores(options.scores, column=options.score_column, item=options.item_column)
-    result = assess(
-        _judgments(options, console),
-        scores,
-        method=options.method,
-        calibrator=options.calibrator,
-        prior=prior,
-        features=features,
-        weights=None if options.unweighted else "sd",
-        **_uncertainty(options, console),
-        **_knowledge(options),
-        seed=options.seed,
-        warn=False,
-        on_iteration=console.on_iteration,
-    )
-    if not options.no_check:
-        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
-        console.done()
-    return _finish(result, options, console, texts)
+    with _engine(options, console) as engine:
+        result = assess(
+            _judgments(options, console, engine),
+            scores,
+            method=options.method,
+            calibrator=options.calibrator,
+            prior=prior,
+            features=features,
+            weights=None if options.unweighted else "sd",
+            **_uncertainty(options, console),
+            **_knowledge(options),
+            seed=options.seed,
+            engine=engine or "local",
+            warn=False,
+            on_iteration=console.on_iteration,
+        )
+        if not options.no_check:
+            result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+            console.done()
+        return _finish(result, options, console, texts)
 
 
 def aggregate(options: argparse.Namespace) -> int:
@@ -77,20 +83,22 @@ def aggregate(options: argparse.Namespace) -> int:
     inputs = (options.judgments, *_feature_file(options), *_text_file(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     prior, features, texts = _prior(options), _features(options), _texts(options)
-    result = assess(
-        _judgments(options, console),
-        method=options.method,
-        prior=prior,
-        features=features,
-        **_uncertainty(options, console),
-        seed=options.seed,
-        warn=False,
-        on_iteration=console.on_iteration,
-    )
-    if not options.no_check:
-        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
-        console.done()
-    return _finish(result, options, console, texts)
+    with _engine(options, console) as engine:
+        result = assess(
+            _judgments(options, console, engine),
+            method=options.method,
+            prior=prior,
+            features=features,
+            **_uncertainty(options, console),
+            seed=options.seed,
+            engine=engine or "local",
+            warn=False,
+            on_iteration=console.on_iteration,
+        )
+        if not options.no_check:
+            result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+            console.done()
+        return _finish(result, options, console, texts)
 
 
 def calibrate(options: argparse.Namespace) -> int:
@@ -408,10 +416,41 @@ def demo(options: argparse.Namespace) -> int:
 # ---------------------------------------------------------------------------- helpers
 
 
-def _judgments(options: argparse.Namespace, console: Console) -> Judgments:
+@contextmanager
+def _engine(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
+    """Start the engine that was asked for, and end it when everything is written."""
+    from aggcal.aggregation import check_engine
+
+    if options.engine != "dask":
+        given = "--scheduler" if options.scheduler is not None else "--workers"
+        if options.scheduler is not None or options.workers is not None:
+            raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
+    if options.engine == "local":
+        yield None
+        return
+    check_engine(options.method, options.engine)
+    if options.engine == "gpu":
+        from aggcal.engines import named
+
+        with python_warnings.catch_warnings(record=True) as said:
+            python_warnings.simplefilter("always", AggcalWarning)
+            found = named("gpu")
+        console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
+        yield found
+        return
+    from aggcal.engines.dask import Dask
+
+    with Dask(options.scheduler, workers=options.workers, on_pass=console.on_pass) as engine:
+        yield engine
+
+
+def _judgments(
+    options: argparse.Namespace, console: Console, engine: Engine | None = None
+) -> Judgments:
     from aggcal.io import read_judgments
 
-    judgments = read_judgments(
+    read = read_judgments if engine is None else engine.read
+    judgments = read(
         options.judgments,
         format=options.format,
         columns=_columns(options),

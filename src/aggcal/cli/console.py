@@ -37,6 +37,10 @@ class Console:
         """Report how far a step of reading a large table has got."""
         self._progress(f"reading: {percent:.0f}% of this step")
 
+    def on_pass(self, number: int, question: str) -> None:
+        """Report a pass over the shards of an engine."""
+        self._progress(f"pass {number:,} over the judgments ({question})")
+
     def on_iteration(self, iteration: int, gradient: float) -> None:
         """Report the progress of a fit that takes more than a moment."""
         self._progress(f"fitting: iteration {iteration}, relative gradient {gradient:.1e}")

@@ -14,6 +14,7 @@ _METHODS = (
     "hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv", "gppl", "rank-svm", "barcw",
 )
 _METHODS_WITHOUT_FEATURES = _METHODS[:7]
+_ENGINES = ("local", "dask", "gpu")
 _KINDS = ("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none")
 _JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
@@ -163,6 +164,23 @@ def _stage_1(command: _Parser) -> None:
     )
     group.add_argument(
         "--draws", type=int, default=200, metavar="N", help="refits of the bootstrap"
+    )
+    group.add_argument(
+        "--engine",
+        choices=_ENGINES,
+        default="local",
+        help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a cluster "
+        "(dask), which also reads them (JUDGMENTS may then be a pattern, or any path that fsspec "
+        "knows)",
+    )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of the Dask scheduler to use, such as tcp://host:8786; without, a cluster of "
+        "processes is started here",
+    )
+    group.add_argument(
+        "--workers", type=int, metavar="N", help="processes of the cluster that is started here"
     )
     _judgment_options(command)
 

@@ -18,7 +18,7 @@ from aggcal.judgments import Judgments
 
 __all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named"]
 
-NAMES = ("local", "gpu")
+NAMES = ("local", "dask", "gpu")
 """The engines that go by a name."""
 
 
@@ -34,6 +34,10 @@ def named(name: str) -> Engine | None:
     """
     if name == "local":
         return None
+    if name == "dask":
+        from aggcal.engines.dask import Dask
+
+        return Dask()
     if name == "gpu":
         reason = missing()
         if reason is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal.arrays import FloatArray, IntArray, constant, sums
 from aggcal.engines.protocol import Model, Place, Spot
 from aggcal.graph import Forest
 from aggcal.judgments import Judgments
@@ -77,10 +78,17 @@ class Shard:
         self._information: Information | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k in _KEPT}
+        state = {k: v for k, v in vars(self).items() if k in _KEPT}
+        if self.rows.weight.strides == (0,):
+            # A constant column takes no memory, but pickled it would.
+            state["rows"] = replace(self.rows, weight=self.rows.weight[:1])
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        rows = self.rows
+        if len(rows.weight) == 1 < len(rows):
+            self.rows = replace(rows, weight=constant(float(rows.weight[0]), len(rows)))
         self._forget()
 
     def __sizeof__(self) -> int:
@@ -147,9 +155,11 @@ class Shard:
             agreed += np.add.reduceat(0.5 * rows.weight * (1.0 + side), rows.starts[:-1])
         else:
             owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
-            codes = [np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser)]
-            arrays = at(owner, *codes, None, np.ascontiguousarray(rows.weight))
-            kernels.aggcal_agreement(len(rows), *arrays, *at(np.ascontiguousarray(scores), agreed))
+            columns = [np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser)]
+            plain = rows.weight.strides == (0,) and rows.weight[0] == 1.0
+            weight = None if plain else np.ascontiguousarray(rows.weight)
+            scores = np.ascontiguousarray(scores)
+            kernels.aggcal_agreement(len(rows), *at(owner, *columns, None, weight, scores, agreed))
         return agreed / rows.given
 
     # ------------------------------------------------------------------ a fit

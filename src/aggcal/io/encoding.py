@@ -26,6 +26,9 @@ _OUTCOMES = ("left", "right", "tie", "skip", "failed")
 _LISTED = 5
 _LIGHTEST, _HEAVIEST = 1e-50, 1e50
 
+NATURAL = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
+"""The order in which ids are numbered: numbers as numbers, then text."""
+
 
 def checked(
     reading: Reading, outcomes: Mapping[str, str | float]
@@ -87,8 +90,13 @@ def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | N
             )
 
 
-def choose_criterion(source: Source, criterion: str | None) -> tuple[str, ...]:
-    """Mark the rows of other criteria than the one chosen; return the criteria that are read."""
+def choose_criterion(
+    source: Source, criterion: str | None, *, part: bool = False
+) -> tuple[str, ...]:
+    """Mark the rows of other criteria than the one chosen; return the criteria that are read.
+
+    A part of a table need not have the one chosen.
+    """
     if "criterion" not in source.columns:
         if criterion is not None:
             raise OptionError(
@@ -99,14 +107,14 @@ def choose_criterion(source: Source, criterion: str | None) -> tuple[str, ...]:
     found = [v for v, _ in source.frequencies("criterion", "criterion IS NOT NULL")]
     if criterion is None:
         return tuple(sorted(found))
-    if criterion not in found:
+    if criterion not in found and not part:
         raise OptionError(
             f"{source.name}: no judgment has the criterion '{criterion}'; "
             f"there are {', '.join(sorted(found)) or 'none'}."
         )
     source.connection.execute("ALTER TABLE raw ADD COLUMN other BOOLEAN")
     source.connection.execute("UPDATE raw SET other = criterion IS DISTINCT FROM ?", [criterion])
-    return (criterion,)
+    return (criterion,) if criterion in found else ()
 
 
 def _meaning(outcomes: Mapping[str, str | float]) -> str:
@@ -190,11 +198,13 @@ def encoded(
     criteria: tuple[str, ...],
     *,
     chosen: bool,
+    part: bool = False,
 ) -> Judgments:
     """Give ids their numbers, merge equal rows, and fetch them as compact columns.
 
     Ids are numbered in their natural order (numbers as numbers, then text), not in that of
-    the rows, so that shuffling a file changes nothing.
+    the rows, so that shuffling a file changes nothing. A part of a table may hold nothing that
+    can be fitted.
     """
     source = reading.source
     run = source.connection.execute
@@ -220,7 +230,6 @@ def encoded(
         f"{'reason' if 'reason' in source.columns else 'NULL'} AS detail, "
         f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds FROM raw"
     )
-    natural = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
     for table, ids in (
         (
             "item",
@@ -229,7 +238,7 @@ def encoded(
         ("annotator_id", "SELECT DISTINCT annotator AS id FROM judged WHERE reason IS NULL"),
     ):
         run(
-            f"CREATE TEMP TABLE {table} AS SELECT id, (row_number() OVER ({natural}) - 1)::INTEGER "
+            f"CREATE TEMP TABLE {table} AS SELECT id, (row_number() OVER ({NATURAL}) - 1)::INTEGER "
             f"AS code FROM ({ids})"
         )
     # An ordered sum, so that the same weights add up to the same bits whatever the threads did.
@@ -260,7 +269,7 @@ def encoded(
     )
     item_ids = _objects(run("SELECT id FROM item ORDER BY code").fetchnumpy()["id"])
     annotator_ids = _objects(run("SELECT id FROM annotator_id ORDER BY code").fetchnumpy()["id"])
-    if len(item_ids) < 2:  # noqa: PLR2004
+    if len(item_ids) < 2 and not part:  # noqa: PLR2004
         raise TooLittleDataError(_too_little(source, unfitted))
     rows = len(merged["n"])
     number: IntArray = np.broadcast_to(np.int64(1), (rows,))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from aggcal.io.encoding import checked, choose_criterion, encoded, unused_labels
-from aggcal.io.formats.base import Choices, RankingWeight
+import numpy as np
+
+from aggcal.arrays import TextArray
+from aggcal.errors import OptionError
+from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
+from aggcal.io.formats.base import Choices, RankingWeight, TableFormat
 from aggcal.io.rows import opened_rows
 from aggcal.judgments import Judgments
 
@@ -97,3 +102,49 @@ def read_judgments(
         pair, means = checked(reading, choices.outcomes)
         criteria = choose_criterion(reading.source, criterion)
         return encoded(reading, pair, means, criteria, chosen=criterion is not None)
+
+
+def read_part(
+    path: str | Path,
+    choices: Choices,
+    *,
+    format_name: str | None = None,
+    criterion: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+) -> Judgments | None:
+    """Read one of the files that make up a table of judgments; None if it has no row.
+
+    Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
+    whose rows stand for themselves can be read in parts.
+    """
+    with opened_rows(
+        path, choices, format_name=format_name, memory=memory, threads=threads
+    ) as found:
+        if not isinstance(found.format, TableFormat):
+            raise OptionError(
+                f"{path}: {found.format.name} is not read in parts; write it as one table first, "
+                "with 'aggcal convert'."
+            )
+        if not found.source.rows():
+            return None
+        reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
+        pair, means = checked(reading, choices.outcomes)
+        criteria = choose_criterion(reading.source, criterion, part=True)
+        return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=True)
+
+
+def natural_order(ids: TextArray) -> TextArray:
+    """Return different ids in the order in which judgments number them.
+
+    Examples
+    --------
+    >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
+    ['9', '10', 'b']
+    """
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("given", {"id": ids})
+        found = connection.execute(f"SELECT id FROM given {NATURAL}").fetchnumpy()["id"]
+    return np.asarray(found, dtype=object)

@@ -62,7 +62,9 @@ def opened(
 
 @contextmanager
 def connected(
-    memory: str | None = None, on_progress: Callable[[float], None] | None = None
+    memory: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+    threads: int | None = None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """Open a DuckDB connection and a folder for its scratch, and clear both away afterwards.
 
@@ -72,6 +74,8 @@ def connected(
         DuckDB's limit, beyond which it works on disk.
     on_progress
         Called now and then, from a thread, with the percentage done of the step under way.
+    threads
+        How many DuckDB may use; by default as many as there are cores.
     """
     import duckdb  # 0.15 s that --help must not pay
 
@@ -79,10 +83,14 @@ def connected(
         connection = duckdb.connect(
             config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
         )
+        # A slow query would draw a bar on standard output.
+        connection.execute("SET enable_progress_bar_print = false")
         stop_watching = _watched(connection, on_progress)
         try:
             if memory is not None:
                 _limit_memory(connection, memory)
+            if threads is not None:
+                connection.execute(f"SET threads = {threads:d}")
             yield connection, Path(scratch)
         except (duckdb.InterruptException, RuntimeError) as error:
             if "interrupt" in str(error).lower():
@@ -116,8 +124,8 @@ def _watched(
             watcher.join()
 
     if on_progress is not None:
-        # DuckDB measures its progress only for a bar, which it need not print itself.
-        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+        # DuckDB measures its progress only for a bar.
+        connection.execute("SET enable_progress_bar = true")
         connection.execute("SET progress_bar_time = 0")
         watcher.start()
     return stop

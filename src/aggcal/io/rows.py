@@ -67,12 +67,13 @@ def opened_rows(
     format_name: str | None = None,
     memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
+    threads: int | None = None,
 ) -> Iterator[Reading]:
     """Load judgments of any format and close everything afterwards."""
     unknown = next((own for own in choices.columns if own not in _NAMED), None)
     if unknown is not None:
         raise OptionError(f"there is no column '{unknown}' to name; there are {', '.join(_NAMED)}.")
-    with connected(memory, on_progress) as (connection, scratch):
+    with connected(memory, on_progress, threads) as (connection, scratch):
         brought = _Brought(connection, scratch, data, choices, format_name)
         notes: Notes = []
         found = brought.format

@@ -52,7 +52,9 @@ def replay(
     # A row of weight 3 is three comparisons: some may go one way, some the other.
     times = np.maximum(1, np.rint(rows.weight)).astype(np.int64)
     everything = slice(0, len(rows))
-    won = rows.weight * binom.ppf(random.random(len(rows)), times, chances(everything)) / times
+    # Counted from the losses, so that a row of weight 1 goes as it would among rows of weight 1.
+    lost = binom.ppf(random.random(len(rows)), times, 1.0 - chances(everything))
+    won = rows.weight * (times - lost) / times
     owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
     both = np.concatenate([owner, owner])
     order = np.argsort(both, kind="stable")

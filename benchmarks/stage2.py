@@ -1,0 +1,63 @@
+"""Stage 2 at size: seconds and memory of calibrating up to ten million items.
+
+    python benchmarks/stage2.py [ITEMS ...]
+
+Calibrates the scores of a noisy model onto an order of as many items with standard errors, by each
+calibrator, in a process of its own; prints seconds, seconds per million items and peak memory.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+import aggcal
+from aggcal.scores import Scores
+from aggcal.tables import as_text
+
+CALIBRATORS = ("atc", "fused", "safe")
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def calibrated(items: int, method: str) -> tuple[float, float, float, float]:
+    """Return seconds of calibrating and of its table, memory before and at the peak."""
+    random = np.random.default_rng(0)
+    truth = random.standard_normal(items)
+    ids = as_text(range(items))
+    se = random.uniform(0.1, 0.4, items)
+    order = Scores(ids, truth + se * random.standard_normal(items), se, "consensus")
+    mixed = random.permutation(items)
+    noisy = 50.0 + 10.0 * truth + 8.0 * random.standard_normal(items)
+    model = Scores(ids[mixed], noisy[mixed], None, "model")
+    before, began = peak(), time.perf_counter()
+    found = aggcal.calibrate(model, order, method=method, model_sd=8.0, warn=False)
+    seconds = time.perf_counter() - began
+    began = time.perf_counter()
+    found.item_columns()
+    return seconds, time.perf_counter() - began, before, peak()
+
+
+def main(sizes: list[int]) -> None:
+    print("items, calibrator: calibrate (s), its table (s), s per million items, memory (GB)")
+    for items in sizes:
+        for method in CALIBRATORS:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                took, table, before, most = pool.submit(calibrated, items, method).result()
+            each = (took + table) / items * 1e6
+            print(
+                f"{items:>10,}, {method:5}: {took:7.2f}, {table:6.2f}, {each:6.2f}, "
+                f"{before:.2f} -> {most:.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main([int(float(size)) for size in sys.argv[1:]] or [100_000, 1_000_000, 10_000_000])

@@ -1,0 +1,366 @@
+"""Judgments in many files: read, number and shard them without all rows in one place.
+
+Each function is one task of a cluster, and a pure one: what is lost can be made again from the
+files. Parts are read with ids numbered among their own (1), what they say of themselves is merged
+in a tree (2), all ids get their numbers (3), and each part is numbered anew (4) and cut between
+annotators (5); a shard is made of its pieces of all parts (6).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
+from aggcal.engines.judgments import Columns, nameless
+from aggcal.engines.shard import Shard
+from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count
+from aggcal.io.formats.base import Choices
+from aggcal.io.judgments import natural_order, read_part
+from aggcal.judgments import Judgments, Unfitted
+
+_MOST_ASIDE = 10_000
+_WIDEST_KEY = 2**62
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How parts are to be read; the names are those of `read_judgments`."""
+
+    choices: Choices
+    format: str | None
+    criterion: str | None
+    memory: str | None
+    threads: int
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files that a path stands for: a file, a folder of Parquet files, or a pattern.
+
+    The path may be any that fsspec knows (``s3://...``), if what that takes is installed.
+    """
+    import fsspec
+
+    try:
+        system, inside = fsspec.core.url_to_fs(path)
+        if system.isdir(inside):
+            found = [f for f in system.find(inside) if f.endswith(".parquet")]
+            if not found:
+                raise FileError(
+                    f"{path}: is a directory without Parquet files; give the file in it."
+                )
+        elif any(sign in inside for sign in "*?["):
+            found = system.glob(inside)
+            if not found:
+                raise FileError(f"{path}: no file has such a name; check the pattern.")
+        elif system.exists(inside):
+            found = [inside]
+        else:
+            raise FileError(f"{path}: no such file; check the path.")
+        return sorted(_url(path, system, file) for file in found)
+    except (ImportError, ValueError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
+
+
+def _url(path: str, system: Any, file: str) -> str:
+    """Write a file as the path was written: a plain path stays one."""
+    return str(system.unstrip_protocol(file)) if "://" in path else file
+
+
+def read(path: str, how: Reading) -> Judgments | None:
+    """Read one file (1)."""
+    import fsspec
+
+    take = partial(
+        read_part,
+        choices=how.choices,
+        format_name=how.format,
+        criterion=how.criterion,
+        memory=how.memory,
+        threads=how.threads,
+    )
+    try:
+        if "://" not in path:
+            return take(path)
+        with tempfile.TemporaryDirectory(prefix="aggcal-") as folder:
+            copy = str(Path(folder) / Path(path).name)
+            system, inside = fsspec.core.url_to_fs(path)
+            system.get_file(inside, copy)
+            try:
+                return take(copy)
+            except InputError as error:
+                raise type(error)(str(error).replace(copy, path)) from None
+    except OSError as error:
+        raise FileError(
+            f"{path}: a worker cannot read it ({error}); put the files where all workers can."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What parts say of themselves: ids and counts, no rows."""
+
+    item_ids: TextArray
+    annotator_ids: TextArray
+    rows: IntArray
+    """Of each annotator."""
+    formats: frozenset[str] = frozenset()
+    criteria: frozenset[str] = frozenset()
+    notes: tuple[str, ...] | None = None
+    """Those that all parts have."""
+    sided: bool = True
+    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = field(default_factory=dict)
+    """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
+
+
+def summary(path: str, part: Judgments | None) -> Summary:
+    """Say what a part holds (2)."""
+    none: TextArray = np.empty(0, dtype=object)
+    if part is None:
+        return Summary(none, none, np.empty(0, dtype=np.int64))
+    unfitted, name = part.unfitted, Path(path).name
+    columns = (unfitted.reason, unfitted.annotator, unfitted.left, unfitted.right, unfitted.detail)
+    numbers = zip(
+        unfitted.count.tolist(), (f"{place} of {name}" for place in unfitted.place), strict=True
+    )
+    aside = dict(zip(zip(*columns, strict=True), numbers, strict=True))
+    return Summary(
+        part.item_ids,
+        part.annotator_ids,
+        sums(part.annotator, constant(1.0, len(part.annotator)), part.n_annotators).astype(
+            np.int64
+        ),
+        frozenset([part.format]),
+        frozenset(part.criteria),
+        part.notes,
+        part.sided,
+        _shortened(aside),
+    )
+
+
+def merged(parts: Sequence[Summary]) -> Summary:
+    """Merge summaries (2)."""
+    items = np.unique(np.concatenate([part.item_ids for part in parts]))
+    every = np.concatenate([part.annotator_ids for part in parts])
+    annotators, which = np.unique(every, return_inverse=True)
+    rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
+    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = {}
+    for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
+        before = aside.get(row, (0, place))
+        aside[row] = before[0] + number, before[1]
+    said = [part.notes for part in parts if part.notes is not None]
+    common = None
+    if said:
+        common = tuple(note for note in said[0] if all(note in other for other in said))
+    return Summary(
+        items,
+        annotators,
+        rows.astype(np.int64),
+        frozenset().union(*(part.formats for part in parts)),
+        frozenset().union(*(part.criteria for part in parts)),
+        common,
+        all(part.sided for part in parts),
+        _shortened(aside),
+    )
+
+
+def _shortened(
+    aside: dict[tuple[str, str, str, str, str], tuple[int, str]],
+) -> dict[tuple[str, str, str, str, str], tuple[int, str]]:
+    """Keep the names of the first rows that are not fitted, and the number of all."""
+    if len(aside) <= _MOST_ASIDE:
+        return aside
+    ordered = sorted(aside)
+    kept = {row: aside[row] for row in ordered[:_MOST_ASIDE]}
+    rest: Counter[str] = Counter()
+    for row in ordered[_MOST_ASIDE:]:
+        rest[row[0]] += aside[row][0]
+    for reason, number in rest.items():
+        row = (reason, "", "", "", "not named one by one")
+        kept[row] = kept.get(row, (0, ""))[0] + number, "further rows"
+    return kept
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The ids in their order, and the number of each by the order of its text."""
+
+    about: Judgments
+    """Ids and what else was read, without rows."""
+    rows: IntArray
+    """Of each annotator."""
+    item_text: TextArray
+    item_numbers: CodeArray
+    annotator_text: TextArray
+    annotator_numbers: CodeArray
+
+
+def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
+    """Give all ids their numbers (3)."""
+    if len(total.formats) > 1:
+        raise OptionError(
+            f"{path}: its files look like different formats ({', '.join(sorted(total.formats))}); "
+            "name the one to read with --format or format=."
+        )
+    if criterion is not None and not total.criteria and len(total.item_ids) == 0:
+        raise OptionError(f"{path}: no judgment has the criterion '{criterion}'.")
+    aside = sorted(total.aside)
+    reason, who, left, right, detail = (
+        np.array([row[k] for row in aside], dtype=object) for k in range(5)
+    )
+    numbers = np.array([total.aside[row][0] for row in aside], dtype=np.int64)
+    places = np.array([total.aside[row][1] for row in aside], dtype=object)
+    if len(total.item_ids) < 2:  # noqa: PLR2004
+        read = int(total.rows.sum() + numbers.sum())
+        raise TooLittleDataError(
+            f"{path}: fewer than two items have a judgment that can be fitted "
+            f"({count(read, 'row')} read); add judgments between different items."
+        )
+    items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
+    item_order, annotator_order = np.argsort(items), np.argsort(annotators)
+    at = np.searchsorted(total.annotator_ids, annotators)
+    none = np.empty(0, dtype=np.int32)
+    about = Judgments(
+        items,
+        annotators,
+        none,
+        none,
+        none,
+        np.empty(0),
+        np.empty(0),
+        np.empty(0, dtype=np.int64),
+        Unfitted(who, left, right, reason, numbers, places, detail),
+        tuple(sorted(total.criteria)),
+        Path(path).name,
+        sided=total.sided,
+        format=next(iter(total.formats)),
+        notes=total.notes or (),
+    )
+    return Numbering(
+        about,
+        total.rows[at],
+        items[item_order],
+        item_order.astype(np.int32),
+        annotators[annotator_order],
+        annotator_order.astype(np.int32),
+    )
+
+
+class Piece(tuple[Any, ...]):
+    """Columns of judgments, None for one that is 1 throughout: pickled, that takes no room."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, columns: Iterable[np.ndarray]) -> Piece:
+        """Leave out the columns that are 1 throughout."""
+        return cls(None if _ones(column) else column for column in columns)
+
+    def columns(self) -> Columns:
+        """Return all columns."""
+        rows = len(self[0])
+        ones: tuple[Any, ...] = (*(np.int32(1),) * 3, np.float64(1), np.float64(1), np.int64(1))
+        full: list[Any] = [
+            np.broadcast_to(one, (rows,)) if column is None else column
+            for column, one in zip(self, ones, strict=True)
+        ]
+        return Columns(*full)
+
+
+def _ones(column: np.ndarray) -> bool:
+    return column.strides == (0,) and len(column) > 0 and column[0] == 1
+
+
+def renumbered(part: Judgments | None, names: Numbering) -> Piece | None:
+    """Give the rows of a part the numbers that all parts share (4)."""
+    if part is None or not len(part.count):
+        return None
+    items = names.item_numbers[np.searchsorted(names.item_text, part.item_ids)]
+    who = names.annotator_numbers[np.searchsorted(names.annotator_text, part.annotator_ids)]
+    # Both numberings follow the same order, so rows stay sorted by annotator.
+    return Piece.of(
+        (
+            who[part.annotator],
+            items[part.left],
+            items[part.right],
+            part.outcome,
+            part.weight,
+            part.count,
+        )
+    )
+
+
+def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
+    """Return the rows of some annotators, who are then counted from 0 (5)."""
+    if part is None:
+        return None
+    begin, end = np.searchsorted(part[0], np.array([first, last], dtype=np.int32))
+    if begin == end:
+        return None
+    rest = (None if column is None else column[begin:end] for column in part[1:])
+    return Piece((part[0][begin:end] - np.int32(first), *rest))
+
+
+def shard_of(
+    parts: Sequence[Piece | None], index: int, first: int, n_items: int, n_annotators: int
+) -> Shard:
+    """Make a shard of its pieces; rows that are equal are merged (6)."""
+    columns = _joined([part.columns() for part in parts if part is not None], n_items)
+    return Shard.of(nameless(columns, n_items, n_annotators), index, first)
+
+
+def _joined(parts: list[Columns], n_items: int) -> Columns:
+    """Put columns one after the other, sort them, and merge equal rows."""
+    if len(parts) == 1:
+        return parts[0]
+    plain = all(_ones(p.outcome) and _ones(p.weight) and _ones(p.times) for p in parts)
+    last = max(int(part.annotator[-1]) for part in parts)
+    fits = (last + 1) * n_items * n_items < _WIDEST_KEY
+    if plain and fits:
+        # Three numbers as one: values are sorted several times faster than positions.
+        keys = np.concatenate(
+            [(p.annotator.astype(np.int64) * n_items + p.left) * n_items + p.right for p in parts]
+        )
+        keys.sort()
+        new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        times: IntArray = np.diff(np.append(new, len(keys)))
+        pair, right = np.divmod(keys[new] if len(new) < len(keys) else keys, n_items)
+        annotator, left = np.divmod(pair, n_items)
+        one = constant(1.0, len(new))
+        again = len(new) < len(keys)
+        return Columns(
+            annotator.astype(np.int32),
+            left.astype(np.int32),
+            right.astype(np.int32),
+            one,
+            times.astype(np.float64) if again else one,
+            times if again else np.broadcast_to(np.int64(1), (len(new),)),
+        )
+    whole: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    who, left, right, outcome, weight, _ = whole
+    order = np.lexsort((weight, outcome, right, left, who))
+    whole = [column[order] for column in whole]
+    same = np.ones(len(order), dtype=bool)
+    same[0] = False
+    for column in whole[:4]:
+        same[1:] &= column[1:] == column[:-1]
+    new = np.flatnonzero(~same)
+    rows: list[Any] = [column[new] for column in whole[:4]]
+    rows += [np.add.reduceat(column, new) for column in whole[4:]]
+    rows[3:5] = map(_constant_if_one, rows[3:5])
+    return Columns(*rows)
+
+
+def _constant_if_one(column: FloatArray) -> FloatArray:
+    return constant(1.0, len(column)) if bool((column == 1.0).all()) else column

@@ -1,0 +1,195 @@
+"""Dask: the same consensus as on one machine, also when a worker dies in the middle of a fit."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_sharded import assert_same, judged
+
+import aggcal
+from aggcal.engines import dask as engine_module
+from aggcal.engines.dask import Dask
+from aggcal.errors import EngineError, InputError, OptionError
+from aggcal.simulate import simulate
+
+pl = pytest.importorskip("polars")
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return the client of a cluster of threads in this process."""
+    folder = str(tmp_path_factory.mktemp("dask"))
+    with distributed.Client(
+        processes=False,
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        local_directory=folder,
+        silence_logs=50,
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def engine(client: Any) -> Iterator[Dask]:
+    with Dask(client, shards=3) as found:
+        yield found
+
+
+def write_parts(folder: Path, columns: dict[str, Any], number: int) -> Path:
+    """Write a table as several Parquet files, rows dealt out in turn."""
+    folder.mkdir()
+    frame = pl.DataFrame({name: list(column) for name, column in columns.items()})
+    for k in range(number):
+        frame.gather_every(number, k).write_parquet(folder / f"part-{k}.parquet")
+    return folder
+
+
+def test_judgments_in_memory(engine: Dask) -> None:
+    judgments = judged("weighted", items=620, judgments=3000)
+    wanted = aggcal.aggregate(judgments, warn=False)
+    assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
+
+
+def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
+    study = simulate(items=620, annotators=12, judgments=3000, seed=5)
+    random = np.random.default_rng(5)
+    # Ids in several files, partly different; numbers and text; rows that are not fitted; repeats.
+    columns = study.shown
+    columns["outcome"] = np.where(random.random(3000) < 0.1, "tie", columns["outcome"]).astype(
+        object
+    )
+    columns["outcome"][::97] = "skip"
+    columns["right"][5] = columns["left"][5]
+    columns = {name: np.concatenate([column, column[:40]]) for name, column in columns.items()}
+    folder = write_parts(tmp_path / "judgments", columns, 4)
+    pl.DataFrame({n: [] for n in columns}, schema=dict.fromkeys(columns, pl.String)).write_parquet(
+        folder / "empty.parquet"
+    )
+    wanted = aggcal.aggregate(folder, warn=False)
+    seen: list[float] = []
+    judgments = engine.read(str(folder), on_progress=seen.append)
+    assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
+    assert seen[-1] == 100.0
+    read = aggcal.read_judgments(folder)
+    assert judgments.unfitted.counts == read.unfitted.counts
+    assert (judgments.n_rows, judgments.n_repeated) == (read.n_rows, read.n_repeated)
+    url = aggcal.aggregate(f"file://{folder}/*.parquet", engine=engine, warn=False)
+    np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
+
+
+def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) -> None:
+    columns = {"annotator": ["u"] * 8, "winner": list("aaaaaaab"), "loser": list("bbbbbbbc")}
+    judgments = engine.read(str(write_parts(tmp_path / "same", columns, 4)))
+    assert judgments.n_judgments == 8
+    assert len(judgments.rows) == 2
+    assert judgments.n_repeated == 6
+
+
+def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
+    study = simulate(items=10, annotators=5, judgments=300, seed=6)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.5], 300)
+    columns = {"coder": study.judgments["annotator"], "winner": study.judgments["winner"]}
+    columns |= {"loser": study.judgments["loser"], "weight": weight}
+    columns["criterion"] = np.where(weight == 1.0, "length", "clarity")
+    folder = write_parts(tmp_path / "weighted", columns, 3)
+    options: dict[str, Any] = {"columns": {"annotator": "coder"}, "criterion": "clarity"}
+    wanted = aggcal.aggregate(aggcal.read_judgments(folder, **options), "tcv", warn=False)
+    found = aggcal.aggregate(engine.read(str(folder), **options), "tcv", warn=False)
+    assert_same(found, wanted)
+
+
+def test_both_stages(engine: Dask) -> None:
+    study = simulate(items=620, annotators=6, judgments=3000, seed=7)
+    wanted = aggcal.assess(study.judgments, study.scores, calibrator="fused", warn=False)
+    found = aggcal.assess(
+        study.judgments, study.scores, calibrator="fused", engine=engine, warn=False
+    )
+    np.testing.assert_allclose(found.items["calibrated"], wanted.items["calibrated"], atol=1e-8)
+    mine, theirs = found.to_dict(), wanted.to_dict()
+    assert mine["warnings"] == theirs["warnings"]
+    assert mine["n_rows"] == theirs["n_rows"]
+
+
+def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
+    columns = {"annotator": list("uv"), "left": list("ab"), "right": list("bc")}
+    folder = write_parts(tmp_path / "bad", columns | {"outcome": ["left", "purple"]}, 2)
+    cases = {
+        str(folder): "part-1.parquet: row 1 has the unknown outcome 'purple'",
+        f"file://{folder}": "file://.*part-1.parquet: row 1 has the unknown outcome",
+        str(tmp_path / "nowhere.parquet"): "no such file",
+        str(tmp_path / "no*such.parquet"): "no file has such a name",
+        str(tmp_path): "part-1.parquet: row 1 has the unknown outcome",
+    }
+    for path, message in cases.items():
+        with pytest.raises(InputError, match=message):
+            engine.read(path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(InputError, match="directory without Parquet files"):
+        engine.read(str(empty))
+    selves = write_parts(
+        tmp_path / "selves", {"annotator": ["u"], "winner": ["a"], "loser": ["a"]}, 1
+    )
+    with pytest.raises(InputError, match="fewer than two items"):
+        engine.read(str(selves))
+    with pytest.raises(OptionError, match="tie_within is for formats"):
+        engine.read(str(folder), tie_within=0.5)
+
+
+def test_an_engine_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "_PATIENCE", 1)
+    with pytest.raises(EngineError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
+        Dask("tcp://127.0.0.1:9")
+    with pytest.raises(OptionError, match="number of workers is 0"):
+        Dask(workers=0)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EngineError, match=r"pip install 'aggcal\[dask\]'"):
+        aggcal.aggregate([("ann", "a", "b")], engine="dask")
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    study = simulate(items=620, annotators=6, judgments=3000, seed=8)
+    folder = write_parts(tmp_path / "judgments", study.judgments, 2)
+    command = [sys.executable, "-m", "aggcal", "aggregate", str(folder), "-o"]
+    for name, more in (("far", ["--engine", "dask", "--workers", "1"]), ("near", [])):
+        done = subprocess.run(
+            [*command, name, *more], check=False, capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert "distributed" not in done.stderr
+    far, near = (pl.read_csv(tmp_path / name / "items.csv") for name in ("far", "near"))
+    assert far["item"].to_list() == near["item"].to_list()
+    np.testing.assert_allclose(far["consensus"], near["consensus"], atol=1e-8)
+    np.testing.assert_allclose(far["consensus_se"], near["consensus_se"], atol=1e-8)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["far", "judgments", "near"]
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
+    study = simulate(items=620, annotators=20, judgments=6000, seed=9)
+    folder = write_parts(tmp_path / "judgments", study.judgments, 3)
+    wanted = aggcal.aggregate(folder, warn=False)
+    with Dask(workers=2, shards=4) as engine:
+        whole = aggcal.aggregate(str(folder), engine=engine, warn=False)
+        assert_same(whole, wanted)
+        killed: list[int] = []
+
+        def kill(number: int, question: str) -> None:
+            if question == "product" and not killed and number > killed_after:
+                pids = engine.client.run(os.getpid)
+                killed.append(next(iter(pids.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        judgments = engine.read(str(folder))
+        killed_after = engine.passes + 5
+        engine._on_pass = kill
+        found = aggcal.aggregate(judgments, engine=engine, warn=False)
+        assert killed
+        assert_same(found, wanted)
