@@ -169,9 +169,9 @@ def _stage_1(command: _Parser) -> None:
         "--engine",
         choices=_ENGINES,
         default="local",
-        help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a cluster "
-        "(dask), which also reads them (JUDGMENTS may then be a pattern, or any path that fsspec "
-        "knows)",
+        help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a "
+        "cluster (dask), which also reads them (JUDGMENTS may then be a pattern, or any path that "
+        "fsspec knows)",
     )
     group.add_argument(
         "--scheduler",
