@@ -1,6 +1,7 @@
 """Time Stage 1 on a GPU, where the data is made: ``python benchmarks/gpu.py --sizes 1e8,1e9``.
 
 Each line of the output is a JSON object. Needs CuPy and a GPU; nothing else of aggcal's extras.
+``--table FILE`` prints the lines of an earlier run as a table of Markdown, and needs neither.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -177,15 +179,41 @@ def libraries(n_rows: int, n: int) -> None:
     print(json.dumps({"plain_product_ms": {k: 1e3 * v for k, v in taken.items()}}), flush=True)
 
 
-def main() -> None:
-    import cupy
+def table(path: Path) -> str:
+    """Write what a run has printed as a table."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    out = [
+        "| judgments | items = annotators | sorted in (s) | fitted in (s) | errors in (s) "
+        "| sweeps: full, slopes, products | ms each | copy of 16 bytes a row (ms) |",
+        "|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for line in lines:
+        if "rows" not in line:
+            continue
+        ms, passes = line["ms"], line["passes"]
+        out.append(
+            f"| {line['rows']:,} | {line['items']:,} | {line['layout_seconds']:.3f} "
+            f"| {line['again_seconds']:.3f} | {line['standard_errors_seconds']:.1f} "
+            f"| {passes[0]}, {passes[1]}, {passes[2]} "
+            f"| {ms['evaluate']:.1f}, {ms['slopes']:.1f}, {ms['product']:.1f} "
+            f"| {line['copy_ms']:.2f} |"
+        )
+    return "\n".join(out)
 
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1e8,1e9")
     parser.add_argument("--items", default="1e5,1e6", help="of each size; as many annotators")
     parser.add_argument("--tolerance", type=float, default=1e-8)
     parser.add_argument("--libraries", action="store_true", help="compare three libraries, too")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="print an earlier run's lines")
     options = parser.parse_args()
+    if options.table is not None:
+        print(table(options.table))
+        return
+    import cupy
+
     speed = copy_speed()
     print(json.dumps({"copy_TB_per_s": speed / 1e12}), flush=True)
     cupy.get_default_memory_pool().free_all_blocks()
