@@ -20,6 +20,7 @@ import resource
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +48,8 @@ class Run:
     judgments: int
     seconds: dict[str, float] = field(default_factory=dict)
     work: dict[str, float] = field(default_factory=dict)
-    passes: int = 0
+    passes: dict[str, Counter[str]] = field(default_factory=dict)
+    """Passes over the shards in each step, by question."""
     gigabytes: float = 0.0
 
 
@@ -77,15 +79,17 @@ def make(folder: Path, items: int, judgments: int, annotators: int) -> None:
 class Clock:
     """Adds up the time on the clock and the CPU time of this process and a cluster's workers."""
 
-    def __init__(self, run: Run, engine: Dask | None) -> None:
-        self._run, self._engine = run, engine
+    def __init__(self, run: Run, engine: Dask | None, asked: Counter[str]) -> None:
+        self._run, self._engine, self._asked = run, engine, asked
 
     def __call__(self, what: str, work: Callable[[], Result]) -> Result:
         """Do one step and write down what it took."""
+        self._asked.clear()
         before, began = self._used(), time.perf_counter()
         found = work()
         self._run.seconds[what] = time.perf_counter() - began
         self._run.work[what] = self._used() - before
+        self._run.passes[what] = Counter(self._asked)
         return found
 
     def _used(self) -> float:
@@ -98,17 +102,17 @@ class Clock:
 def fitted(name: str, folder: Path, judgments: int, *, errors: bool) -> tuple[Run, Consensus]:
     """Read and fit with one engine."""
     run = Run(name, judgments)
-    engine = Dask(workers=2) if name == "dask" else None
-    clock = Clock(run, engine)
+    asked: Counter[str] = Counter()
+    engine = None
+    if name == "dask":
+        engine = Dask(workers=2, on_pass=lambda _, question: asked.update([question]))
+    clock = Clock(run, engine, asked)
     try:
         if engine is None:
             read = clock("read", lambda: aggcal.read_judgments(folder))
         else:
             read = clock("read", lambda: engine.read(str(folder)))
-            before = engine.passes
         found = clock("fit", lambda: aggcal.aggregate(read, warn=False))
-        if engine is not None:
-            run.passes = engine.passes - before
         if errors:
             clock("errors", found.quantify)
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
@@ -155,9 +159,10 @@ def main(options: argparse.Namespace) -> None:
         when,
         "",
         "| judgments | engine | " + " | ".join(f"{s} (s)" for s in steps) + " | "
-        + " | ".join(f"{s} (CPU s)" for s in steps) + " | passes | peak (GB) |",
-        "|---" * (2 * len(steps) + 4) + "|",
+        + " | ".join(f"{s} (CPU s)" for s in steps) + " | peak (GB) |",
+        "|---" * (2 * len(steps) + 3) + "|",
     ]  # fmt: skip
+    notes: list[str] = []
     for items, judgments, annotators in sizes:
         folder = Path(tempfile.mkdtemp(prefix="aggcal-engines-"))
         try:
@@ -175,20 +180,25 @@ def main(options: argparse.Namespace) -> None:
             cells = [f"{run.seconds[s]:.1f}" for s in steps]
             cells += [f"{run.work[s]:.1f}" for s in steps]
             lines.append(
-                f"| {judgments:.0e} | {run.engine} | {' | '.join(cells)} | {run.passes or ''} | "
-                f"{run.gigabytes:.2f} |"
+                f"| {judgments:.0e} | {run.engine} | {' | '.join(cells)} | {run.gigabytes:.2f} |"
             )
+        counts = (
+            f"{step}: " + ", ".join(f"{n} {question}" for question, n in asked.most_common())
+            for step, asked in runs[1].passes.items()
+        )
+        notes.append(f"- {judgments:.0e} judgments, passes over the shards: {'; '.join(counts)}")
         total = [sum(run.work.values()) for run in runs]
         wall = [sum(run.seconds.values()) for run in runs]
+        fits = [run.work["fit"] for run in runs]
         apart = float(np.abs(found[0].scores - found[1].scores).max())
-        lines.append(
-            f"| | dask / local | work {total[1] / total[0]:.2f}, time {wall[1] / wall[0]:.2f}, fit "
-            f"alone: work {runs[1].work['fit'] / runs[0].work['fit']:.2f}; scores differ by "
-            f"{apart:.0e} at most |" + " |" * (2 * len(steps) + 1)
+        notes.append(
+            f"- {judgments:.0e} judgments, dask over local: work {total[1] / total[0]:.2f}, "
+            f"time {wall[1] / wall[0]:.2f}, work of the fit alone {fits[1] / fits[0]:.2f}; "
+            f"scores differ by {apart:.0e} at most"
         )
-        print("\n".join(lines), flush=True)
+        print("\n".join([*lines, "", *notes]), flush=True)
     kept = HERE / "results" / f"engines-{dt.datetime.now(tz=dt.UTC).date()}.md"
-    kept.write_text("\n".join(lines) + "\n")
+    kept.write_text("\n".join([*lines, "", *notes]) + "\n")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ NOT_RUN = {
 }
 """The commands that are not run, by how they begin, each with the reason."""
 
-DIRECTIVES = {"{toctree}", "{commands}", "{names}", "{eval-rst}"}
+DIRECTIVES = {"{include}", "{toctree}", "{commands}", "{names}", "{eval-rst}"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

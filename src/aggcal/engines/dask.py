@@ -67,7 +67,7 @@ class Dask:
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     with Dask(client, shards=2) as engine:
     ...         aggcal.aggregate(rows, engine=engine, warn=False).scores.round(3)
-    array([ 0.323,  0.08 , -0.403])
+    array([ 0.267,  0.   , -0.267])
     """
 
     def __init__(
@@ -220,17 +220,17 @@ class Dask:
             "distributed.scheduler.work-stealing": False,
             "distributed.worker.profile.enabled": False,
         }
-        self._stack.enter_context(dask.config.set(settings))
-        cluster = self._stack.enter_context(
-            LocalCluster(
-                n_workers=workers or _cores(),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-                local_directory=folder,
+        with dask.config.set(settings):
+            cluster = self._stack.enter_context(
+                LocalCluster(
+                    n_workers=workers or _cores(),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    local_directory=folder,
+                )
             )
-        )
         return self._stack.enter_context(Client(cluster))
 
     def _check_workers(self) -> None:

@@ -57,12 +57,12 @@ def files_of(path: str) -> list[str]:
                 raise FileError(
                     f"{path}: is a directory without Parquet files; give the file in it."
                 )
+        elif system.exists(inside):
+            found = [inside]
         elif any(sign in inside for sign in "*?["):
             found = system.glob(inside)
             if not found:
                 raise FileError(f"{path}: no file has such a name; check the pattern.")
-        elif system.exists(inside):
-            found = [inside]
         else:
             raise FileError(f"{path}: no such file; check the path.")
         return sorted(_url(path, system, file) for file in found)
