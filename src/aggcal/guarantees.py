@@ -177,13 +177,15 @@ def _certified(known: Uncertainty) -> Guarantee:
     pairs = found.count
     settled = f"For {pairs:,} of {count(found.n_pairs, 'pair')} of items ({found.share:.1%}) the "
     settled += f"order is settled: with probability {found.level:g} all of these are right at once."
+    rest = "The others"
     if not pairs:
         settled = f"The order of no pair of items is settled yet at probability {found.level:g}."
+        rest = "Orders"
     return Guarantee(
         "certified_pairs",
         "Certified pairs",
-        f"{settled} The others may be right too, but these judgments do not settle them. Right is "
-        f"about {known.covers}; it is not the truth.",
+        f"{settled} {rest} may be right all the same, but these judgments do not settle them. "
+        f"Right is about {known.covers}; it is not the truth.",
         "consensus",
         "bound",
         {
