@@ -442,7 +442,7 @@ def test_demo_names_a_report_that_is_self_contained_and_right(
     page = Page()
     page.feed(report.read_text(encoding="utf-8"))
     assert all(link.startswith("#") for link in page.links)
-    assert page.tags.count("script") == 3  # the two tables and what sorts them
+    assert page.tags.count("script") == 4  # the theme, the two tables and what sorts them
     assert page.tags.count("svg") == 3
     items = table(tmp_path / "demo" / "items.csv")
     assert page.tags.count("circle") == len(items)
@@ -463,7 +463,7 @@ def test_ids_that_look_like_html_stay_text(tmp_path: Path, command: Command) -> 
     assert done.returncode == 0, done.stderr
     page = Page()
     page.feed((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert page.tags.count("script") == 3  # none of them from an id
+    assert page.tags.count("script") == 4  # none of them from an id
     assert "<script>a" in page.text
     assert [row["item"] for row in table(tmp_path / "out" / "items.csv")] == [
         "<script>a",

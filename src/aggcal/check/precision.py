@@ -96,9 +96,9 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     >>> import aggcal
     >>> from aggcal.check.fitted import Fitted
     >>> from aggcal.simulate import simulate
-    >>> study = simulate(items=20, annotators=10, judgments=600, seed=1)
+    >>> study = simulate(items=20, annotators=10, judgments=300, seed=1)
     >>> found = precision(Fitted.of(aggcal.read_judgments(study.judgments)))
-    >>> 0.7 < found.right_order < 0.9 and found.needed > 600
+    >>> 0.7 < found.right_order < 0.9 and found.needed > 300
     True
     """
     refuse_aim(wanted_error)
