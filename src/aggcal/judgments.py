@@ -13,6 +13,9 @@ from aggcal.display import ROWS, card, clipped, wrapped
 from aggcal.errors import TooLittleDataError, count
 from aggcal.tables import Columns, as_text
 
+_ID = 80
+"""Bytes that an id takes, about."""
+
 
 @dataclass(frozen=True)
 class Unfitted:
@@ -149,6 +152,12 @@ class Judgments:
             constant(1.0, len(winner)),
             np.broadcast_to(np.int64(1), (len(winner),)),
         )
+
+    def __sizeof__(self) -> int:
+        # Engines decide by this whether something is worth moving.
+        columns = (self.annotator, self.left, self.right, self.outcome, self.weight, self.count)
+        rows = sum(column.nbytes for column in columns if column.strides != (0,))
+        return rows + _ID * (self.n_items + self.n_annotators)
 
     def __repr__(self) -> str:
         return (

@@ -94,6 +94,18 @@ def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) 
     assert judgments.n_repeated == 6
 
 
+def test_every_file_may_have_its_own_ids(engine: Dask, tmp_path: Path) -> None:
+    # In the second file every number is 1, which must not be taken for a column left out.
+    columns = {"annotator": ["u", "v", "10"], "winner": ["a", "b", "9"], "loser": ["c", "a", "b"]}
+    folder = write_parts(tmp_path / "own", columns, 3)
+    judgments = engine.read(str(folder))
+    assert judgments.item_ids.tolist() == ["9", "a", "b", "c"]
+    assert judgments.annotator_ids.tolist() == ["10", "u", "v"]
+    wanted = aggcal.aggregate(folder, "btl", warn=False)
+    found = aggcal.aggregate(judgments, "btl", warn=False)
+    np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-12)
+
+
 def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
     study = simulate(items=10, annotators=5, judgments=300, seed=6)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.5], 300)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -258,28 +258,32 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
 
 
 class Piece(tuple[Any, ...]):
-    """Columns of judgments, None for one that is 1 throughout: pickled, that takes no room."""
+    """Columns of judgments; None for an outcome, weight or count that is 1 throughout.
+
+    Pickled, that takes no room.
+    """
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, columns: Iterable[np.ndarray]) -> Piece:
-        """Leave out the columns that are 1 throughout."""
-        return cls(None if _ones(column) else column for column in columns)
+    def of(cls, columns: Sequence[np.ndarray]) -> Piece:
+        """Leave out what is 1 throughout."""
+        return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:])))
 
     def columns(self) -> Columns:
         """Return all columns."""
         rows = len(self[0])
-        ones: tuple[Any, ...] = (*(np.int32(1),) * 3, np.float64(1), np.float64(1), np.int64(1))
-        full: list[Any] = [
+        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
+        rest: list[Any] = [
             np.broadcast_to(one, (rows,)) if column is None else column
-            for column, one in zip(self, ones, strict=True)
+            for column, one in zip(self[3:], ones, strict=True)
         ]
-        return Columns(*full)
+        return Columns(*self[:3], *rest)
 
 
 def _ones(column: np.ndarray) -> bool:
-    return column.strides == (0,) and len(column) > 0 and column[0] == 1
+    # A column that was sent from one worker to another is no longer known to be constant.
+    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
 
 
 def renumbered(part: Judgments | None, names: Numbering) -> Piece | None:
