@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 _ROWS_PER_RANGE = 20_000
 _MOST_RANGES = 16
 
+Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
@@ -60,6 +62,26 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     if len(ranges) == 2:  # noqa: PLR2004  # one range: no thread is worth waking
         return [work(*ranges)]
     return list(_threads().map(work, ranges[:-1], ranges[1:]))
+
+
+def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
+    """Yield what ``work`` returns for each of what is given, in order, some of it done ahead.
+
+    No more is taken from ``given`` than there are threads to work on it, so that large things may
+    be made one after the other.
+
+    Examples
+    --------
+    >>> list(in_turn(lambda k: k * k, range(4)))
+    [0, 1, 4, 9]
+    """
+    pool, waiting = _threads(), deque[Future[Result]]()
+    for each in given:
+        waiting.append(pool.submit(work, each))
+        if len(waiting) > pool._max_workers:  # noqa: SLF001  # it has no other name
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def added(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
