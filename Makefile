@@ -36,7 +36,7 @@ docs: $(VENV)/.dev
 	@echo "docs/_build/html/index.html"
 
 tests: $(VENV)/.dev $(VENV)/.browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Random and mutated files into every reader, for a minute: with atheris if it can be installed.
 SECONDS ?= 60

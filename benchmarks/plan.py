@@ -2,13 +2,12 @@
 
     python benchmarks/plan.py [--judgments 1e11] [--items 1e6]
 
-Reads the newest results of ``engines.py`` (work of a fit on processors), ``gpu.py`` (seconds of a
-fit on one card) and ``scheduler.py`` (what a pass costs however little there is to add up), fits
-
-    seconds of a fit = passes × (rows × work / workers + scheduler's part + network's part),
-
-and prints, for ever more workers, what a fit takes and which share of it is work on judgments.
-Keeps the table as a dated file in benchmarks/results. It is a plan: nothing of this size was run.
+Reads the newest results of ``engines.py`` (CPU time of a fit), ``gpu.py`` (seconds of a fit on one
+card) and ``scheduler.py`` (CPU time of Dask's scheduler for each shard and pass), and simulates
+passes over ever more workers, event by event: the scheduler hands out the shards' tasks one after
+the other and hears of each result, sums are added in a tree, vectors travel. Prints what a fit
+takes and which share of it the workers work. Keeps the table as a dated file in benchmarks/results.
+It is a plan: nothing of this size was run.
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ import argparse
 import datetime as dt
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
-from math import ceil, log
+from heapq import heappop, heappush
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +71,7 @@ def card(items: int) -> Line:
 
 
 def scheduler() -> Line:
-    """Seconds of a pass over shards that hold nothing, by their number."""
+    """CPU seconds of the scheduler for a pass, by the number of shards."""
     text = newest("scheduler-*.txt").read_text("utf-8")
     rows = re.findall(r"^\s*([\d,]+):\s+[\d.]+,\s+([\d.]+),", text, flags=re.MULTILINE)
     return Line.through(
@@ -93,29 +93,61 @@ A plan for {judgments:.0e} judgments of {items:.0e} items (nothing of this size 
   (the line misses its measurements by {100 * work.largest_misfit:.0f}% at most)
 - one H200: {1e9 * fast.each:.2f} ns a judgment and {1e3 * fast.fixed:.0f} ms a fit
   ({100 * fast.largest_misfit:.0f}%)
-- scheduler: {1e3 * messages.each:.2f} ms a shard and {1e3 * messages.fixed:.0f} ms a pass
+- scheduler: {1e3 * messages.each:.2f} ms a shard and pass
   ({100 * messages.largest_misfit:.0f}%), {PASSES} passes a fit
-- network: {BANDWIDTH / 1.25e8:.0f} gigabits a second, 24 bytes an item and pass,
-  through a tree of {BRANCHES} branches
+- network: {BANDWIDTH / 1.25e8:.0f} gigabits a second; 8 bytes an item to each worker, 16 from
+  each, added in a tree of {BRANCHES} branches
 
 | {" | ".join(heads)} |
 {"|--:" * len(heads)}|""".splitlines()
     for workers in WORKERS:
-        depth = max(1, ceil(log(workers, BRANCHES)))
-        around = PASSES * (
-            messages.fixed + messages.each * workers + depth * 24.0 * items / BANDWIDTH
-        )
         cells = []
         for alone in (work.each * judgments / CORES, fast.each * judgments):
             share = alone / workers
-            cells += [f"{share + around:,.0f}", f"{100 * share / (share + around):.0f}%"]
+            took = PASSES * simulated_pass(workers, share / PASSES, messages.each, items)
+            cells += [f"{took:,.0f}", f"{100 * share / took:.0f}%"]
         lines.append(f"| {workers:,} | {' | '.join(cells)} | {judgments / workers:.0e} |")
-    for name, alone in (
-        (f"{CORES} cores", work.each * judgments / CORES), ("a card", fast.each * judgments)
-    ):  # fmt: skip
-        best = (alone / (PASSES * messages.each)) ** 0.5
-        lines += ["", f"With {name} each, more than about {best:,.0f} workers make it slower."]
     return lines
+
+
+def simulated_pass(workers: int, compute: float, scheduling: float, items: float) -> float:
+    """Play one pass, event by event; return its seconds.
+
+    Parameters
+    ----------
+    workers
+        How many, with a shard each.
+    compute
+        Seconds that a worker sums over its judgments.
+    scheduling
+        Seconds of the scheduler for each shard, its share of the tree included.
+    items
+        How long the vectors are that travel.
+    """
+    # Of every task the scheduler hears twice: when it hands it out, and when it is done.
+    handling = scheduling / (1.0 + 1.0 / (BRANCHES - 1)) / 2.0
+    vector = 8.0 * items / BANDWIDTH
+    clock, running = 0.0, []
+    for shard in range(workers):
+        clock += handling
+        heappush(running, (clock + vector + compute, 0, shard))
+    waiting: Counter[tuple[int, int]] = Counter()
+    sizes = [workers]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // BRANCHES))
+    while running:
+        done, level, place = heappop(running)
+        clock = max(clock, done) + handling
+        if level + 1 == len(sizes):
+            return clock
+        parent = (level + 1, place // BRANCHES)
+        waiting[parent] += 1
+        children = min(BRANCHES, sizes[level] - parent[1] * BRANCHES)
+        if waiting[parent] == children:
+            clock += handling
+            # Gradients and diagonals arrive one after the other through one connection.
+            heappush(running, (clock + 2.0 * children * vector, *parent))
+    return clock
 
 
 if __name__ == "__main__":
