@@ -197,7 +197,8 @@ def main(options: argparse.Namespace) -> None:
             f"scores differ by {apart:.0e} at most"
         )
         print("\n".join([*lines, "", *notes]), flush=True)
-    kept = HERE / "results" / f"engines-{dt.datetime.now(tz=dt.UTC).date()}.md"
+    name = f"engines-{options.only:.0e}" if options.only else "engines"
+    kept = HERE / "results" / f"{name}-{dt.datetime.now(tz=dt.UTC).date()}.md"
     kept.write_text("\n".join([*lines, "", *notes]) + "\n")
 
 

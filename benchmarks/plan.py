@@ -56,11 +56,15 @@ def newest(pattern: str) -> Path:
 
 def processors() -> Line:
     """CPU seconds of a local fit by its judgments."""
-    rows = re.findall(
-        r"\| (\S+) \| local \| [\d.]+ \| [\d.]+ (?:\| [\d.]+ )?\| [\d.]+ \| ([\d.]+) \|",
-        newest("engines-*.md").read_text("utf-8"),
-    )
-    return Line.through([float(a) for a, _ in rows], [float(b) for _, b in rows])
+    sizes, seconds = [], []
+    for path in sorted(RESULTS.glob("engines-*.md")):
+        table = [line.strip("| ").split(" | ") for line in path.read_text("utf-8").splitlines()]
+        head = next(cells for cells in table if cells[0] == "judgments")
+        for cells in table:
+            if cells[1:2] == ["local"]:
+                sizes.append(float(cells[0]))
+                seconds.append(float(cells[head.index("fit (CPU s)")]))
+    return Line.through(sizes, seconds)
 
 
 def card(items: int) -> Line:
@@ -127,7 +131,8 @@ def simulated_pass(workers: int, compute: float, scheduling: float, items: float
     # Of every task the scheduler hears twice: when it hands it out, and when it is done.
     handling = scheduling / (1.0 + 1.0 / (BRANCHES - 1)) / 2.0
     vector = 8.0 * items / BANDWIDTH
-    clock, running = 0.0, []
+    clock = 0.0
+    running: list[tuple[float, int, int]] = []
     for shard in range(workers):
         clock += handling
         heappush(running, (clock + vector + compute, 0, shard))

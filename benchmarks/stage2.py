@@ -1,6 +1,6 @@
 """Stage 2 at size: seconds and memory of calibrating up to ten million items.
 
-    python benchmarks/stage2.py [ITEMS ...]
+    python benchmarks/stage2.py [ITEMS ...] [CALIBRATOR ...]
 
 Calibrates the scores of a noisy model onto an order of as many items with standard errors, by each
 calibrator, in a process of its own; prints seconds, seconds per million items and peak memory.
@@ -45,10 +45,10 @@ def calibrated(items: int, method: str) -> tuple[float, float, float, float]:
     return seconds, time.perf_counter() - began, before, peak()
 
 
-def main(sizes: list[int]) -> None:
+def main(sizes: list[int], calibrators: list[str]) -> None:
     print("items, calibrator: calibrate (s), its table (s), s per million items, memory (GB)")
     for items in sizes:
-        for method in CALIBRATORS:
+        for method in calibrators:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 took, table, before, most = pool.submit(calibrated, items, method).result()
             each = (took + table) / items * 1e6
@@ -60,4 +60,6 @@ def main(sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(float(size)) for size in sys.argv[1:]] or [100_000, 1_000_000, 10_000_000])
+    names = [name for name in sys.argv[1:] if name in CALIBRATORS]
+    wanted = [int(float(size)) for size in sys.argv[1:] if size not in CALIBRATORS]
+    main(wanted or [100_000, 1_000_000, 10_000_000], names or list(CALIBRATORS))
