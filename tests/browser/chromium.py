@@ -55,7 +55,8 @@ def main() -> None:
     install = [sys.executable, "-m", "playwright", "install", "chromium"]
     ways = [install]
     if _is_root():
-        ways = [[*install, "--with-deps"], ["apt-get", "install", "-y", "chromium"]]
+        apt = "apt-get update && apt-get install -y --no-install-recommends chromium"
+        ways = [["sh", "-c", apt], [*install, "--with-deps"]]
     if os.environ.get("AGGCAL_CHROMIUM"):
         ways = []  # that one or none
     for way in [[], *ways]:
