@@ -127,3 +127,28 @@ def test_a_prior_from_the_data() -> None:
     here = aggcal.aggregate(judgments, prior="auto", warn=False)
     there = aggcal.aggregate(judgments, prior="auto", engine="gpu", warn=False)
     np.testing.assert_allclose(there.scores, here.scores, atol=1e-5)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("rows", [[("ann", "a", "b")], [("ann", "a", "b"), ("bob", "b", "a")]])
+def test_the_smallest_studies(rows: list[tuple[str, str, str]]) -> None:
+    judgments = aggcal.read_judgments(rows)
+    here = aggcal.aggregate(judgments, warn=False)
+    there = aggcal.aggregate(judgments, engine="gpu", warn=False)
+    np.testing.assert_allclose(there.scores, here.scores, atol=1e-8)
+    np.testing.assert_allclose(there.reliabilities, here.reliabilities, atol=1e-8)
+
+
+@on_a_gpu
+def test_a_method_without_kernels_of_its_own_is_fitted_by_the_processor() -> None:
+    judgments = study(60, 40, 3_000)
+    here = aggcal.aggregate(judgments, "crowd-bt", warn=False)
+    there = aggcal.aggregate(judgments, "crowd-bt", engine="gpu", warn=False)
+    np.testing.assert_allclose(there.scores, here.scores, atol=1e-8)
+
+
+@on_a_gpu
+def test_rows_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggcal.engines.gpu.layout._BYTES", 1 << 40)
+    with pytest.raises(aggcal.errors.OptionError, match="GB of the GPU's memory"):
+        aggcal.aggregate(study(60, 40, 3_000), engine="gpu", warn=False)

@@ -17,7 +17,9 @@ ROOM = float(1 << 61)
 """The largest total that the kernels' integer sums may reach."""
 
 _SPAN = 7168
-"""Items of a side of a tile: two sides with two numbers of 8 bytes fill a processor's memory."""
+"""Items of a side of a tile at most: they fill the fast memory of a processor of an H200."""
+_MOST_PER_ITEM, _SPARE = 32, 1024
+"""Bytes of an item of a side in the sweep that takes most, and what kernels have beside."""
 _LOCAL = 13
 _THREADS = 1024
 _BIGGEST_UNIT, _SMALLEST_UNIT, _UNITS = 1 << 17, 1 << 12, 2048
@@ -50,10 +52,18 @@ def _module(file: str, names: tuple[str, ...]) -> Any:
 
 
 @cache
-def _kernel(file: str, name: str, room: int) -> Any:
+def _fast_memory() -> int:
+    """Bytes that a block of threads may have of a processor's fast memory."""
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]) - _SPARE
+
+
+@cache
+def _kernel(file: str, name: str) -> Any:
     # Those of sums.cu are many: each is compiled when it is asked for. CuPy keeps them on disk.
     kernel = _module(file, _PRODUCTS if file == "products.cu" else (name,)).get_function(name)
-    kernel.max_dynamic_shared_size_bytes = room
+    kernel.max_dynamic_shared_size_bytes = _fast_memory()
     return kernel
 
 
@@ -70,7 +80,7 @@ class Layout:
         import cupy
 
         self.n_items, self.n_annotators, self.n_rows = rows.n_items, rows.n_annotators, len(rows)
-        side = -(-self.n_items // _SPAN)
+        side = -(-self.n_items // min(_SPAN, _fast_memory() // _MOST_PER_ITEM))
         self.span = -(-self.n_items // side)
         _check_room(self.n_rows)
         plain = rows.weight.strides == (0,) and float(rows.weight[0]) == 1.0
@@ -123,7 +133,7 @@ class Layout:
     ) -> None:
         """Run a kernel over all units, with so many bytes of fast memory per item of a side."""
         room = bytes_per_item * self.span
-        kernel = _kernel(file, name, room)
+        kernel = _kernel(file, name)
         kernel((self.n_units,), (_THREADS,), (self.units, *arguments), shared_mem=room)
 
     def column(self, kind: Any) -> Any:
@@ -133,7 +143,7 @@ class Layout:
         return cupy.zeros(self.n_rows + 4, dtype=kind)
 
     def _each_row(self, name: str, *arguments: Any) -> None:
-        kernel = _kernel("products.cu", name, 0)
+        kernel = _kernel("products.cu", name)
         kernel((-(-self.n_rows // 256),), (256,), (np.int64(self.n_rows), *arguments))
 
     def _degrees(self, weight: Any, scale: float) -> Any:
