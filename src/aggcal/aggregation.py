@@ -117,7 +117,7 @@ def aggregate(
         Of everything random (the default methods use no randomness).
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
-        ``"dask"``, on a cluster that is started here; or an engine (`aggcal.engines.dask.Dask`
+        ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.dask.Dask``
         takes the address of a scheduler). The optimum is the same. With an engine, judgments
         given as a path are read where they are to lie.
     warn

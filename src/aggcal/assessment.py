@@ -16,7 +16,7 @@ from aggcal.aggregators import PriorChoice
 from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
-from aggcal.engines import Engine, laid_out
+from aggcal.engines import Engine, laid_out, place_of
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
@@ -213,7 +213,7 @@ class Assessment:
         return RENDERERS[format](told.told(texts))
 
     def told(self, texts: Any = None) -> Report:
-        """Return what the report tells, before it is rendered; ``texts`` as for `report`.
+        """Return what the report tells, before it is rendered; ``texts`` as for ``report``.
 
         Examples
         --------
@@ -238,7 +238,7 @@ class Assessment:
         directory
             Made if it is not there.
         texts, check
-            See `report`.
+            See ``report``.
         """
         report = (self.advised() if check else self).told(texts)
         files: dict[str, Writer] = {"items.csv": csv_writer(report.items)}
@@ -376,7 +376,7 @@ def assess(
             "draws": draws,
             "model_sd": model_sd,
             "seed": seed,
-            "engine": engine if isinstance(engine, str) else type(engine).__name__.lower(),
+            "engine": place_of(judgments),
         },
     }
     result = Assessment(

@@ -145,6 +145,7 @@ def test_a_method_without_kernels_of_its_own_is_fitted_by_the_processor() -> Non
     here = aggcal.aggregate(judgments, "crowd-bt", warn=False)
     there = aggcal.aggregate(judgments, "crowd-bt", engine="gpu", warn=False)
     np.testing.assert_allclose(there.scores, here.scores, atol=1e-8)
+    np.testing.assert_allclose(there.items["se"], here.items["se"], rtol=1e-6)
 
 
 @on_a_gpu

@@ -102,6 +102,14 @@ def test_prior_chosen_from_the_data_is_the_same() -> None:
     np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-7)
 
 
+def test_errors_of_many_items_where_annotators_count_alike() -> None:
+    made = simulate(items=3_100, annotators=20, judgments=12_000, seed=8)
+    judgments = aggcal.read_judgments(made.judgments)
+    here = aggcal.aggregate(judgments, "btl", warn=False)
+    there = aggcal.aggregate(judgments, "btl", engine=LocalEngine(3), warn=False)
+    np.testing.assert_allclose(there.items["se"], here.items["se"], rtol=1e-8)
+
+
 def test_pieces_and_edges_are_found_across_shards() -> None:
     rows = [
         ("u1", "a", "b"),

@@ -650,7 +650,7 @@ UNKNOWN = {
 def test_an_unknown_label_is_counted_and_can_be_mapped(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(UNKNOWN[name])
-    with pytest.raises(OutcomeError, match=r"'neither' \(2x\).*--outcome 'neither=tie'"):
+    with pytest.raises(OutcomeError, match=r"'neither' \(2x\).*--outcome 'neither=left'"):
         aggcal.read_judgments(path)
     found = aggcal.read_judgments(path, outcomes={"neither": "tie"})
     assert sorted(p for *_, p in judged(found))[1:2] == [0.5]

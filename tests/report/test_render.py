@@ -291,3 +291,25 @@ def test_the_page_names_a_command_that_makes_it_again(
         assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
     for word in ("check", "suggest"):
         assert f"aggcal {word} 'my answers.csv' scores.csv" in text
+
+
+def test_the_commands_tell_how_the_files_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    rows = [f"{j},{a},{b},{v}" for j in "pq" for a, b, v in ("xyA", "yzB", "zxA")]
+    Path("data/votes.csv").write_text("\n".join(["judge,one,two,said", *rows]))
+    Path("data/points.csv").write_text("name,elo\nx,3\ny,2\nz,1\n")
+    reading = ["--column", "annotator=judge", "--column=left=one", "--column", "right=two",
+               "--column", "outcome=said", "--outcome", "A=left", "--outcome", "B=right",
+               "--item-column", "name", "--score-column", "elo"]  # fmt: skip
+    files = ["data/votes.csv", "data/points.csv"]
+    assert main(["run", *files, "-o", "one", *reading, "-q"]) == 0
+    text = Page(Path("one/report.html").read_text(encoding="utf-8")).text
+    for word, more in (("run", ["-o", "two", "-q"]), ("check", ["-q"]), ("suggest", [])):
+        found = re.search(rf"aggcal {word} .*", text)
+        assert found is not None
+        typed = shlex.split(found[0].replace("-o DIR", ""))
+        assert main([*typed[1:], *more]) == 0
+    assert Path("one/items.csv").read_bytes() == Path("two/items.csv").read_bytes()

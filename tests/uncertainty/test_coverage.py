@@ -88,6 +88,17 @@ def test_order_probabilities_are_frequencies(
 
 
 @pytest.mark.slow
+def test_heavy_rows_do_not_hold_the_rehearsal_up() -> None:
+    columns = {
+        "annotator": ["u", "u", "v"],
+        "winner": ["a", "b", "a"],
+        "loser": ["b", "c", "c"],
+        "weight": [1e17, 1e19, 1.0],
+    }
+    found = aggcal.aggregate(aggcal.read_judgments(columns), warn=False)
+    assert np.isfinite(found.items["se"]).all()
+
+
 def test_certified_pairs_are_all_right_together() -> None:
     wrong, some = 0, 0
     for seed in range(40):

@@ -31,7 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     try:
-        options = parse(sys.argv[1:] if arguments is None else list(arguments))
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        options = parse(words)
+        options.words = words
         # Each command is imported when it is called: --help must not wait for SciPy.
         from aggcal.cli import commands
 

@@ -8,10 +8,12 @@ import time
 import warnings as python_warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.console import Console
+from aggcal.cli.given import given
 from aggcal.errors import AggcalWarning, FileError, OptionError, TooLittleDataError, count
 from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, to_json, write_files
 
@@ -179,12 +181,13 @@ def report(options: argparse.Namespace) -> int:
     told = Report(summary, items, annotators, {} if texts is None else texts.by_item)
     try:
         page = RENDERERS[options.format](told)
-    except (KeyError, TypeError, UndefinedError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, UndefinedError) as error:
         raise FileError(
             f"{options.results}: the files do not fit together ({error}); run aggcal again."
         ) from None
     if options.output == "-":
-        sys.stdout.write(page)
+        # The terminal's encoding may lack some of our signs.
+        sys.stdout.buffer.write(page.encode())
         return 0
     written = write_files(target.parent, {target.name: lambda file: file.write(page)})
     Console(quiet=options.quiet).say(f"wrote {written[0]}")
@@ -597,10 +600,19 @@ def _consensus(options: argparse.Namespace) -> Scores:
 def _finish(
     result: Assessment, options: argparse.Namespace, console: Console, texts: Texts | None = None
 ) -> int:
+    fitted = options.command != "calibrate"
+    if fitted:
+        settings = result.rows["settings"] | given(options)
+        result = replace(result, rows={**result.rows, "settings": settings})
     paths = result.save(options.output, texts=texts, check=False)
     _tell(result, console)
     if result.advice is not None:
         console.say(_found(result.advice))
+    elif fitted and not options.no_check:
+        console.say(
+            "the data were not looked over: there are too many rows for that, or they lie on a "
+            "cluster; try aggcal check on a part of them"
+        )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
         print(to_json(result.to_dict()))

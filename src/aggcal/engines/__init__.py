@@ -16,7 +16,7 @@ from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
 from aggcal.judgments import Judgments
 
-__all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named"]
+__all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
 
 NAMES = ("local", "dask", "gpu")
 """The engines that go by a name."""
@@ -65,3 +65,18 @@ def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
     return found.spread(judgments)
+
+
+def place_of(judgments: Judgments) -> str:
+    """Name the engine on which judgments lie.
+
+    Examples
+    --------
+    >>> place_of(read_judgments([("ann", "a", "b")]))
+    'local'
+    """
+    if isinstance(judgments, DeviceJudgments):
+        return "gpu"
+    if isinstance(judgments, ShardedJudgments):
+        return type(judgments.engine).__name__.lower()
+    return "local"

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from importlib.metadata import version
 from operator import add
@@ -22,6 +23,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from aggcal.arrays import IntArray
 from aggcal.engines import parts
 from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
 from aggcal.engines.protocol import Place, Spot
@@ -177,6 +179,9 @@ class Dask:
 
         for tried in range(1, _TRIES + 1):
             try:
+                if tried > 1:
+                    self.client.wait_for_workers(1, timeout=_PATIENCE * 6)
+                    renew()
                 return work()
             except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
                 # What is wrong with the data is said by the tasks themselves.
@@ -185,8 +190,6 @@ class Dask:
                         f"the cluster lost its workers again and again ({type(error).__name__}); "
                         "see its logs: most often a worker has too little memory."
                     ) from error
-                self.client.wait_for_workers(1, timeout=_PATIENCE * 6)
-                renew()
         raise AssertionError  # pragma: no cover
 
     def _connected(self, scheduler: str | Client | None, workers: int | None) -> Client:
@@ -195,7 +198,8 @@ class Dask:
             from distributed import Client, LocalCluster
         except ImportError:
             raise EngineError(
-                "the engine 'dask' is not installed; install it with pip install 'aggcal[dask]'."
+                "the engine 'dask' is not installed; install aggcal with its extra dask (in its "
+                "folder: pip install '.[dask]')."
             ) from None
         if isinstance(scheduler, Client):
             return scheduler
@@ -219,8 +223,10 @@ class Dask:
         settings = {
             "distributed.scheduler.work-stealing": False,
             "distributed.worker.profile.enabled": False,
+            # A terminal's Ctrl-C reaches the workers, too, but it is this process that ends them.
+            "distributed.worker.preload": ["import signal; signal.signal(2, signal.SIG_IGN)"],
         }
-        with dask.config.set(settings):
+        with dask.config.set(settings), _uninterrupted():
             cluster = self._stack.enter_context(
                 LocalCluster(
                     n_workers=workers or _cores(),
@@ -370,6 +376,7 @@ class _FromFiles:
         self._engine, self._path, self._files, self._how = engine, path, files, how
         self._on_progress = on_progress
         self.about: Judgments
+        self._cut: IntArray | None = None
 
     def __call__(self) -> list[Future]:
         engine, submit = self._engine, self._engine.submit
@@ -386,7 +393,11 @@ class _FromFiles:
         names = submit(parts.numbered, level[0], self._path, self._how.criterion)
         numbering: parts.Numbering = names.result()
         self.about = numbering.about
-        cut = cuts(numbering.rows, engine.number_of_shards(int(numbering.rows.sum())))
+        if self._cut is None:
+            # Made once: shards that are made again must be those that were lost.
+            number = engine.number_of_shards(int(numbering.rows.sum()))
+            self._cut = cuts(numbering.rows, number)
+        cut = self._cut
         ours = [submit(parts.renumbered, part, names) for part in read]
         n, shards = numbering.about.n_items, []
         for k in range(len(cut) - 1):
@@ -404,6 +415,22 @@ class _FromFiles:
                 future.result()
             if self._on_progress is not None:
                 self._on_progress(100.0 * done / len(level))
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back while a cluster starts: half of one cannot be ended in good order.
+
+    Its processes start with it held back, too: this one ends them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _answer(shard: Shard, question: str, *parameters: Any) -> Any:

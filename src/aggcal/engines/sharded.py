@@ -44,12 +44,15 @@ class ShardedRows(Rows):
     """Total weight of each item."""
     bounds: IntArray = field(kw_only=True)
     """The first annotator of each shard, and the number of annotators."""
+    offsets: IntArray = field(kw_only=True)
+    """How many rows lie before each shard."""
 
     @classmethod
     def over(cls, shards: Shards, n_items: int) -> ShardedRows:
         """Ask shards what they hold."""
         sizes = shards.listed("sizes")
         starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        bounds = np.concatenate([[0], np.cumsum([len(part) for part in sizes])])
         return cls(
             _NONE,
             _NONE,
@@ -59,16 +62,12 @@ class ShardedRows(Rows):
             shards=shards,
             weights=np.concatenate(shards.listed("given")),
             item_weights=shards.total("degrees"),
-            bounds=np.concatenate([[0], np.cumsum([len(part) for part in sizes])]),
+            bounds=bounds,
+            offsets=starts[bounds[:-1]],
         )
 
     def __len__(self) -> int:
         return int(self.starts[-1])
-
-    @property
-    def offsets(self) -> IntArray:
-        """How many rows lie before each shard."""
-        return self.starts[self.bounds[:-1]]
 
     @cached_property
     def degrees(self) -> FloatArray:
@@ -92,6 +91,7 @@ class ShardedRows(Rows):
             weights=np.array([self.weights.sum()]),
             item_weights=self.item_weights,
             bounds=self.bounds,
+            offsets=self.offsets,
         )
 
     def alone(self, annotator: int) -> Rows:
@@ -271,7 +271,7 @@ def information(
     kind = Information
     if isinstance(problem, _Sharded):
         kind = ShardedInformation
-    elif isinstance(problem.rows, DeviceRows):
+    elif isinstance(problem.rows, DeviceRows) and isinstance(problem, Thurstone):
         kind = DeviceInformation
     return kind(problem, scores, theta, observed=observed)
 

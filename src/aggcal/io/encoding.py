@@ -158,8 +158,8 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         raise OutcomeError(
             f"{source.name}: {place} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); outcomes are left, right, tie, skip, failed "
-            f"or a number from 0 to 1: map others with --outcome '{value}=tie' or "
-            f"outcomes={{{value!r}: 'tie'}}."
+            f"or a number from 0 to 1: say what each label means, one by one, with --outcome "
+            f"'{value}=left' (or right, tie, ...; from Python outcomes={{{value!r}: 'left'}})."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
     number = source.one("count(*)", outside)

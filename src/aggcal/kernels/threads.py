@@ -67,8 +67,8 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
 def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
     """Yield what ``work`` returns for each of what is given, in order, some of it done ahead.
 
-    No more is taken from ``given`` than there are threads to work on it, so that large things may
-    be made one after the other.
+    Little more is taken from ``given`` than there are threads to work on it, so that large things
+    may be made one after the other.
 
     Examples
     --------
@@ -76,12 +76,16 @@ def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator
     [0, 1, 4, 9]
     """
     pool, waiting = _threads(), deque[Future[Result]]()
-    for each in given:
-        waiting.append(pool.submit(work, each))
-        if len(waiting) > pool._max_workers:  # noqa: SLF001  # it has no other name
+    try:
+        for each in given:
+            waiting.append(pool.submit(work, each))
+            if len(waiting) > pool._max_workers:  # noqa: SLF001  # it has no other name
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def added(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:

@@ -11,6 +11,7 @@ from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 
 _PIECE = 1 << 20
+_HEAVIEST = 1e6
 
 
 def replay(
@@ -50,7 +51,8 @@ def replay(
     from scipy.stats import binom
 
     # A row of weight 3 is three comparisons: some may go one way, some the other.
-    times = np.maximum(1, np.rint(rows.weight)).astype(np.int64)
+    # So heavy a row has no luck left, and to count its losses one by one would take for ever.
+    times = np.clip(np.rint(rows.weight), 1.0, _HEAVIEST).astype(np.int64)
     everything = slice(0, len(rows))
     # Counted from the losses, so that a row of weight 1 goes as it would among rows of weight 1.
     lost = binom.ppf(random.random(len(rows)), times, 1.0 - chances(everything))

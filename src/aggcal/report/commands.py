@@ -9,7 +9,7 @@ from typing import Any
 
 
 def files(summary: Mapping[str, Any]) -> str:
-    """Return the files of the run, quoted for a shell; in capitals where none is known.
+    """Return the files of the run, as they were given; in capitals where none is known.
 
     Examples
     --------
@@ -18,6 +18,9 @@ def files(summary: Mapping[str, Any]) -> str:
     >>> files({"judgments": "judgments", "scores": None})
     'JUDGMENTS'
     """
+    settings = summary.get("settings") or {}
+    if "files" in settings:
+        return str(settings["files"])
     judgments, scores = _file("judgments", summary) or "JUDGMENTS", _file("scores", summary)
     return judgments if scores is None else f"{judgments} {scores}"
 
@@ -33,6 +36,8 @@ def _file(name: str, summary: Mapping[str, Any]) -> str | None:
 def again(summary: Mapping[str, Any]) -> str | None:
     """Return the command that makes these results again; None if the settings do not tell it.
 
+    Where a command made them, that one; else one that says the same.
+
     Examples
     --------
     >>> again({"method": "btl", "judgments": "j.csv", "settings":
@@ -40,6 +45,8 @@ def again(summary: Mapping[str, Any]) -> str | None:
     'aggcal aggregate j.csv -o DIR --method btl --prior none --uncertainty none --seed 1 --no-check'
     """
     settings = summary.get("settings")
+    if settings and "command" in settings:
+        return str(settings["command"])
     if not settings or settings["method"] is None:
         return None
     calibrator, uncertainty = summary.get("calibrator"), settings["uncertainty"]

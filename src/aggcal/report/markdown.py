@@ -173,7 +173,7 @@ def _data(report: Report) -> Iterable[str]:
             for e in report.suggestions
         ]
         yield _rows(("compare", "with", "because"), rows)
-    yield _command(f"aggcal suggest {report.files} -n 20")
+    yield _command(f"aggcal suggest {report.files} -n {report.more_pairs}")
 
 
 def _making(report: Report) -> Iterable[str]:

@@ -137,6 +137,12 @@ class Report:
         return commands.files(self.summary)
 
     @property
+    def more_pairs(self) -> int:
+        """How many pairs to ask for with the command that suggests more."""
+        items = int(self.summary["n_items"])
+        return min(20, items * (items - 1) // 2)
+
+    @property
     def again(self) -> str | None:
         """The command that makes these results again."""
         return commands.again(self.summary)

@@ -68,7 +68,8 @@ def missing() -> tuple[str, str] | None:
         import cupy
     except ImportError:
         what = "the engine 'gpu' needs CuPy, which is not installed: the processor took its place"
-        return what, "install it with pip install 'aggcal[gpu]', or leave the engine out"
+        what_to_do = "install aggcal with its extra gpu (in its folder: pip install '.[gpu]'), or "
+        return what, what_to_do + "leave the engine out"
     try:
         cupy.zeros(1).sum().get()
     except Exception as fault:  # noqa: BLE001 - the driver, the runtime or the compiler may fail

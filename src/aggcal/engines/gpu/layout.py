@@ -107,6 +107,7 @@ class Layout:
             del order
         edges = cupy.arange(side * side + 1, dtype=cupy.uint64) << np.uint64(bits + 2 * _LOCAL)
         tiles = cupy.searchsorted(keys, edges).get()
+        tiles[-1] = self.n_rows  # the last edge may lie beyond 64 bits
         # Threads read four rows at a time, also at the end.
         self.pair, self.annotator = (self.column(cupy.uint32) for _ in range(2))
         self._each_row("split", keys, np.uint64((1 << bits) - 1), self.pair, self.annotator)

@@ -217,8 +217,10 @@ tossed_slopes(const Unit *units, const u32 *annotator, const float *near, const 
         sums.begin();
         for (int r = 0; r < ROWS; r++) {
             const i64 k = first + r;
-            if (k < unit.begin || k >= unit.end || !(near[k] > 0.0f)) continue;
-            const float value[1] = {coin(key, k) * cross[k] / sqrtf(near[k])};
+            if (k < unit.begin || k >= unit.end) continue;
+            /* A row that tells nothing adds 0: threads of one annotator must stay side by side. */
+            const float value[1] = {
+                near[k] > 0.0f ? coin(key, k) * cross[k] / sqrtf(near[k]) : 0.0f};
             sums.row(annotator[k], value);
         }
         sums.finish();
