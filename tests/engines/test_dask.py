@@ -179,7 +179,7 @@ def test_an_engine_that_is_not_there(
     with pytest.raises(OptionError, match="number of workers is 0"):
         Dask(workers=0)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EngineError, match=r"pip install 'aggcal\[dask\]'"):
+    with pytest.raises(EngineError, match=r"pip install '\.\[dask\]'"):
         aggcal.aggregate([("ann", "a", "b")], engine="dask")
 
 
