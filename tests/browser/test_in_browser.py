@@ -141,7 +141,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def paper(tmp_path_factory: pytest.TempPathFactory, data_folder: Path) -> Path:
+    assert data_folder.is_dir()
     folder = tmp_path_factory.mktemp("paper")
     reproduce("rq3", folder, quick=True, say=lambda _: None)
     return folder / "index.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +199,14 @@ def test_times_in_another_unit_accuse_nobody() -> None:
     codes = {f.code for f in check(timed).findings}
     assert "impossible-times" in codes
     assert "too-fast" not in codes
+
+
+def test_two_sides_of_equal_size_are_not_called_wrong() -> None:
+    random = np.random.default_rng(0)
+    rows = []
+    for u, (j, i) in product(range(4), combinations(range(12), 2)):
+        above = (random.random() < 0.9) == (u < 2)
+        rows.append((f"u{u}", f"i{i if above else j}", f"i{j if above else i}"))
+    codes = {finding.code for finding in check(aggcal.read_judgments(rows)).findings}
+    assert "contradicting" in codes
+    assert "reversed-annotators" not in codes

@@ -102,6 +102,13 @@ _REVERSED_WORDS = _Words(
     "they may have read the question the other way round, or swapped buttons: ask them; the "
     "default fit turns their answers round, other methods are misled",
 )
+_CONTRADICTING_WORDS = _Words(
+    "problem",
+    "contradicting",
+    "answer the opposite of what the others say, too many to call them the ones who are wrong",
+    "there may be no common order: ask what each understood by the question, and fit the sides on "
+    "their own",
+)
 _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
@@ -120,8 +127,9 @@ _DOUBTFUL_WORDS = _Words(
 
 def stray_findings(fitted: Fitted, found: Strays, named_already: set[int]) -> list[Finding]:
     """Put strays into words, leaving out those whom a more telling finding names."""
+    split = 2 * len(found.reversed) >= fitted.judgments.n_annotators
     kinds = (
-        (found.reversed, _REVERSED_WORDS),
+        (found.reversed, _CONTRADICTING_WORDS if split else _REVERSED_WORDS),
         (found.guessing, _GUESSING_WORDS),
         (found.doubtful, _DOUBTFUL_WORDS),
     )
