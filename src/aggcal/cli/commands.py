@@ -71,9 +71,6 @@ def run(options: argparse.Namespace) -> int:
             warn=False,
             on_iteration=console.on_iteration,
         )
-        if not options.no_check:
-            result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
-            console.done()
         return _finish(result, options, console, texts)
 
 
@@ -97,9 +94,6 @@ def aggregate(options: argparse.Namespace) -> int:
             warn=False,
             on_iteration=console.on_iteration,
         )
-        if not options.no_check:
-            result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
-            console.done()
         return _finish(result, options, console, texts)
 
 
@@ -388,10 +382,11 @@ def demo(options: argparse.Namespace) -> int:
     data = folder / "data"
     _simulated(data, **(DEMO_STUDY | {"seed": options.seed}))
     console.say(f"simulated a study whose truth is known: {data}")
-    result = assess(
-        read_judgments(data / "judgments.csv"), read_scores(data / "scores.csv"), warn=False
-    ).advised()
-    result.save(folder)
+    files = [str(data / "judgments.csv"), str(data / "scores.csv")]
+    result = assess(read_judgments(files[0]), read_scores(files[1]), warn=False).advised()
+    words = ["run", *files, "-o", str(folder)]
+    typed = argparse.Namespace(judgments=files[0], scores=files[1], words=words)
+    _with_command(result, typed).save(folder)
     _tell(result, console)
     console.say("")
     items, truth = folder / "items.csv", data / "truth.csv"
@@ -408,7 +403,7 @@ def demo(options: argparse.Namespace) -> int:
         console.say("")
         console.say("the same by hand:")
         called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
-        console.say(f"  {called} run {data}/judgments.csv {data}/scores.csv -o {folder}")
+        console.say(f"  {called} {' '.join(words)}")
         console.say(f"  {called} evaluate {items} {truth}")
         console.say("")
         console.say("the report:")
@@ -602,8 +597,10 @@ def _finish(
 ) -> int:
     fitted = options.command != "calibrate"
     if fitted:
-        settings = result.rows["settings"] | given(options)
-        result = replace(result, rows={**result.rows, "settings": settings})
+        result = _with_command(result, options)
+    if fitted and not options.no_check:
+        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+        console.done()
     paths = result.save(options.output, texts=texts, check=False)
     _tell(result, console)
     if result.advice is not None:
@@ -617,6 +614,11 @@ def _finish(
     if options.json:
         print(to_json(result.to_dict()))
     return 0
+
+
+def _with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
+    settings = result.rows["settings"] | given(typed)
+    return replace(result, rows={**result.rows, "settings": settings})
 
 
 def _found(advice: Advice) -> str:
