@@ -354,15 +354,20 @@ def test_aggregate_emits_its_warnings() -> None:
         aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])
 
 
+@pytest.mark.parametrize("method", ["btl", "hra-g", "hra-n", "crowd-bt"])
 def test_warm_start_gives_the_same_optimum_in_fewer_steps(
-    study: Simulation, study_judgments: aggcal.Judgments
+    study: Simulation, study_judgments: aggcal.Judgments, method: str
 ) -> None:
-    first = aggcal.aggregate(study_judgments, warn=False)
-    columns = study.judgments
-    fewer = {name: column[:-100] for name, column in columns.items()}
-    old = aggcal.aggregate(fewer, warn=False)
-    warm = aggcal.aggregate(study_judgments, start=old, warn=False)
+    first = aggcal.aggregate(study_judgments, method, warn=False)
+    early, late = (
+        {name: column[part] for name, column in study.judgments.items()}
+        for part in (slice(0, -100), slice(-100, None))
+    )
+    fewer = aggcal.read_judgments(early)
+    old = aggcal.aggregate(fewer, method, warn=False)
+    warm = aggcal.aggregate(aggcal.add_judgments(fewer, late), method, start=old, warn=False)
     np.testing.assert_allclose(warm.scores, first.scores, atol=1e-7)
+    np.testing.assert_allclose(warm.reliabilities, first.reliabilities, atol=1e-7)
     assert warm.convergence is not None
     assert first.convergence is not None
     assert warm.convergence.iterations <= first.convergence.iterations

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aggcal.design import Suggestions, suggest_pairs
     from aggcal.errors import AggcalError, AggcalWarning
     from aggcal.features import Features
-    from aggcal.io import read_features, read_judgments, read_scores
+    from aggcal.io import add_judgments, read_features, read_judgments, read_scores
     from aggcal.judgments import Judgments
     from aggcal.models.baselines.kernels import Kernel
     from aggcal.models.priors import Prior
@@ -23,8 +23,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Features", "Judgments",
-    "Kernel", "Prior", "RankSVM", "Scores", "Suggestions", "aggregate", "assess", "calibrate",
-    "read_features", "read_judgments", "read_scores", "suggest_pairs",
+    "Kernel", "Prior", "RankSVM", "Scores", "Suggestions", "add_judgments", "aggregate", "assess",
+    "calibrate", "read_features", "read_judgments", "read_scores", "suggest_pairs",
 ]
 # fmt: on
 
@@ -38,7 +38,7 @@ _HOMES = {
     "design": ("Suggestions", "suggest_pairs"),
     "errors": ("AggcalError", "AggcalWarning"),
     "features": ("Features",),
-    "io": ("read_features", "read_judgments", "read_scores"),
+    "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
     "judgments": ("Judgments",),
     "models.baselines.kernels": ("Kernel",),
     "models.priors": ("Prior",),

@@ -69,6 +69,8 @@ def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -
     >>> aligned(np.array([1.0, 2.0]), ["a", "b"], as_text(["b", "c"]))
     array([ 2., nan])
     """
+    if len(ids) == len(to) and np.array_equal(ids, to):
+        return np.array(values, dtype=np.float64)
     lookup = dict(zip(ids, values.tolist(), strict=True))
     return np.array([lookup.get(label, np.nan) for label in to], dtype=np.float64)
 
@@ -103,10 +105,8 @@ def _series(series: Any) -> np.ndarray:
         numbers = np.asarray(series.to_numpy())
         return numbers.astype(np.int64) if _are_whole(numbers) else numbers
     missing = series.is_null().to_list()
-    values = series.to_list()
-    texts: TextArray = np.empty(len(values), dtype=object)
-    texts[:] = [None if gone else cell_text(v) for v, gone in zip(values, missing, strict=True)]
-    return texts
+    values = zip(series.to_list(), missing, strict=True)
+    return _objects(None if gone else value for value, gone in values)
 
 
 def _are_whole(numbers: np.ndarray) -> bool:
@@ -188,7 +188,8 @@ def row_columns(
 
 
 def _objects(values: Iterable[object]) -> TextArray:
-    texts = [cell_text(v) for v in values]
+    # Most cells are text already, and a table may have millions.
+    texts = [value if type(value) is str else cell_text(value) for value in values]
     array: TextArray = np.empty(len(texts), dtype=object)
     array[:] = texts
     return array

@@ -34,6 +34,16 @@ def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
     return array
 
 
+def start_reliabilities(start: Start, judgments: Judgments, method: str) -> FloatArray | None:
+    """Return the annotators' parameters of an earlier consensus, NaN for those it does not know.
+
+    Another method's mean something else: then there are none.
+    """
+    if not isinstance(start, Consensus) or start.method != method:
+        return None
+    return aligned(start.reliabilities, start.annotator_ids, judgments.annotator_ids)
+
+
 def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
     """Warn of a fit that did not reach its optimum."""
     if record.converged:

@@ -8,7 +8,13 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
+from aggcal.aggregators.common import (
+    Progress,
+    Start,
+    not_converged,
+    start_reliabilities,
+    start_scores,
+)
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import PriorChoice
 from aggcal.arrays import FloatArray
@@ -80,6 +86,9 @@ class CrowdAggregator:
         if begin is None:
             begin = rough_start(rows, link, (self.width / score_sd) ** 2) * self.width
         problem = self._problem(rows, score_sd**-2)
+        chances = start_reliabilities(start, judgments, self.name)
+        if chances is not None:
+            problem.begin_with(self.parameters(chances))
         fit = fit_objective(problem, begin, tolerance=self.tolerance, on_iteration=on_iteration)
         return Consensus.of(
             judgments,

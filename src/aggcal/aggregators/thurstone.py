@@ -9,7 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from aggcal.aggregators.common import Progress, Start, not_converged, start_scores
+from aggcal.aggregators.common import (
+    Progress,
+    Start,
+    not_converged,
+    start_reliabilities,
+    start_scores,
+)
 from aggcal.aggregators.quantify import Quantify
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
@@ -71,7 +77,8 @@ class ThurstoneAggregator:
         graph = graph_of(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
-        prior, fit = self._optimum(rows, begin, on_iteration)
+        slopes = start_reliabilities(start, judgments, self.name)
+        prior, fit = self._optimum(rows, begin, slopes, on_iteration)
         if prior is None:
             said += self._without_prior(judgments, rows, fit, graph)
         if fit.rival is not None and fit.rival - fit.objective < _CLOSE_CALL:
@@ -153,7 +160,11 @@ class ThurstoneAggregator:
         return replace(self, prior=consensus.prior).fit(judgments, start=start)
 
     def _optimum(
-        self, rows: Rows, start: FloatArray | None, on_iteration: Progress | None
+        self,
+        rows: Rows,
+        start: FloatArray | None,
+        slopes: FloatArray | None,
+        on_iteration: Progress | None,
     ) -> tuple[Prior | None, Fit]:
         link = link_of(self.link)
 
@@ -165,6 +176,7 @@ class ThurstoneAggregator:
                 reliability_precision=reliabilities if self.heterogeneous else None,
                 tolerance=self.tolerance,
                 start=begin,
+                start_reliabilities=slopes,
                 on_iteration=on_iteration,
             )
 

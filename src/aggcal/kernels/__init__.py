@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 4
+_VERSION = 5
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -34,7 +34,7 @@ def library() -> ctypes.CDLL | None:
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_evaluate.restype = number
     kernels.aggcal_evaluate.argtypes = [
-        ctypes.c_int, count, count, *([array] * 6), number, number, *([array] * 6)
+        ctypes.c_int, count, count, *([array] * 7), number, number, *([array] * 6)
     ]  # fmt: skip
     kernels.aggcal_product.restype = None
     kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]

@@ -15,7 +15,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 4; }
+int aggcal_version(void) { return 5; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -23,35 +23,45 @@ typedef struct {
     double gap[CHUNK], small[CHUNK], pull[CHUNK], curve[CHUNK];
 } Chunk;
 
-/* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it. */
+/* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it, the
+ * polynomial in pairs so that no term waits for the one before. */
 static inline double exp_minus(double a)
 {
     const double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer */
-    double shifted, power, r, p;
+    double shifted, power, r, r2, r4, low, middle, high;
     int64_t bits, base;
     a = a < 708.0 ? a : 708.0;
     shifted = a * 1.4426950408889634 + magic;
     power = shifted - magic;
     r = (power * 0.693147180369123816490 - a) + power * 1.90821492927058770002e-10;
-    p = 1.6059043836821613e-10;
-    p = p * r + 2.0876756987868099e-09;
-    p = p * r + 2.5052108385441719e-08;
-    p = p * r + 2.7557319223985891e-07;
-    p = p * r + 2.7557319223985893e-06;
-    p = p * r + 2.4801587301587302e-05;
-    p = p * r + 1.9841269841269841e-04;
-    p = p * r + 1.3888888888888889e-03;
-    p = p * r + 8.3333333333333333e-03;
-    p = p * r + 4.1666666666666667e-02;
-    p = p * r + 1.6666666666666667e-01;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
+    r2 = r * r;
+    r4 = r2 * r2;
+    low = (1.0 + r) + r2 * (0.5 + r * 1.6666666666666667e-01);
+    middle = (4.1666666666666667e-02 + r * 8.3333333333333333e-03) +
+             r2 * (1.3888888888888889e-03 + r * 1.9841269841269841e-04);
+    high = (2.4801587301587302e-05 + r * 2.7557319223985893e-06) +
+           r2 * (2.7557319223985891e-07 + r * 2.5052108385441719e-08) +
+           r4 * (2.0876756987868099e-09 + r * 1.6059043836821613e-10);
+    low += r4 * (middle + r4 * high);
     memcpy(&bits, &shifted, sizeof bits);
     memcpy(&base, &magic, sizeof base);
     bits = (1023 - (bits - base)) << 52;
     memcpy(&r, &bits, sizeof r);
-    return p * r;
+    return low * r;
+}
+
+/* log(1 + e) for 0 <= e <= 1, as 2 atanh of a number below 0.172; vectorises too. */
+static inline double log_one_plus(double e)
+{
+    const int large = e > 0.41421356237309503;
+    const double z = (large ? e - 1.0 : e) / (large ? e + 3.0 : e + 2.0), q = z * z, q2 = q * q;
+    double low = 2.0 + q * 6.6666666666666667e-01;
+    double middle = 0.4 + q * 2.8571428571428571e-01;
+    double high = 2.2222222222222222e-01 + q * 1.8181818181818182e-01;
+    double top = 1.5384615384615385e-01 + q * 1.3333333333333333e-01;
+    double last = 1.1764705882352941e-01 + q * 1.0526315789473684e-01;
+    last = (high + q2 * top) + q2 * q2 * (last + q2 * 9.5238095238095238e-02);
+    return z * (low + q2 * (middle + q2 * last)) + (large ? 0.69314718055994531 : 0.0);
 }
 
 /* Scaled complementary error function e^{z^2} erfc(z), z >= 0. */
@@ -61,86 +71,6 @@ static inline double erfcx_plus(double z)
     double t = 1.0 / (2.0 * z * z);
     double series = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t * (1.0 - 9.0 * t))));
     return series / (z * 1.7724538509055160273);
-}
-
-/* Fill pull and curve for x = slope * gap; return the sum of weight * loss. */
-static double link_terms(int link, double slope, const double *weight, int n, Chunk *c)
-{
-    double total = 0.0;
-    if (link == LOGISTIC) {
-        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
-        for (int k = 0; k < n; k++) {
-            double x = slope * c->gap[k], e = c->small[k], r = 1.0 / (1.0 + e);
-            c->pull[k] = x >= 0.0 ? e * r : r;
-            c->curve[k] = e * r * r;
-        }
-        if (weight) {
-            for (int k = 0; k < n; k++) {
-                double x = slope * c->gap[k];
-                total += weight[k] * (log1p(c->small[k]) + (x < 0.0 ? -x : 0.0));
-            }
-        } else {
-            /* One logarithm for many rows: each factor is at most 2. */
-            for (int from = 0; from < n; from += 512) {
-                int to = from + 512 < n ? from + 512 : n, k = from;
-                double product = 1.0, other = 1.0, linear = 0.0, rest = 0.0;
-                for (; k + 2 <= to; k += 2) {
-                    double x = slope * c->gap[k], y = slope * c->gap[k + 1];
-                    product *= 1.0 + c->small[k];
-                    other *= 1.0 + c->small[k + 1];
-                    linear += x < 0.0 ? -x : 0.0;
-                    rest += y < 0.0 ? -y : 0.0;
-                }
-                for (; k < to; k++) {
-                    double x = slope * c->gap[k];
-                    product *= 1.0 + c->small[k];
-                    linear += x < 0.0 ? -x : 0.0;
-                }
-                total += log(product * other) + (linear + rest);
-            }
-        }
-    } else if (link == LAPLACE) {
-        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
-        for (int k = 0; k < n; k++) {
-            double x = slope * c->gap[k], size = fabs(x), tail = 0.25 * c->small[k], loss;
-            if (x < 0.0) {
-                double r = 1.0 / (2.0 + size);
-                loss = size + log(4.0 * r);
-                c->pull[k] = 1.0 - r;
-                c->curve[k] = r * r;
-            } else {
-                double lack = (2.0 + size) * tail, f = 1.0 - lack;
-                double p = (1.0 + size) * tail / f;
-                loss = -log1p(-lack);
-                c->pull[k] = p;
-                c->curve[k] = size * tail / f + p * p;
-            }
-            total += weight ? weight[k] * loss : loss;
-        }
-    } else {
-        const double root_half = 0.70710678118654752440;
-        for (int k = 0; k < n; k++) {
-            double x = slope * c->gap[k], p, loss;
-            if (x < 0.0) {
-                double scaled = erfcx_plus(-x * root_half);
-                p = 0.79788456080286535588 / scaled;
-                loss = 0.5 * x * x - log(0.5 * scaled);
-            } else {
-                double lack = 0.5 * erfc(x * root_half);
-                p = 0.39894228040143267794 * exp(-0.5 * x * x) / (1.0 - lack);
-                loss = -log1p(-lack);
-            }
-            c->pull[k] = p;
-            if (x < -FAR) {
-                double inverse = 1.0 / (x * x);
-                c->curve[k] = 1.0 - inverse + 6.0 * inverse * inverse;
-            } else {
-                c->curve[k] = p * (p + x);
-            }
-            total += weight ? weight[k] * loss : loss;
-        }
-    }
-    return total;
 }
 
 /* Four running sums: compilers may not reorder a sum by themselves, and one alone is slow. */
@@ -158,10 +88,144 @@ static double dot(const double *x, const double *y, int n)
     return (a + b) + (c + d);
 }
 
+/* Fill pull and curve, the first two derivatives of the loss at x = slope * gap, and what the loss
+ * is made of: e^-|x| for the logistic link, the loss itself for the others. */
+static void link_terms(int link, double slope, int n, Chunk *c)
+{
+    if (link == LOGISTIC) {
+        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], e = c->small[k], r = 1.0 / (1.0 + e);
+            c->pull[k] = x >= 0.0 ? e * r : r;
+            c->curve[k] = e * r * r;
+        }
+    } else if (link == LAPLACE) {
+        for (int k = 0; k < n; k++) c->small[k] = exp_minus(fabs(slope * c->gap[k]));
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], size = fabs(x), tail = 0.25 * c->small[k];
+            if (x < 0.0) {
+                double r = 1.0 / (2.0 + size);
+                c->small[k] = size + log(4.0 * r);
+                c->pull[k] = 1.0 - r;
+                c->curve[k] = r * r;
+            } else {
+                double lack = (2.0 + size) * tail, f = 1.0 - lack;
+                double p = (1.0 + size) * tail / f;
+                c->small[k] = -log1p(-lack);
+                c->pull[k] = p;
+                c->curve[k] = size * tail / f + p * p;
+            }
+        }
+    } else {
+        const double root_half = 0.70710678118654752440;
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k], p;
+            if (x < 0.0) {
+                double scaled = erfcx_plus(-x * root_half);
+                p = 0.79788456080286535588 / scaled;
+                c->small[k] = 0.5 * x * x - log(0.5 * scaled);
+            } else {
+                double lack = 0.5 * erfc(x * root_half);
+                p = 0.39894228040143267794 * exp(-0.5 * x * x) / (1.0 - lack);
+                c->small[k] = -log1p(-lack);
+            }
+            c->pull[k] = p;
+            if (x < -FAR) {
+                double inverse = 1.0 / (x * x);
+                c->curve[k] = 1.0 - inverse + 6.0 * inverse * inverse;
+            } else {
+                c->curve[k] = p * (p + x);
+            }
+        }
+    }
+}
+
+/* Sum of weight * loss, from what link_terms left. */
+static double link_loss(int link, double slope, const double *weight, int n, const Chunk *c)
+{
+    double total = 0.0;
+    if (link != LOGISTIC) {
+        for (int k = 0; k < n; k++) total += weight ? weight[k] * c->small[k] : c->small[k];
+        return total;
+    }
+    if (weight) {
+        double loss[CHUNK];
+        for (int k = 0; k < n; k++) {
+            double x = slope * c->gap[k];
+            loss[k] = log_one_plus(c->small[k]) + (x < 0.0 ? -x : 0.0);
+        }
+        return dot(weight, loss, n);
+    }
+    /* One logarithm for many rows: each factor is at most 2. Sums side by side, because each step
+     * of one waits for the last. */
+    for (int from = 0; from < n; from += 512) {
+        const int to = from + 512 < n ? from + 512 : n;
+        double product[4] = {1.0, 1.0, 1.0, 1.0}, linear[4] = {0.0, 0.0, 0.0, 0.0};
+        int k = from;
+        for (; k + 4 <= to; k += 4) {
+            for (int lane = 0; lane < 4; lane++) {
+                double x = slope * c->gap[k + lane];
+                product[lane] *= 1.0 + c->small[k + lane];
+                linear[lane] += x < 0.0 ? -x : 0.0;
+            }
+        }
+        for (; k < to; k++) {
+            double x = slope * c->gap[k];
+            product[0] *= 1.0 + c->small[k];
+            linear[0] += x < 0.0 ? -x : 0.0;
+        }
+        total += log((product[0] * product[1]) * (product[2] * product[3]));
+        total += (linear[0] + linear[1]) + (linear[2] + linear[3]);
+    }
+    return total;
+}
+
+static inline void weigh(const double *weight, int64_t from, int n, Chunk *c)
+{
+    if (!weight) return;
+    for (int k = 0; k < n; k++) c->pull[k] *= weight[from + k];
+    for (int k = 0; k < n; k++) c->curve[k] *= weight[from + k];
+}
+
+/* The sums of gap * pull and of gap^2 * curve over a chunk. */
+static void slope_sums(const Chunk *c, int n, double *pull, double *curve)
+{
+    double p[4] = {0.0, 0.0, 0.0, 0.0}, q[4] = {0.0, 0.0, 0.0, 0.0};
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        for (int lane = 0; lane < 4; lane++) {
+            double d = c->gap[k + lane];
+            p[lane] += d * c->pull[k + lane];
+            q[lane] += d * d * c->curve[k + lane];
+        }
+    }
+    for (; k < n; k++) {
+        double d = c->gap[k];
+        p[0] += d * c->pull[k];
+        q[0] += d * d * c->curve[k];
+    }
+    *pull += (p[0] + p[1]) + (p[2] + p[3]);
+    *curve += (q[0] + q[1]) + (q[2] + q[3]);
+}
+
 static inline void gather(const int32_t *winner, const int32_t *loser, const double *v, int n,
                           double *gap)
 {
     for (int k = 0; k < n; k++) gap[k] = v[winner[k]] - v[loser[k]];
+}
+
+/* The sum of cross * (moved_i - moved_j) over rows lo to hi. */
+static double border(const int32_t *winner, const int32_t *loser, const float *cross,
+                     const double *moved, int64_t lo, int64_t hi, Chunk *c)
+{
+    double total = 0.0;
+    for (int64_t from = lo; from < hi; from += CHUNK) {
+        const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+        gather(winner + from, loser + from, moved, n, c->gap);
+        for (int k = 0; k < n; k++) c->small[k] = cross[from + k];
+        total += dot(c->small, c->gap, n);
+    }
+    return total;
 }
 
 /* Value, gradient and curvature over annotators first to last.
@@ -169,12 +233,14 @@ static inline void gather(const int32_t *winner, const int32_t *loser, const dou
  * precision < 0: no reliabilities, every slope is 1 (starts may then cut the rows anywhere).
  * Otherwise slope[u] is solved for in place, from what it holds: the zero of an increasing
  * function, by Newton steps within a bracket, until it is at most tolerance * natural[u].
+ * moved is what the scores changed by since the last call, whose slope_gradient, inner and cross
+ * then say where the slopes should go; NULL where there was none.
  * item[2 i] and item[2 i + 1] gather the gradient and the diagonal of item i.
  */
 double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *winner,
                        const int32_t *loser, const double *weight, const int64_t *starts,
-                       const double *scores, const double *natural, double precision,
-                       double tolerance, double *slope,
+                       const double *scores, const double *moved, const double *natural,
+                       double precision, double tolerance, double *slope,
                        double *slope_gradient, double *inner, double *item, float *near,
                        float *cross)
 {
@@ -183,28 +249,28 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
     for (int64_t u = first; u < last; u++) {
         const int64_t lo = starts[u], hi = starts[u + 1];
         const int free_slope = precision >= 0.0, single = hi - lo <= CHUNK;
-        double g = free_slope ? slope[u] : 1.0, low = -INFINITY, high = INFINITY, before = INFINITY;
-        double gradient = 0.0, curvature = 1.0, loss = 0.0;
-        for (int step = 0; step < 200; step++) {
-            if (!free_slope && !single) break;
-            gradient = free_slope ? precision * (g - 1.0) : 0.0;
-            curvature = free_slope ? precision : 1.0;
-            loss = 0.0;
+        double g = 1.0, low = -INFINITY, high = INFINITY, before = INFINITY;
+        double gradient = 0.0, curvature = 1.0;
+        if (free_slope) {
+            g = slope[u];
+            if (moved) {
+                double change = slope_gradient[u] + border(winner, loser, cross, moved, lo, hi, &c);
+                change /= inner[u];
+                if (fabs(change) <= 0.5 * (1.0 + fabs(g))) g -= change;
+            }
+        }
+        for (int step = 0; step < 200 && free_slope; step++) {
+            gradient = precision * (g - 1.0);
+            curvature = precision;
+            double pull = 0.0;
             for (int64_t from = lo; from < hi; from += CHUNK) {
                 const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
-                const double *w = weight ? weight + from : 0;
                 if (!single || step == 0) gather(winner + from, loser + from, scores, n, c.gap);
-                loss += link_terms(link, g, w, n, &c);
-                if (!free_slope) continue;
-                if (w)
-                    for (int k = 0; k < n; k++) c.small[k] = w[k] * c.gap[k];
-                else
-                    for (int k = 0; k < n; k++) c.small[k] = c.gap[k];
-                gradient -= dot(c.small, c.pull, n);
-                for (int k = 0; k < n; k++) c.small[k] *= c.gap[k];
-                curvature += dot(c.small, c.curve, n);
+                link_terms(link, g, n, &c);
+                weigh(weight, from, n, &c);
+                slope_sums(&c, n, &pull, &curvature);
             }
-            if (!free_slope) break;
+            gradient -= pull;
             double change = gradient / curvature, size = fabs(change) / (1.0 + fabs(g));
             if (fabs(gradient) <= tolerance * natural[u] || (size < 1e-9 && size >= 0.5 * before))
                 break;
@@ -223,39 +289,35 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
             value += 0.5 * precision * (g - 1.0) * (g - 1.0);
         }
         const double shrink = free_slope ? gradient / curvature : 0.0;
-        if (!single) loss = 0.0;
         for (int64_t from = lo; from < hi; from += CHUNK) {
             const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
             const int32_t *win = winner + from, *lose = loser + from;
-            const double *w = weight ? weight + from : 0;
-            if (!single) {
+            if (!single || !free_slope) {
                 gather(win, lose, scores, n, c.gap);
-                loss += link_terms(link, g, w, n, &c);
+                link_terms(link, g, n, &c);
+                weigh(weight, from, n, &c);
             }
-            if (w) {
-                for (int k = 0; k < n; k++) c.pull[k] *= w[k];
-                for (int k = 0; k < n; k++) c.curve[k] *= w[k];
+            value += link_loss(link, g, weight ? weight + from : 0, n, &c);
+            for (int k = 0; k < n; k++) {
+                c.small[k] = g * g * c.curve[k];
+                near[from + k] = (float)c.small[k];
             }
-            for (int k = 0; k < n; k++) near[from + k] = (float)(g * g * c.curve[k]);
             if (free_slope) {
                 for (int k = 0; k < n; k++) {
                     double mixed = g * c.curve[k] * c.gap[k] - c.pull[k];
                     cross[from + k] = (float)mixed;
-                    c.small[k] = g * c.pull[k] + shrink * mixed;
+                    c.pull[k] = g * c.pull[k] + shrink * mixed;
                 }
-            } else {
-                for (int k = 0; k < n; k++) c.small[k] = c.pull[k];
             }
             for (int k = 0; k < n; k++) {
                 double *i = item + 2 * (int64_t)win[k], *j = item + 2 * (int64_t)lose[k];
-                const double force = c.small[k], stiff = g * g * c.curve[k];
+                const double force = c.pull[k], stiff = c.small[k];
                 i[0] -= force;
                 i[1] += stiff;
                 j[0] += force;
                 j[1] += stiff;
             }
         }
-        value += loss;
     }
     return value;
 }

@@ -44,6 +44,7 @@ class CompiledThurstone(Thurstone):
         self._near32 = np.empty(len(rows), dtype=np.float32)
         self._cross32 = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         self._slope_gradient = np.zeros(rows.n_annotators)
+        self._last: FloatArray | None = None
 
     def sums(self, scores: FloatArray, tolerance: float) -> Sums:
         """Eliminate γ at these scores, to a relative gradient of ``tolerance`` or better."""
@@ -51,12 +52,15 @@ class CompiledThurstone(Thurstone):
         rows, precision = self.rows, self.reliability_precision
         scores = np.ascontiguousarray(scores)
         slopes = self._theta.copy()
+        # How the scores moved says where the slopes should go: one sweep less for each annotator.
+        moved = None if self._last is None or not self.heterogeneous else scores - self._last
+        self._last = scores.copy()
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             sums = np.zeros((rows.n_items, 2))
             value = self._kernels.aggcal_evaluate(
                 _CODES[self.link.name], begin, end, *at(self._winner, self._loser, self._weight),
-                *at(self._starts, scores, self._annotator_size),
+                *at(self._starts, scores, moved, self._annotator_size),
                 -1.0 if precision is None else precision, tolerance,
                 *at(slopes, self._slope_gradient, self._inner, sums, self._near32, self._cross32),
             )  # fmt: skip

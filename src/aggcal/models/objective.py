@@ -145,6 +145,10 @@ class Objective(ABC):
         """D: the curvature in each θ_u at the last point; infinite where θ_u is at a bound."""
         return self._inner
 
+    def begin_with(self, theta: FloatArray) -> None:
+        """Look for each θ from here (NaN: from where all begin); it changes the time only."""
+        self._theta = np.where(np.isnan(theta), self._theta, theta)
+
     def place(self, vector: FloatArray) -> FloatArray:
         """Return a vector where the solver is to work with it: here, unless sums are elsewhere."""
         return vector

@@ -76,6 +76,7 @@ def fit_thurstone(
     reliability_precision: float | None,
     tolerance: float,
     start: FloatArray | None = None,
+    start_reliabilities: FloatArray | None = None,
     on_iteration: Callable[[int, float], None] | None = None,
 ) -> Fit:
     """Fit the Thurstone family; ``start`` overrides the rough optimum with γ ≡ 1."""
@@ -85,6 +86,8 @@ def fit_thurstone(
     else:
         problem = thurstone(rows, link, score_precision, reliability_precision)
         begin = rough_start(rows, link, score_precision) if start is None else start
+        if start_reliabilities is not None:
+            problem.begin_with(start_reliabilities)
     fit = fit_objective(problem, begin, tolerance=tolerance, on_iteration=on_iteration)
     if reliability_precision is not None:
         if start is not None or not _doubtful(fit, rows):
