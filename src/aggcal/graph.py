@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, sums
+from aggcal.arrays import CodeArray, IntArray, TextArray
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
 
@@ -72,25 +72,15 @@ class ComparisonGraph:
         """Items in each strongly connected piece, the largest first."""
         return np.bincount(self.strong).astype(np.int64)
 
-    @cached_property
-    def _wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        judgments, n = self._judgments, self._judgments.n_items
-        left, right, weight = judgments.left, judgments.right, judgments.weight
-        if judgments.decided_for_left:
-            return sums(left, weight, n), sums(right, weight, n)
-        ahead, behind = weight * judgments.outcome, weight * (1.0 - judgments.outcome)
-        wins = sums(left, ahead, n) + sums(right, behind, n)
-        return wins, sums(left, behind, n) + sums(right, ahead, n)
-
     @property
     def never_win(self) -> list[str]:
         """Items without as much as half a win."""
-        return list(self.item_ids[self._wins_and_losses[0] == 0.0])
+        return list(self.item_ids[self._judgments.wins_and_losses[0] == 0.0])
 
     @property
     def never_lose(self) -> list[str]:
         """Items without as much as half a loss."""
-        return list(self.item_ids[self._wins_and_losses[1] == 0.0])
+        return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
 
     def _edges(self) -> csr_array:
         """Return the matrix of who beat whom."""

@@ -224,9 +224,21 @@ class Judgments:
         return self.n_judgments - len(self.count)
 
     @cached_property
+    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """What each item won and lost, by weight; a tie is half of each."""
+        n, left, right, weight = self.n_items, self.left, self.right, self.weight
+        if self.decided_for_left:
+            return sums(left, weight, n), sums(right, weight, n)
+        ahead, behind = weight * self.outcome, weight * (1.0 - self.outcome)
+        wins = sums(left, ahead, n) + sums(right, behind, n)
+        return wins, sums(left, behind, n) + sums(right, ahead, n)
+
+    @cached_property
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
         n = self.n_items
+        if self.weight.strides == (0,) and self.count.strides == (0,) and self.weight[0] == 1.0:
+            return frozen(np.rint(np.add(*self.wins_and_losses)).astype(np.int64))
         both = sums(self.left, self.count, n) + sums(self.right, self.count, n)
         return frozen(both.astype(np.int64))
 

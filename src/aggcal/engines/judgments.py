@@ -83,6 +83,11 @@ class ShardedJudgments(Judgments):
         return self.n_judgments - self.distinct
 
     @cached_property
+    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """What each item won and lost, by weight; a tie is half of each."""
+        return self.item_facts[1], self.item_facts[2]
+
+    @cached_property
     def judgments_per_item(self) -> IntArray:
         """How many judgments each item is part of."""
         return frozen(self.item_facts[0].astype(np.int64))
@@ -117,10 +122,6 @@ class ShardedGraph(ComparisonGraph):
     def strong(self) -> IntArray:
         """Refuse: who beats whom through a chain takes all rows in one place."""
         refuse("a fit without a prior")
-
-    @cached_property
-    def _wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        return self._sharded.item_facts[1], self._sharded.item_facts[2]
 
 
 def graph_of(judgments: Judgments) -> ComparisonGraph:

@@ -40,8 +40,6 @@ class ShardedRows(Rows):
     shards: Shards = field(kw_only=True)
     weights: FloatArray = field(kw_only=True)
     """Total weight of each annotator."""
-    item_weights: FloatArray = field(kw_only=True)
-    """Total weight of each item."""
     bounds: IntArray = field(kw_only=True)
     """The first annotator of each shard, and the number of annotators."""
     offsets: IntArray = field(kw_only=True)
@@ -68,11 +66,6 @@ class ShardedRows(Rows):
 
     def __len__(self) -> int:
         return int(self.starts[-1])
-
-    @cached_property
-    def degrees(self) -> FloatArray:
-        """Total weight of the comparisons of each item."""
-        return self.item_weights
 
     @cached_property
     def given(self) -> FloatArray:

@@ -47,7 +47,8 @@ def replay(
             turned = random.random(piece.stop - begin) >= chances(piece)
             winner[piece] = np.where(turned, rows.loser[piece], rows.winner[piece])
             loser[piece] = np.where(turned, rows.winner[piece], rows.loser[piece])
-        return Rows(winner, loser, rows.weight, rows.starts, rows.n_items, rows.whole)
+        columns = winner, loser, rows.weight, rows.starts
+        return Rows(*columns, rows.n_items, rows.whole, rows.item_weights)
     from scipy.stats import binom
 
     # A row of weight 3 is three comparisons: some may go one way, some the other.

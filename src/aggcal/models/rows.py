@@ -32,6 +32,8 @@ class Rows:
     n_items: int
     whole: bool = True
     """Whether threads may share them; a shard is summed in one go, beside others."""
+    item_weights: FloatArray | None = None
+    """The total weight of each item's comparisons, where it is known already."""
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -45,6 +47,8 @@ class Rows:
     def degrees(self) -> FloatArray:
         """Total weight of the comparisons of each item."""
         n = self.n_items
+        if self.item_weights is not None:
+            return self.item_weights
         return sums(self.winner, self.weight, n) + sums(self.loser, self.weight, n)
 
     @cached_property
@@ -77,7 +81,7 @@ class Rows:
         winner, loser = np.divmod(pairs, n)
         starts = np.array([0, len(pairs)])
         columns = winner.astype(np.int32), loser.astype(np.int32), total[pairs]
-        return Rows(*columns, starts, n, self.whole)
+        return Rows(*columns, starts, n, self.whole, self.item_weights)
 
     def _tiled(self) -> Rows:
         """Forget who judged, and order rows so that those near each other ask for near items.
@@ -97,7 +101,8 @@ class Rows:
         place = np.zeros(side * side, dtype=np.int64)
         old, new = at(winner, loser, weight), at(place, *ordered, weights)
         kernels.aggcal_tile(len(self), *old, shift, side, *new)
-        return Rows(*ordered, self.weight if weights is None else weights, starts, n, self.whole)
+        columns = *ordered, self.weight if weights is None else weights
+        return Rows(*columns, starts, n, self.whole, self.item_weights)
 
 
 def rows_of(judgments: Judgments) -> Rows:
@@ -114,7 +119,15 @@ def rows_of(judgments: Judgments) -> Rows:
     if judgments.decided_for_left:
         edges = np.arange(judgments.n_annotators + 1, dtype=judgments.annotator.dtype)
         starts = np.searchsorted(judgments.annotator, edges)
-        return Rows(judgments.left, judgments.right, weight, starts, judgments.n_items)
+        item_weights = np.add(*judgments.wins_and_losses)
+        return Rows(
+            judgments.left,
+            judgments.right,
+            weight,
+            starts,
+            judgments.n_items,
+            item_weights=item_weights,
+        )
     forward, backward = outcome > 0.0, outcome < 1.0
     return _merged(
         np.concatenate([judgments.annotator[forward], judgments.annotator[backward]]),
