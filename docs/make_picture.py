@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from aggcal.assessment import assess
-from aggcal.cli.commands import DEMO_STUDY
+from aggcal.cli.commands.demo import DEMO_STUDY
 from aggcal.report.axes import standalone
 from aggcal.report.figures import calibration_figure
 from aggcal.simulate import simulate

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from aggcal.aggregation import METHODS
-from aggcal.cli.parser import _parser
+from aggcal.cli.parser import parser
 from aggcal.io.formats import FORMATS
 
 
@@ -43,8 +43,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def _commands() -> Iterator[str]:
-    parser = _parser()
-    for action in parser._actions:  # noqa: SLF001  # argparse has no public list
+    whole = parser()
+    for action in whole._actions:  # noqa: SLF001  # argparse has no public list
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for name, command in action.choices.items():
                 yield f"## aggcal {name}\n\n{command.description}\n"

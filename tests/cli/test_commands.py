@@ -679,8 +679,8 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
     assert wrong.returncode == 2
     assert "OURS=THEIRS" in wrong.stderr
-    from aggcal.cli.parser import _FORMATS
+    from aggcal.cli.options import formats as options
     from aggcal.io.formats import FORMATS
 
-    assert tuple(FORMATS) == _FORMATS
+    assert tuple(FORMATS) == options.FORMATS
     assert set(json.loads(command("formats", "--json").stdout)) == set(FORMATS)

@@ -11,7 +11,7 @@ from pathlib import Path
 import aggcal
 import aggcal.plot
 from aggcal.calibration import CALIBRATORS
-from aggcal.cli.parser import _parser
+from aggcal.cli.parser import parser
 from aggcal.metrics import METRICS
 from aggcal.simulate import simulate
 from aggcal.uncertainty.summary import KINDS
@@ -60,7 +60,7 @@ def test_every_choice_is_explained() -> None:
 
 def options() -> dict[str, set[str]]:
     """The options of each command."""
-    actions = _parser()._actions
+    actions = parser()._actions
     (commands,) = [a.choices for a in actions if isinstance(a, argparse._SubParsersAction)]
     return {name: set(command._option_string_actions) for name, command in commands.items()}
 

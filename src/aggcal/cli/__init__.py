@@ -34,10 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
         options.words = words
-        # Each command is imported when it is called: --help must not wait for SciPy.
-        from aggcal.cli import commands
-
-        code: int = getattr(commands, options.command)(options)
+        code: int = options.call(options)
         sys.stdout.flush()
     except (InputError, OutputError) as error:
         print(f"aggcal: error: {error}", file=sys.stderr)

@@ -1,0 +1,42 @@
+"""How a command takes arguments: errors in one sentence, defaults where they tell something."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors in one sentence, without the usage in front of it."""
+
+    def describe(self, more: str) -> None:
+        """Say more about a command than the line that the list of commands has for it."""
+        self.description = f"{self.description} {more}"
+
+    def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
+        """Say what is wrong and leave."""
+        self.exit(2, f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'.\n")
+
+    def parse_known_args(  # type: ignore[override]  # the stricter half of its parent's signature
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse what is left over here, where the command's own options are known."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            known = [option for action in self._actions for option in action.option_strings]
+            close = get_close_matches(rest[0].split("=")[0], known, 1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            if not rest[0].startswith("-"):
+                hint = " (put a value that holds spaces in quotation marks)"
+            self.error(f"{' '.join(rest)} is not understood{hint}")
+        return found, rest
+
+
+class Formatter(argparse.HelpFormatter):
+    """Shows a default where it tells something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, []) or action.default is argparse.SUPPRESS:
+            return action.help
+        return f"{action.help} (default: %(default)s)"

@@ -1,0 +1,21 @@
+"""The commands: a line for each here, a file for each beside, with what it takes and what it does.
+
+What a command needs of the library it imports when called: ``--help`` must not wait for SciPy.
+"""
+
+COMMANDS = {
+    "run": "judgments and scores in, calibrated scores out",
+    "aggregate": "Stage 1 alone: the consensus of the judgments",
+    "calibrate": "Stage 2 alone: calibrate scores by an order you have",
+    "check": "what is wrong with this data, and what to do about it",
+    "report": "the report of a folder of results once more: with texts, as Markdown, as JSON",
+    "convert": "judgments of any format in, one table out",
+    "formats": "the formats that judgments are read from",
+    "evaluate": "compare consensus, model and calibrated scores with a truth",
+    "simulate": "make a study whose truth is known",
+    "suggest": "the pairs worth asking next, and whom to ask",
+    "reproduce": "the paper's tables and figures beside ours",
+    "methods": "the methods of Stage 1, one line each",
+    "demo": "simulate a study, run aggcal on it, say where the report is",
+}
+"""What each is for, in the order in which ``--help`` shows them."""

@@ -1,0 +1,60 @@
+"""``aggcal aggregate``: Stage 1 alone."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
+from aggcal.cli.options.engine import engine_from
+from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.report import add_report_options, text_files, texts_from
+from aggcal.cli.options.stage_1 import (
+    add_stage_1,
+    feature_files,
+    features_from,
+    prior_from,
+    uncertainty_from,
+)
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=aggregate)
+    command.describe(
+        "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR."
+    )
+    add_judgments(command)
+    add_output(command, "the results")
+    add_level(command)
+    add_seed(command)
+    add_stage_1(command)
+    add_judgment_options(command)
+    add_report_options(command)
+    add_json(command, "the summary")
+
+
+def aggregate(options: argparse.Namespace) -> int:
+    """Fit the consensus."""
+    from aggcal.assessment import assess
+    from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.io.write import refuse_overwriting
+
+    console = Console(quiet=options.quiet)
+    inputs = (options.judgments, *feature_files(options), *text_files(options))
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    prior, features, texts = prior_from(options), features_from(options), texts_from(options)
+    with engine_from(options, console) as engine:
+        result = assess(
+            judgments_from(options, console, engine),
+            method=options.method,
+            prior=prior,
+            features=features,
+            **uncertainty_from(options, console),
+            seed=options.seed,
+            engine=engine or "local",
+            warn=False,
+            on_iteration=console.on_iteration,
+        )
+        return finish(result, options, console, texts)

@@ -1,0 +1,89 @@
+"""``aggcal calibrate``: Stage 2 alone."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
+from aggcal.cli.options.scores import SCORES, scores_from
+from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
+
+if TYPE_CHECKING:
+    from aggcal.scores import Scores
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=calibrate)
+    command.describe("Writes items.csv and summary.json into DIR.")
+    command.add_argument(
+        "consensus",
+        metavar="CONSENSUS",
+        help="an items.csv that aggcal wrote, or any item,score table, higher is better; a "
+        "consensus_se or sd column tells how uncertain it is",
+    )
+    command.add_argument("scores", metavar="SCORES", help=SCORES)
+    add_output(command, "the results")
+    add_level(command)
+    add_seed(command)
+    command.add_argument(
+        "--consensus-column",
+        metavar="NAME",
+        help="column of CONSENSUS that holds the order (consensus, else score)",
+    )
+    add_stage_2(command)
+    add_json(command, "the summary")
+
+
+def calibrate(options: argparse.Namespace) -> int:
+    """Project the scores onto an order from a file."""
+    from aggcal.assessment import Assessment
+    from aggcal.calibration import calibrate as project
+    from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.io.write import refuse_overwriting
+
+    began = time.perf_counter()
+    console = Console(quiet=options.quiet)
+    inputs = (options.consensus, options.scores, *knowledge_files(options))
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    consensus = _consensus(options)
+    calibration = project(
+        scores_from(options),
+        consensus,
+        method=options.calibrator,
+        **knowledge_from(options),
+        level=options.level,
+        seed=options.seed,
+        warn=False,
+    )
+    result = Assessment(None, calibration, seconds=time.perf_counter() - began)
+    if consensus.sd is not None:
+        console.say(
+            "note: a table has standard errors but not how they hang together; they are taken as "
+            "independent, and intervals and 'fused' differ from those of 'aggcal run'."
+        )
+    return finish(result, options, console)
+
+
+def _consensus(options: argparse.Namespace) -> Scores:
+    import numpy as np
+
+    from aggcal.io import read_scores
+    from aggcal.io.scores import read_item_columns
+    from aggcal.scores import Scores
+
+    if options.consensus_column is not None:
+        return read_scores(options.consensus, column=options.consensus_column)
+    ids, columns = read_item_columns(options.consensus, ("consensus", "consensus_se", "score"))
+    if "consensus" not in columns:
+        return read_scores(options.consensus)
+    # An items.csv has a blank here for items that nobody judged.
+    judged = np.isfinite(columns["consensus"])
+    sd = columns["consensus_se"][judged] if "consensus_se" in columns else None
+    if sd is not None and not (np.isfinite(sd) & (sd > 0.0)).all():
+        sd = None
+    return Scores(ids[judged], columns["consensus"][judged], sd, str(options.consensus))

@@ -1,0 +1,68 @@
+"""``aggcal check``: what is wrong with the data."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+from aggcal.cli.options.stage_1 import METHODS_WITHOUT_FEATURES
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=check)
+    add_judgments(command)
+    command.add_argument("scores", metavar="SCORES", nargs="?", help=SCORES)
+    add_score_columns(command)
+    add_judgment_options(command)
+    command.add_argument(
+        "--method",
+        choices=METHODS_WITHOUT_FEATURES,
+        default="hra-g",
+        help="what is fitted to tell what to expect; see 'aggcal methods'",
+    )
+    command.add_argument(
+        "--precision",
+        type=float,
+        metavar="X",
+        help="wanted standard error of a score on the consensus scale: says how many more "
+        "judgments it takes (without it: for two random items to be in the right order with a "
+        "chance of 90%%)",
+    )
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="leave out what takes long: copies, camps, circles and precision",
+    )
+    add_seed(command)
+    command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
+    add_json(command, "counts, findings and precision")
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print what stands out."""
+    from aggcal.check import check as look_over
+    from aggcal.io.write import to_json
+
+    console = Console(quiet=options.quiet)
+    scores = None if options.scores is None else scores_from(options)
+    found = look_over(
+        judgments_from(options, console),
+        scores,
+        method=options.method,
+        wanted_error=options.precision,
+        quick=options.quick or None,
+        seed=options.seed,
+        on_step=console.on_step,
+        on_iteration=console.on_iteration,
+    )
+    console.done()
+    if options.json:
+        print(to_json(found.to_dict()))
+    elif not options.quiet:
+        print(found)
+    return 1 if options.strict and found.problems else 0

@@ -1,0 +1,71 @@
+"""``aggcal convert``: judgments of any format as one table."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.formats import (
+    JUDGMENTS,
+    add_format_options,
+    columns_from,
+    outcomes_from,
+)
+from aggcal.errors import count
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=convert)
+    command.describe("Several files are written as one.")
+    command.add_argument("inputs", metavar="IN", nargs="+", help=JUDGMENTS)
+    command.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
+    )
+    command.add_argument("--force", action="store_true", help="replace OUT if it is there already")
+    command.add_argument(
+        "--to",
+        choices=("aggcal", "crowd-kit", "preflib"),
+        help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
+    )
+    group = add_format_options(command)
+    group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
+
+
+def convert(options: argparse.Namespace) -> int:
+    """Read the files and write the table."""
+    from aggcal.io.convert import convert_judgments
+    from aggcal.io.formats.base import Choices
+
+    console = Console(quiet=options.quiet)
+    choices = Choices(
+        outcomes_from(options),
+        columns_from(options),
+        options.judged_by,
+        options.left_key,
+        options.right_key,
+        options.drafts,
+        options.tie_within,
+        options.ranking_weight,
+    )
+    done = convert_judgments(
+        options.inputs,
+        options.output,
+        to=options.to,
+        format_name=options.format,
+        choices=choices,
+        criterion=options.criterion,
+        overwrite=options.force,
+        on_progress=console.on_reading,
+    )
+    console.done()
+    for note in done.notes:
+        console.say(note)
+    if done.n_left_out:
+        console.say(
+            f"warning: {count(done.n_left_out, 'judgment')} without an answer left out: "
+            f"{done.format} has no place for them."
+        )
+    console.say(f"wrote {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    return 0

@@ -1,0 +1,80 @@
+"""``aggcal evaluate``: metrics against a truth."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_json
+from aggcal.errors import TooLittleDataError, count
+
+_COLUMNS = ("consensus", "model", "calibrated", "score")
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=evaluate)
+    command.describe("tau-a and tau-b differ where there are ties: pooling alone can raise tau-b.")
+    command.add_argument("items", metavar="ITEMS", help="an items.csv that aggcal wrote")
+    command.add_argument("truth", metavar="TRUTH", help="table of the truth: item,truth")
+    command.add_argument(
+        "--truth-column", metavar="NAME", default="truth", help="column that holds the truth"
+    )
+    command.add_argument(
+        "--centred",
+        action="store_true",
+        help="subtract each vector's mean first, as the paper does",
+    )
+    add_json(command, "the metrics")
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Print every metric of every column."""
+    import numpy as np
+
+    from aggcal.io.scores import read_item_columns, read_truth
+    from aggcal.io.write import to_json
+    from aggcal.metrics import METRICS, compare
+    from aggcal.tables import aligned
+
+    console = Console(quiet=options.quiet)
+    ids, columns = read_item_columns(options.items, _COLUMNS)
+    truth, blank = read_truth(options.truth, column=options.truth_column)
+    target = aligned(truth.values, truth.item_ids, ids)
+    both = np.isfinite(target)
+    for values in columns.values():
+        both &= np.isfinite(values)
+    n = int(both.sum())
+    if n == 0:
+        raise TooLittleDataError(
+            f"no item has a truth in {options.truth} and a number in every column of "
+            f"{options.items}; check that both use the same ids."
+        )
+    missing = len(ids) - n
+    if missing:
+        console.say(
+            f"warning: {count(missing, 'item')} of {options.items} left out: no truth, "
+            "or a blank in one of the columns."
+        )
+    unused = len(truth) - int(np.isfinite(target).sum()) + blank
+    if unused:
+        console.say(
+            f"warning: {count(unused, 'row')} of {options.truth} left out: blank, "
+            f"or not in {options.items}."
+        )
+    found = {
+        name: compare(values[both], target[both], centred=options.centred)
+        for name, values in columns.items()
+    }
+    if options.json:
+        print(to_json({"n": n, **found}))
+        return 0
+    print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
+    print(f"{'':12}" + "".join(f" {name:>11}" for name in found))
+    for metric in METRICS:
+        print(f"{metric:12}" + "".join(f" {row[metric]:11.4g}" for row in found.values()))
+    console.say("tau and spearman: higher is better; the others: lower is better.")
+    if "consensus" in found:
+        console.say("the consensus has no unit: only its tau and spearman mean something as such.")
+    return 0

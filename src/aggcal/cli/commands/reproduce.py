@@ -1,0 +1,43 @@
+"""``aggcal reproduce``: the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_output
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=reproduce)
+    command.describe(
+        "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR. "
+        "The data are found in the folder that AGGCAL_DATA names, or downloaded and verified."
+    )
+    command.add_argument(
+        "what",
+        metavar="WHAT",
+        nargs="?",
+        default="all",
+        choices=("reading-level", "dots", "rq3", "all"),
+        help="reading-level, dots, rq3 or all",
+    )
+    add_output(command, "the page")
+    command.add_argument(
+        "--quick", action="store_true", help="fewer repetitions and levels, in about a minute"
+    )
+
+
+def reproduce(options: argparse.Namespace) -> int:
+    """Make the page."""
+    from pathlib import Path
+
+    from aggcal.experiments.reproduce import reproduce as make
+
+    console = Console(quiet=options.quiet)
+    make(options.what, options.output, quick=options.quick, say=console.say)
+    console.say("the page:")
+    print((Path(options.output) / "index.html").resolve())
+    return 0

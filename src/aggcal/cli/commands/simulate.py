@@ -1,0 +1,75 @@
+"""``aggcal simulate``: a study whose truth is known."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=simulate)
+    command.describe("Writes judgments.csv, scores.csv, truth.csv and annotators.csv into DIR.")
+    add_output(command, "the tables")
+    for name, kind, default, what in (
+        ("items", int, 100, "number of items"),
+        ("annotators", int, 30, "number of annotators"),
+        ("judgments", int, 3000, "number of judgments"),
+        ("reliability-sd", float, 0.5, "sd of log reliability; the mean reliability is 1"),
+        ("reversed", float, 0.0, "share of annotators who answer the other way round"),
+        ("location", float, 50.0, "truth = location + scale x latent"),
+        ("scale", float, 10.0, "truth = location + scale x latent"),
+        ("model-sd", float, 10.0, "sd of the model's error"),
+        ("model-bias", float, 0.0, "constant error of the model"),
+        ("model-slope", float, 1.0, "how steeply the model follows the truth"),
+        ("seed", int, 0, "seed of everything random"),
+    ):
+        command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
+    command.add_argument(
+        "--link", choices=("logistic", "normal", "laplace"), default="logistic", help="noise"
+    )
+
+
+def simulate(options: argparse.Namespace) -> int:
+    """Make the study that was described."""
+    paths = write_study(
+        options.output,
+        items=options.items,
+        annotators=options.annotators,
+        judgments=options.judgments,
+        link=options.link,
+        reliability_sd=options.reliability_sd,
+        reversed_share=options.reversed,
+        location=options.location,
+        scale=options.scale,
+        model_sd=options.model_sd,
+        model_bias=options.model_bias,
+        model_slope=options.model_slope,
+        seed=options.seed,
+    )
+    Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    return 0
+
+
+def write_study(folder: str | Path, **study: Any) -> list[Path]:
+    """Simulate a study and write its tables."""
+    from aggcal.io.write import csv_writer, write_files
+    from aggcal.simulate import simulate as make
+
+    made = make(**study)
+    return write_files(
+        folder,
+        {
+            "judgments.csv": csv_writer(made.judgments),
+            "scores.csv": csv_writer(made.scores),
+            "truth.csv": csv_writer(made.truths),
+            "annotators.csv": csv_writer(made.annotators),
+        },
+    )

@@ -1,0 +1,132 @@
+"""``aggcal suggest``: the pairs worth asking next."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+
+
+def add(command: Parser) -> None:
+    """Add what it takes."""
+    command.set_defaults(call=suggest)
+    command.describe(
+        "Prints a table: (annotator,) left, right, information, probability (that the left is put "
+        "above), reason. Pieces of the comparisons are joined and new items asked first."
+    )
+    add_judgments(command)
+    command.add_argument(
+        "scores",
+        metavar="SCORES",
+        nargs="?",
+        help=f"{SCORES}; items that nobody judged yet are asked, too",
+    )
+    command.add_argument(
+        "-n",
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="how many pairs (default: 20, or as many as --per-annotator allows)",
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
+    command.add_argument(
+        "--about",
+        choices=("order", "scores"),
+        default="order",
+        help="order: which pairs would put most items in the right order; scores: which would "
+        "improve the calibrated scores most",
+    )
+    command.add_argument(
+        "--items", metavar="FILE", help="table with the column item: further items to consider"
+    )
+    command.add_argument(
+        "--per-item", type=int, metavar="K", help="an item is in at most K of the pairs"
+    )
+    command.add_argument(
+        "--repeat", action="store_true", help="let a pair be asked of more than one annotator"
+    )
+    command.add_argument(
+        "--explore",
+        type=float,
+        default=0.0,
+        metavar="P",
+        help="share of the pairs for items that were judged least, or for learning how reliable "
+        "the named annotators are",
+    )
+    add_seed(command)
+    group = command.add_argument_group("whom to ask")
+    group.add_argument(
+        "--annotator",
+        action="append",
+        metavar="ID",
+        help="someone who can be asked; never a pair they judged or skipped already (may be "
+        "repeated)",
+    )
+    group.add_argument(
+        "--new-annotator",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="someone who can be asked and has not judged yet (may be repeated)",
+    )
+    group.add_argument(
+        "--per-annotator",
+        type=int,
+        metavar="K",
+        help="ask each at most K pairs; if none is named, everybody who judged before",
+    )
+    group = command.add_argument_group("the consensus so far")
+    group.add_argument(
+        "--method",
+        choices=("hra-g", "hra-e", "hra-n", "btl", "tcv"),
+        default="hra-g",
+        help="aggregator; see 'aggcal methods'",
+    )
+    add_score_columns(group)
+    add_judgment_options(command)
+    add_json(command, "the pairs")
+
+
+def suggest(options: argparse.Namespace) -> int:
+    """Print the pairs, or write them."""
+    from pathlib import Path
+
+    from aggcal.design import suggest_pairs
+    from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, write_files
+
+    console = Console(quiet=options.quiet)
+    if options.output is not None:
+        target = Path(options.output)
+        inputs = [options.judgments, options.scores, options.items]
+        refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
+    scores = None if options.scores is None else scores_from(options)
+    found = suggest_pairs(
+        judgments_from(options, console),
+        scores,
+        n=options.pairs,
+        about=options.about,
+        items=options.items,
+        annotators=options.annotator,
+        new_annotators=options.new_annotator,
+        per_annotator=options.per_annotator,
+        per_item=options.per_item,
+        repeat=options.repeat,
+        explore=options.explore,
+        method=options.method,
+        seed=options.seed,
+    )
+    console.warn(found.warnings)
+    console.say(str(found))
+    console.say(f"information: {found.unit}")
+    write = json_writer(found.to_dict()) if options.json else csv_writer(found.pair_columns())
+    if options.output is None:
+        write(sys.stdout)
+    else:
+        written = write_files(target.parent, {target.name: write})
+        console.say(f"wrote {written[0]}")
+    return 0

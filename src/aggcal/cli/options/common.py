@@ -1,0 +1,27 @@
+"""Options of a line that many commands take."""
+
+from __future__ import annotations
+
+from aggcal.cli.arguments import Parser
+
+
+def add_output(command: Parser, what: str) -> None:
+    """Add ``--output``, a folder that must be given."""
+    command.add_argument("-o", "--output", metavar="DIR", required=True, help=f"folder for {what}")
+
+
+def add_json(command: Parser, what: str) -> None:
+    """Add ``--json``."""
+    command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def add_level(command: Parser) -> None:
+    """Add ``--level``."""
+    command.add_argument(
+        "--level", type=float, default=0.95, metavar="P", help="level of the intervals"
+    )
+
+
+def add_seed(command: Parser) -> None:
+    """Add ``--seed``."""
+    command.add_argument("--seed", type=int, default=0, help="seed of everything random")

@@ -1,0 +1,64 @@
+"""Where judgments are summed."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from aggcal.cli.console import Console
+from aggcal.errors import AggcalWarning, OptionError
+
+if TYPE_CHECKING:
+    from aggcal.engines import Engine
+
+
+def add_engine_options(group: argparse._ArgumentGroup) -> None:
+    """Add the engine, and the cluster of the one that has a cluster."""
+    group.add_argument(
+        "--engine",
+        choices=("local", "dask", "gpu"),
+        default="local",
+        help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a "
+        "cluster (dask), which also reads them (JUDGMENTS may then be a pattern, or any path that "
+        "fsspec knows)",
+    )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of the Dask scheduler to use, such as tcp://host:8786; without, a cluster of "
+        "processes is started here",
+    )
+    group.add_argument(
+        "--workers", type=int, metavar="N", help="processes of the cluster that is started here"
+    )
+
+
+@contextmanager
+def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
+    """Start the engine that was asked for, and end it when everything is written."""
+    from aggcal.aggregation import check_engine
+
+    if options.engine != "dask":
+        given = "--scheduler" if options.scheduler is not None else "--workers"
+        if options.scheduler is not None or options.workers is not None:
+            raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
+    if options.engine == "local":
+        yield None
+        return
+    check_engine(options.method, options.engine)
+    if options.engine == "gpu":
+        from aggcal.engines import named
+
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", AggcalWarning)
+            found = named("gpu")
+        console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
+        yield found
+        return
+    from aggcal.engines.dask import Dask
+
+    with Dask(options.scheduler, workers=options.workers, on_pass=console.on_pass) as engine:
+        yield engine

@@ -1,0 +1,110 @@
+"""How a file of judgments is to be understood."""
+
+from __future__ import annotations
+
+import argparse
+
+from aggcal.cli.arguments import Parser
+from aggcal.errors import OptionError
+
+JUDGMENTS = (
+    "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
+    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines or Parquet; a header names the columns)"
+)
+"""What a file of judgments is, for ``--help``."""
+
+# fmt: off
+FORMATS = (
+    "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "alpaca-eval", "arena",
+    "crowd-kit", "gavel", "all-our-ideas", "all-our-ideas-non-votes", "no-more-marking",
+    "preference-pairs", "evalica", "best-worst", "rankings", "ratings", "choix", "table",
+)
+# fmt: on
+"""The names of ``aggcal.io.formats``, without its import."""
+
+
+def add_format_options(command: Parser) -> argparse._ArgumentGroup:
+    """Add the options to a group, and return it for more."""
+    group = command.add_argument_group("judgments")
+    group.add_argument(
+        "--format",
+        metavar="NAME",
+        choices=FORMATS,
+        help="the format, if it is not to be recognised by its content; see 'aggcal formats'",
+    )
+    group.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="which column is which, such as annotator=coder (may be repeated)",
+    )
+    group.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="LABEL=MEANING",
+        help="what an outcome label means: left, right, tie, skip, failed or a number from 0 to 1 "
+        "(may be repeated)",
+    )
+    group.add_argument(
+        "--judged-by", metavar="NAME", help="who gave all judgments, if the table names nobody"
+    )
+    group.add_argument(
+        "--ranking-weight",
+        choices=("information", "item", "pair"),
+        default="information",
+        help="what the pairs of a ranking weigh: together as much as the ranking tells, so that "
+        "each item counts once, or each pair as an opinion of its own",
+    )
+    group.add_argument(
+        "--tie-within",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="ratings that differ by no more than this are a tie",
+    )
+    for side in ("left", "right"):
+        group.add_argument(
+            f"--{side}-key",
+            metavar="KEY",
+            help=f"the field of a Label Studio task that holds the {side} item",
+        )
+    group.add_argument(
+        "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
+    )
+    return group
+
+
+def outcomes_from(options: argparse.Namespace) -> dict[str, str | float]:
+    """Return what each outcome label means.
+
+    Examples
+    --------
+    >>> outcomes_from(argparse.Namespace(outcome=["both bad=tie", "a=b=left"]))
+    {'both bad': 'tie', 'a=b': 'left'}
+    """
+    found: dict[str, str | float] = {}
+    for text in options.outcome:
+        label, equals, meaning = text.rpartition("=")
+        if not equals or not label:
+            raise OptionError(f"--outcome '{text}' is not LABEL=MEANING; write 'both bad=tie'.")
+        found[label] = meaning
+    return found
+
+
+def columns_from(options: argparse.Namespace) -> dict[str, str]:
+    """Return the names that our columns have in the file.
+
+    Examples
+    --------
+    >>> columns_from(argparse.Namespace(column=["annotator=coder", "winner=better=best"]))
+    {'annotator': 'coder', 'winner': 'better=best'}
+    """
+    found: dict[str, str] = {}
+    for text in options.column:
+        own, equals, other = text.partition("=")
+        if not equals or not other:
+            raise OptionError(f"--column '{text}' is not OURS=THEIRS; write 'annotator=coder'.")
+        found[own] = other
+    return found

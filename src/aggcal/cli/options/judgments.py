@@ -1,0 +1,70 @@
+"""The judgments: which file, which of its rows, and reading them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.formats import (
+    JUDGMENTS,
+    add_format_options,
+    columns_from,
+    outcomes_from,
+)
+
+if TYPE_CHECKING:
+    from aggcal.engines import Engine
+    from aggcal.judgments import Judgments
+
+
+def add_judgments(command: Parser) -> None:
+    """Add the file."""
+    command.add_argument("judgments", metavar="JUDGMENTS", help=JUDGMENTS)
+
+
+def add_judgment_options(command: Parser) -> None:
+    """Add how the file is to be understood, and which of its rows to use."""
+    group = add_format_options(command)
+    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="how much memory reading may take before it goes on on disk, such as 2GB",
+    )
+    group.add_argument(
+        "--verbose", action="store_true", help="name every row that was read but not used"
+    )
+
+
+def judgments_from(
+    options: argparse.Namespace, console: Console, engine: Engine | None = None
+) -> Judgments:
+    """Read the file, and say as what it was read."""
+    from aggcal.io import read_judgments
+
+    read = read_judgments if engine is None else engine.read
+    judgments = read(
+        options.judgments,
+        format=options.format,
+        columns=columns_from(options),
+        outcomes=outcomes_from(options),
+        criterion=options.criterion,
+        annotator=options.judged_by,
+        ranking_weight=options.ranking_weight,
+        tie_within=options.tie_within,
+        left_key=options.left_key,
+        right_key=options.right_key,
+        drafts=options.drafts,
+        memory=options.memory,
+        on_progress=console.on_reading,
+    )
+    console.done()
+    if judgments.format != "table" or judgments.notes:
+        console.say(f"{options.judgments}: read as {judgments.format}")
+    for note in judgments.notes:
+        console.say(f"  {note}")
+    if options.verbose and len(judgments.unfitted.count):
+        console.say(str(judgments.unfitted))
+    return judgments

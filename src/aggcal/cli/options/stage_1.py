@@ -1,0 +1,139 @@
+"""Stage 1: the method, its prior and features, and standard errors."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
+from aggcal.cli.options.engine import add_engine_options
+from aggcal.errors import OptionError
+
+if TYPE_CHECKING:
+    from aggcal.aggregators import PriorChoice
+    from aggcal.features import FeatureChoice
+
+METHODS_WITHOUT_FEATURES = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+"""The methods that fit judgments alone."""
+
+_IDENTITY = "identity"
+
+
+def add_stage_1(command: Parser) -> None:
+    """Add the options, and those of the engine."""
+    group = command.add_argument_group("Stage 1: the consensus")
+    group.add_argument(
+        "--method",
+        choices=(*METHODS_WITHOUT_FEATURES, "gppl", "rank-svm", "barcw"),
+        default="hra-g",
+        help="aggregator; see 'aggcal methods'",
+    )
+    group.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of features for gppl, rank-svm and barcw: item and columns of numbers; or the "
+        "word identity, to take every item on its own",
+    )
+    group.add_argument(
+        "--prior",
+        choices=("default", "auto", "none"),
+        default="default",
+        help="auto: choose its scales from the data; none: pure maximum likelihood",
+    )
+    group.add_argument(
+        "--score-sd",
+        type=float,
+        metavar="X",
+        help="how widely scores are expected to spread, as a prior sd (1 for hra-g and btl, "
+        "1.1 for hra-e, 0.55 for hra-n and tcv)",
+    )
+    group.add_argument(
+        "--reliability-sd",
+        type=float,
+        metavar="X",
+        help="how widely reliabilities are expected to spread about 1, as a prior sd (0.5)",
+    )
+    group.add_argument(
+        "--uncertainty",
+        choices=("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none"),
+        default="laplace",
+        help="how to work out standard errors: laplace, from the curvature of the fit; bootstrap, "
+        "refitting resampled annotators; sandwich (-random, -fixed), for btl and tcv",
+    )
+    group.add_argument(
+        "--draws", type=int, default=200, metavar="N", help="refits of the bootstrap"
+    )
+    add_engine_options(group)
+
+
+def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Return how standard errors and intervals are to be worked out."""
+    return {
+        "uncertainty": None if options.uncertainty == "none" else options.uncertainty,
+        "level": options.level,
+        "draws": options.draws,
+        "on_draw": console.on_draw,
+    }
+
+
+def feature_files(options: argparse.Namespace) -> list[str]:
+    """Return the file of features, if there is one.
+
+    Examples
+    --------
+    >>> feature_files(argparse.Namespace(features="features.csv"))
+    ['features.csv']
+    >>> feature_files(argparse.Namespace(features="identity"))
+    []
+    """
+    return [] if options.features in (None, _IDENTITY) else [options.features]
+
+
+def features_from(options: argparse.Namespace) -> FeatureChoice | None:
+    """Read the features, if the method takes some."""
+    from aggcal.aggregation import check_features
+    from aggcal.io import read_features
+
+    check_features(options.method, given=options.features is not None)
+    if options.features is None:
+        return None
+    return "identity" if options.features == _IDENTITY else read_features(options.features)
+
+
+def prior_from(options: argparse.Namespace) -> PriorChoice:
+    """Return the prior; what is not given of it is as usual for the method.
+
+    Examples
+    --------
+    >>> typed = {"method": "hra-n", "prior": "default", "reliability_sd": 0.25}
+    >>> prior_from(argparse.Namespace(**typed, score_sd=None))
+    Prior(score_sd=0.55..., reliability_sd=0.25)
+    """
+    from aggcal.aggregation import METHODS
+    from aggcal.models.links import link
+    from aggcal.models.priors import Prior, default_prior
+
+    if options.score_sd is None and options.reliability_sd is None:
+        choice: dict[str, PriorChoice] = {"default": "default", "auto": "auto", "none": None}
+        return choice[options.prior]
+    if options.prior != "default":
+        raise OptionError(
+            f"--prior {options.prior} and a prior sd exclude each other; give one of them."
+        )
+    if METHODS[options.method].from_features:
+        raise OptionError(
+            f"{options.method} has no prior of that kind; leave --score-sd and --reliability-sd "
+            "out."
+        )
+    model = METHODS[options.method].make()
+    if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):
+        raise OptionError(
+            f"{options.method} has no prior of that kind; leave --reliability-sd out or choose "
+            "hra-g."
+        )
+    usual = default_prior(link(getattr(model, "link", "logistic")))
+    return Prior(
+        usual.score_sd if options.score_sd is None else options.score_sd,
+        usual.reliability_sd if options.reliability_sd is None else options.reliability_sd,
+    )

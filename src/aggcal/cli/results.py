@@ -1,0 +1,85 @@
+"""How commands end that have results: files, a few sentences, JSON."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from aggcal.advice import Advice
+from aggcal.assessment import Assessment
+from aggcal.cli.console import Console
+from aggcal.cli.given import given
+from aggcal.errors import count
+from aggcal.io.texts import Texts
+from aggcal.io.write import to_json
+
+RESULT_FILES = (
+    "items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html", "report.md",
+)  # fmt: skip
+"""What ``run`` writes."""
+
+
+def finish(
+    result: Assessment, options: argparse.Namespace, console: Console, texts: Texts | None = None
+) -> int:
+    """Look the data over if they were fitted, write the files, say what came out."""
+    fitted = result.consensus is not None
+    if fitted:
+        result = with_command(result, options)
+    if fitted and not options.no_check:
+        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+        console.done()
+    paths = result.save(options.output, texts=texts, check=False)
+    tell(result, console)
+    if result.advice is not None:
+        console.say(_found(result.advice))
+    elif fitted and not options.no_check:
+        console.say(
+            "the data were not looked over: there are too many rows for that, or they lie on a "
+            "cluster; try aggcal check on a part of them"
+        )
+    console.say(f"wrote {', '.join(str(path) for path in paths)}")
+    if options.json:
+        print(to_json(result.to_dict()))
+    return 0
+
+
+def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
+    """Return the result together with the command that makes it again."""
+    settings = result.rows["settings"] | given(typed)
+    return replace(result, rows={**result.rows, "settings": settings})
+
+
+def tell(result: Assessment, console: Console) -> None:
+    """Say what came out, and what the user should know."""
+    console.warn(result.warnings)
+    summary: dict[str, Any] = result.to_dict()
+    if result.consensus is not None:
+        state = "converged" if summary["converged"] else "did NOT converge"
+        console.say(
+            f"{summary['method']}: {count(summary['n_items'], 'item')}, "
+            f"{count(summary['n_annotators'], 'annotator')}, "
+            f"{count(summary['n_judgments'], 'judgment')}; {state} in "
+            f"{count(summary['iterations'], 'iteration')} "
+            f"(relative gradient {summary['gradient_norm']:.1e})"
+        )
+    if result.calibration is not None:
+        console.say(str(result.calibration))
+        if result.calibration.covers is not None:
+            interval = summary["calibrated_interval"]
+            console.say(f"intervals at {interval['level']:g}: {interval['covers']}")
+    for name in ("measured_gain", "certified_pairs"):
+        if name in result.guarantees:
+            console.say(result.guarantees[name].says)
+
+
+def _found(advice: Advice) -> str:
+    problems = advice.check.problems
+    notes = len(advice.check.findings) - problems
+    if not problems and not notes:
+        return "looked the data over: nothing stands out"
+    return (
+        f"looked the data over: {count(problems, 'problem')} and {count(notes, 'note')}, each with "
+        "what to do in report.html"
+    )
