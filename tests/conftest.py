@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -61,6 +62,34 @@ def command(tmp_path: Path) -> Command:
         )
 
     return run
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def study_folder(tmp_path: Path, command: Command) -> Path:
+    """The tables of a simulated study, in the folder where the command runs."""
+    done = command(
+        "simulate",
+        "-o",
+        "data",
+        "--items",
+        "25",
+        "--annotators",
+        "12",
+        "--judgments",
+        "1500",
+        "--reversed",
+        "0.1",
+        "--seed",
+        "3",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    return tmp_path / "data"
 
 
 @pytest.fixture(scope="session")
