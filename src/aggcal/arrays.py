@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggcal.kernels import at, library
+from aggcal.kernels.threads import added, each_range, even
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
@@ -61,7 +62,13 @@ def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
     """Add to ``total`` how often each index occurs."""
     kernels = library()
     if kernels is not None and index.dtype == np.int32 and index.flags.c_contiguous:
-        kernels.aggcal_count(len(index), *at(index, total))
+
+        def work(begin: int, end: int) -> FloatArray:
+            counts = np.zeros(len(total))
+            kernels.aggcal_count(end - begin, *at(index[begin:end], counts))
+            return counts
+
+        total += added(each_range(work, even(len(index))))
         return
     for k in range(0, len(index), _PIECE):
         total += np.bincount(index[k : k + _PIECE], minlength=len(total))

@@ -15,6 +15,7 @@ from aggcal.engines.judgments import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
+from aggcal.kernels.threads import each_range, even
 from aggcal.models.baselines.kernels import Kernel
 from aggcal.models.priors import Prior
 from aggcal.scores import Scores
@@ -412,8 +413,17 @@ def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
         codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
         outcome = None if judgments.decided_for_left else np.ascontiguousarray(judgments.outcome)
         weights = None if plain else np.ascontiguousarray(weight)
-        arrays = at(*codes, outcome, weights, np.ascontiguousarray(scores), agreed)
-        kernels.aggcal_agreement(len(weight), *arrays)
+        heights = np.ascontiguousarray(scores)
+
+        def work(begin: int, end: int) -> None:
+            rows = slice(begin, end)
+            given = [None if column is None else column[rows] for column in (outcome, weights)]
+            arrays = at(*(code[rows] for code in codes), *given, heights, agreed)
+            kernels.aggcal_agreement(end - begin, *arrays)
+
+        # Cut between annotators, of whom each thread then has its own.
+        cuts = np.searchsorted(codes[0], codes[0][even(len(weight))[1:-1]])
+        each_range(work, [0, *np.unique(cuts).tolist(), len(weight)])
     else:
         for k in range(0, len(weight), _PIECE):
             rows = slice(k, k + _PIECE)

@@ -12,7 +12,9 @@ import pytest
 import aggcal
 from aggcal import kernels
 from aggcal.arrays import FloatArray, constant
+from aggcal.graph import ComparisonGraph
 from aggcal.kernels import library
+from aggcal.kernels.threads import each_range
 from aggcal.models.compiled import CompiledThurstone
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of
@@ -143,6 +145,48 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
         for threads in ("1", "2", "5")
     }
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("sizes", [(100, 1), (5, 3)], ids=["one piece", "pieces"])
+def test_facts_about_many_rows_are_the_same_without_kernels(
+    sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enough rows for every thread; the annotators' shares are very uneven."""
+    each, pieces = sizes
+    rng, rows = np.random.default_rng(6), 90_000
+    owner = np.sort(np.minimum(rng.geometric(0.2, rows) - 1, 9)).astype(np.int32)
+    left = rng.integers(0, each, rows)
+    right = (left + rng.integers(1, each, rows)) % each
+    piece = each * rng.integers(0, pieces, rows)
+    codes = owner, (left + piece).astype(np.int32), (right + piece).astype(np.int32)
+    scores = rng.normal(size=each * pieces)
+
+    def facts() -> list[FloatArray]:
+        judgments = aggcal.Judgments.of_codes(*codes)
+        graph = ComparisonGraph(judgments)
+        return [
+            judgments.judgments_per_item.astype(np.float64),
+            judgments.judgments_per_annotator.astype(np.float64),
+            aggcal.Consensus.of(judgments, scores, method="any").agreement,
+            graph.component_sizes.astype(np.float64),
+            *judgments.wins_and_losses,
+        ]
+
+    fast = facts()
+    for home in WITH_KERNELS:
+        monkeypatch.setattr(f"aggcal.{home}.library", lambda: None)
+    for found, expected in zip(fast, facts(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert fast[0].sum() == 2 * rows
+
+
+def test_threads_do_not_wait_for_each_other() -> None:
+    """Sums within sums: were they to wait for a free thread, none would ever be free."""
+
+    def outer(begin: int, end: int) -> int:
+        return sum(each_range(lambda low, high: high - low, [begin, begin + 1, end]))
+
+    assert sum(each_range(outer, list(range(0, 1_001, 10)))) == 1_000
 
 
 def test_kernels_can_be_switched_off() -> None:

@@ -7,11 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from threading import current_thread
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+_NAME = "aggcal"
 _ROWS_PER_RANGE = 20_000
 _MOST_RANGES = 16
 
@@ -25,7 +27,7 @@ def _threads() -> ThreadPoolExecutor:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         cores = os.cpu_count() or 1
-    return ThreadPoolExecutor(cores, thread_name_prefix="aggcal")
+    return ThreadPoolExecutor(cores, thread_name_prefix=_NAME)
 
 
 # Threads do not survive a fork: a child makes its own.
@@ -51,6 +53,18 @@ def balanced(starts: npt.NDArray[np.int64]) -> list[int]:
     return [int(cut) for cut in np.unique(cuts)]
 
 
+def even(rows: int) -> list[int]:
+    """Cut rows that need not stay together into ranges of about as many.
+
+    Examples
+    --------
+    >>> even(40_000)
+    [0, 20000, 40000]
+    """
+    ranges = int(np.clip(rows // _ROWS_PER_RANGE, 1, _MOST_RANGES))
+    return [rows * k // ranges for k in range(ranges + 1)]
+
+
 def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Result]:
     """Call ``work`` with the ends of each range, in threads; return what it returned, in order.
 
@@ -59,8 +73,10 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     >>> each_range(lambda begin, end: end - begin, [0, 2, 3])
     [2, 1]
     """
-    if len(ranges) == 2:  # noqa: PLR2004  # one range: no thread is worth waking
-        return [work(*ranges)]
+    one = len(ranges) == 2  # noqa: PLR2004
+    # For one range no thread is worth waking; and a thread of ours must not wait for its like.
+    if one or current_thread().name.startswith(_NAME):
+        return list(map(work, ranges[:-1], ranges[1:]))
     return list(_threads().map(work, ranges[:-1], ranges[1:]))
 
 
