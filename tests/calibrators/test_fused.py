@@ -12,7 +12,7 @@ from aggcal.arrays import FloatArray
 from aggcal.calibrators.base import fit_base
 from aggcal.calibrators.moments import moments
 from aggcal.io.scores import read_truth
-from aggcal.metrics import compare
+from aggcal.metrics import kendall
 from aggcal.simulate import Simulation, simulate
 from aggcal.tables import aligned
 
@@ -120,7 +120,9 @@ def test_reading_level(reading_level: Path, reading_judgments: aggcal.Judgments)
         for name, option in options.items():
             found = aggcal.calibrate(scores, consensus, seed=seed, warn=False, **option)  # type: ignore[arg-type]  # three kinds
             value = aligned(found.calibrated, found.item_ids, ids)
-            results.setdefault(name, []).append(compare(value, truth))
+            tau_a, tau_b = kendall(value, truth)
+            mse = float(np.mean(np.square(value - truth)))
+            results.setdefault(name, []).append({"mse": mse, "tau_a": tau_a, "tau_b": tau_b})
 
     def mean(name: str, metric: str) -> float:
         return float(np.mean([row[metric] for row in results[name]]))

@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal.arrays import TextArray
 from aggcal.errors import OptionError
+from aggcal.io.database import connected
 from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
 from aggcal.io.formats.base import Choices, RankingWeight, TableFormat
 from aggcal.io.rows import opened_rows
@@ -142,9 +143,7 @@ def natural_order(ids: TextArray) -> TextArray:
     >>> natural_order(np.array(["b", "10", "9"], dtype=object)).tolist()
     ['9', '10', 'b']
     """
-    import duckdb
-
-    with duckdb.connect() as connection:
+    with connected(ids) as (connection, _):
         connection.register("given", {"id": ids})
         found = connection.execute(f"SELECT id FROM given {NATURAL}").fetchnumpy()["id"]
     return np.asarray(found, dtype=object)

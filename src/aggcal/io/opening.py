@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggcal.errors import OptionError, TableError
+from aggcal.errors import TableError
+from aggcal.io.database import connected
 from aggcal.io.files import load_file
-from aggcal.io.source import Source, fill, quoted
+from aggcal.io.source import Source, fill
 from aggcal.tables import Columns, frame_columns, row_columns
 
 if TYPE_CHECKING:
     import duckdb
-
-_EVERY = 0.3
-_WHOLE = 100.0
 
 
 @contextmanager
@@ -53,91 +49,11 @@ def opened(
         if isinstance(wanted, Mapping)
         else {w: w for w in wanted if w not in renamed.values()} | renamed
     )
-    with connected() as (connection, scratch):
+    with connected(data) as (connection, scratch):
         if isinstance(data, str | Path):
             yield load_file(connection, Path(data), names, scratch)
         else:
             yield load_memory(connection, data, names, what, shapes)
-
-
-@contextmanager
-def connected(
-    memory: str | None = None,
-    on_progress: Callable[[float], None] | None = None,
-    threads: int | None = None,
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """Open a DuckDB connection and a folder for its scratch, and clear both away afterwards.
-
-    Parameters
-    ----------
-    memory
-        DuckDB's limit, beyond which it works on disk.
-    on_progress
-        Called now and then, from a thread, with the percentage done of the step under way.
-    threads
-        How many DuckDB may use; by default as many as there are cores.
-    """
-    import duckdb  # 0.15 s that --help must not pay
-
-    with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
-        connection = duckdb.connect(
-            config={"temp_directory": scratch, "autoinstall_known_extensions": "false"}
-        )
-        # A slow query would draw a bar on standard output.
-        connection.execute("SET enable_progress_bar_print = false")
-        stop_watching = _watched(connection, on_progress)
-        try:
-            if memory is not None:
-                _limit_memory(connection, memory)
-            if threads is not None:
-                connection.execute(f"SET threads = {threads:d}")
-            yield connection, Path(scratch)
-        except (duckdb.InterruptException, RuntimeError) as error:
-            if "interrupt" in str(error).lower():
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            stop_watching()
-            connection.close()
-
-
-def _watched(
-    connection: duckdb.DuckDBPyConnection, on_progress: Callable[[float], None] | None
-) -> Callable[[], None]:
-    """Report the progress of what runs on a connection until what is returned is called."""
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(_EVERY):
-            # Asked between two queries, or as the connection closes, DuckDB may object.
-            with suppress(Exception):
-                done = float(connection.query_progress())
-                if 0.0 < done <= _WHOLE and on_progress is not None:
-                    on_progress(done)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-
-    def stop() -> None:
-        over.set()
-        if on_progress is not None:
-            # One that still holds the connection when Python ends makes DuckDB complain of leaks.
-            watcher.join()
-
-    if on_progress is not None:
-        # DuckDB measures its progress only for a bar.
-        connection.execute("SET enable_progress_bar = true")
-        connection.execute("SET progress_bar_time = 0")
-        watcher.start()
-    return stop
-
-
-def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
-    import duckdb
-
-    try:
-        connection.execute(f"SET memory_limit = {quoted(memory)}")
-    except duckdb.Error:
-        raise OptionError(f"memory '{memory}' is not a size; write 2GB or 500MB.") from None
 
 
 def load_memory(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import FileError
+from aggcal.io.database import connected
 from aggcal.io.formats.sample import Sample, of_records
 from aggcal.io.source import Source, cell, fill, present_columns, quoted
 
@@ -21,10 +22,8 @@ _ROWS = 1_000
 
 def look_at_parquet(path: Path, name: str) -> Sample:
     """Look at the first rows, lists and structures as they are."""
-    import duckdb
-
     relation = _relation(path)
-    with _in_words(name), duckdb.connect() as connection:
+    with _in_words(name), connected(()) as (connection, _):
         first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
         names = [str(column[0]) for column in first.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in first.fetchall()]

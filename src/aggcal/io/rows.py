@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.io.database import connected
 from aggcal.io.files import (
     is_json,
     load_file,
@@ -34,7 +35,7 @@ from aggcal.io.formats.base import (
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.formats.sample import Record, Sample, of_records
 from aggcal.io.formats.stream import json_records
-from aggcal.io.opening import connected, load_memory
+from aggcal.io.opening import load_memory
 from aggcal.io.parquet import parquet_rows
 from aggcal.io.source import Source, cell
 
@@ -73,7 +74,7 @@ def opened_rows(
     unknown = next((own for own in choices.columns if own not in _NAMED), None)
     if unknown is not None:
         raise OptionError(f"there is no column '{unknown}' to name; there are {', '.join(_NAMED)}.")
-    with connected(memory, on_progress, threads) as (connection, scratch):
+    with connected(data, memory, on_progress, threads) as (connection, scratch):
         brought = _Brought(connection, scratch, data, choices, format_name)
         notes: Notes = []
         found = brought.format
