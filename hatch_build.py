@@ -29,10 +29,15 @@ class KernelBuildHook(BuildHookInterface):
         source, target = folder / "kernels.c", folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         command = [*compiler, *_FLAGS, "-o", str(target), str(source), "-lm"]
-        try:
-            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"aggcal: no compiled kernels ({error}); NumPy will do", file=sys.stderr)  # noqa: T201
+        # Not every compiler can make code for several processors: then for one.
+        for more in ([], ["-DONE_PROCESSOR"]):
+            try:
+                subprocess.run([*command, *more], check=True, capture_output=True)  # noqa: S603
+                break
+            except (OSError, subprocess.CalledProcessError) as error:
+                failure = error
+        else:
+            print(f"aggcal: no compiled kernels ({failure}); NumPy will do", file=sys.stderr)  # noqa: T201
             target.unlink(missing_ok=True)
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

@@ -373,6 +373,28 @@ def test_warm_start_gives_the_same_optimum_in_fewer_steps(
     assert warm.convergence.iterations <= first.convergence.iterations
 
 
+@pytest.mark.parametrize("method", ["hra-g", "crowd-bt"])
+def test_a_start_on_the_wrong_side_is_left(method: str) -> None:
+    """The first day's only annotator was reversed; those of the other days outvote them."""
+    days = simulate(items=20, annotators=12, judgments=1200, reversed_share=0.0, seed=3)
+    columns = {name: np.asarray(column) for name, column in days.judgments.items()}
+    who = columns["annotator"]
+    first = who == who[0]
+    columns["winner"], columns["loser"] = (
+        np.where(first, columns["loser"], columns["winner"]),
+        np.where(first, columns["winner"], columns["loser"]),
+    )
+    grown = aggcal.read_judgments({name: column[first] for name, column in columns.items()})
+    consensus = aggcal.aggregate(grown, method, warn=False)
+    for day in sorted(set(who) - {who[0]}):
+        batch = {name: column[who == day] for name, column in columns.items()}
+        grown = aggcal.add_judgments(grown, batch)
+        consensus = aggcal.aggregate(grown, method, start=consensus, warn=False)
+    cold = aggcal.aggregate(grown, method, warn=False)
+    assert consensus.objective == pytest.approx(cold.objective, rel=1e-9)
+    assert consensus.reversed_ids == [who[0]]
+
+
 def test_identical_items_are_tied_exactly() -> None:
     rows = [("u", "a", "b"), ("u", "a", "c"), ("v", "b", "d"), ("v", "c", "d"), ("w", "d", "a")]
     consensus = aggcal.aggregate(rows, warn=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,21 @@ def test_rows_of_codes_are_sorted_and_merged() -> None:
     rows = zip(found.annotator.tolist(), found.left.tolist(), found.right.tolist(), strict=True)
     assert dict(zip(rows, found.weight, strict=True)) == {k: 2 * n for k, n in expected.items()}
     assert found.n_judgments == 600
+
+
+def test_batches_with_nothing_to_fit_are_counted(tmp_path: Path) -> None:
+    first = [("ann", "a", "b", "left"), ("bob", "b", "a", "tie")]
+    for more in (
+        [("eve", "a", "z", "skip")],
+        [("eve", "a", "a", "left"), ("bob", "b", "c", "failed")],
+    ):
+        found = aggcal.add_judgments(first, more)
+        _assert_alike(found, aggcal.read_judgments(first + more))
+        assert found.n_rows == len(first) + len(more)
+    empty = tmp_path / "quiet-day.csv"
+    empty.write_text("annotator,left,right,outcome\n")
+    assert aggcal.add_judgments(first, empty).n_rows == 2
+    assert aggcal.add_judgments(first, []).n_rows == 2
 
 
 def test_times_and_places_of_both() -> None:

@@ -30,7 +30,7 @@ from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
-from aggcal.solve.fit import fit_objective, rough_start
+from aggcal.solve.fit import Fit, doubtful, fit_objective, rough_start
 from aggcal.uncertainty.rehearsal import Rehearsal
 
 _TOLERANCE = 1e-10
@@ -82,14 +82,22 @@ class CrowdAggregator:
         score_sd = (
             self.prior.score_sd if isinstance(self.prior, Prior) else usual.score_sd * self.width
         )
-        begin = start_scores(start, judgments)
-        if begin is None:
-            begin = rough_start(rows, link, (self.width / score_sd) ** 2) * self.width
-        problem = self._problem(rows, score_sd**-2)
+
+        def fitted(begin: FloatArray | None, chances: FloatArray | None) -> Fit:
+            problem = self._problem(rows, score_sd**-2)
+            if begin is None:
+                begin = rough_start(rows, link, (self.width / score_sd) ** 2) * self.width
+            if chances is not None:
+                problem.begin_with(self.parameters(chances))
+            return fit_objective(
+                problem, begin, tolerance=self.tolerance, on_iteration=on_iteration
+            )
+
         chances = start_reliabilities(start, judgments, self.name)
-        if chances is not None:
-            problem.begin_with(self.parameters(chances))
-        fit = fit_objective(problem, begin, tolerance=self.tolerance, on_iteration=on_iteration)
+        fit = fitted(start_scores(start, judgments), chances)
+        if start is not None and doubtful(fit, rows, _RANDOM):
+            # The start may have been that of the mirrored order.
+            fit = min(fit, fitted(None, None), key=lambda found: found.objective)
         return Consensus.of(
             judgments,
             fit.scores,

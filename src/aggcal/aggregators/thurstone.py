@@ -70,6 +70,16 @@ class ThurstoneAggregator:
         on_iteration: Progress | None = None,
     ) -> Consensus:
         """Find the optimum, and say what the data leave open."""
+        return self._fitted(judgments, start, on_iteration)
+
+    def _fitted(
+        self,
+        judgments: Judgments,
+        start: Start,
+        on_iteration: Progress | None = None,
+        *,
+        trusted: bool = False,
+    ) -> Consensus:
         began = time.perf_counter()
         if self.prior is None and isinstance(judgments, ShardedJudgments):
             refuse("a fit without a prior")
@@ -78,7 +88,7 @@ class ThurstoneAggregator:
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
         slopes = start_reliabilities(start, judgments, self.name)
-        prior, fit = self._optimum(rows, begin, slopes, on_iteration)
+        prior, fit = self._optimum(rows, begin, slopes, on_iteration, trusted=trusted)
         if prior is None:
             said += self._without_prior(judgments, rows, fit, graph)
         if fit.rival is not None and fit.rival - fit.objective < _CLOSE_CALL:
@@ -157,7 +167,7 @@ class ThurstoneAggregator:
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""
-        return replace(self, prior=consensus.prior).fit(judgments, start=start)
+        return replace(self, prior=consensus.prior)._fitted(judgments, start, trusted=True)  # noqa: SLF001
 
     def _optimum(
         self,
@@ -165,8 +175,10 @@ class ThurstoneAggregator:
         start: FloatArray | None,
         slopes: FloatArray | None,
         on_iteration: Progress | None,
+        *,
+        trusted: bool,
     ) -> tuple[Prior | None, Fit]:
-        link = link_of(self.link)
+        link, given = link_of(self.link), start
 
         def fitted(scores: float, reliabilities: float, begin: FloatArray | None) -> Fit:
             return fit_thurstone(
@@ -177,6 +189,7 @@ class ThurstoneAggregator:
                 tolerance=self.tolerance,
                 start=begin,
                 start_reliabilities=slopes,
+                trusted=trusted or (begin is not None and begin is not given),
                 on_iteration=on_iteration,
             )
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray
 from aggcal.errors import OptionError
-from aggcal.io.judgments import natural_order, read_judgments
+from aggcal.io.judgments import natural_order, read_judgments, read_more
 from aggcal.judgments import Judgments, Unfitted
 from aggcal.tables import aligned, as_text
 
 _OTHERS = " and others"
 
 
-def add_judgments(judgments: Judgments, more: Any) -> Judgments:
+def add_judgments(judgments: Any, more: Any) -> Judgments:
     """Return judgments with more of them added, as if both had been read from one table.
 
     Rows that repeat an earlier one are merged into its weight; new items and annotators get their
@@ -27,9 +27,9 @@ def add_judgments(judgments: Judgments, more: Any) -> Judgments:
     Parameters
     ----------
     judgments
-        Those there are.
+        Those there are: `Judgments`, or anything that `read_judgments` takes.
     more
-        `Judgments`, or anything that `read_judgments` takes.
+        The same; there may be no row, or none that can be fitted.
 
     Returns
     -------
@@ -47,16 +47,23 @@ def add_judgments(judgments: Judgments, more: Any) -> Judgments:
     >>> tuesday.weight
     array([2., 1., 1.])
     """
-    added = more if isinstance(more, Judgments) else read_judgments(more)
-    for part in (judgments, added):
-        if not len(part.count):
+    first = judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+    added: Judgments | None = None
+    if isinstance(more, Judgments):
+        added = more
+    elif not (isinstance(more, list | tuple) and not more):
+        added = read_more(more)
+    if added is None:
+        return first
+    for part in (first, added):
+        if part.n_judgments and not len(part.count):
             raise OptionError(
                 "the rows of these judgments lie on an engine, where none can be added; add them "
                 "to judgments that read_judgments returned."
             )
-    items = _united(judgments.item_ids, added.item_ids)
-    annotators = _united(judgments.annotator_ids, added.annotator_ids)
-    old, new = (_merged(_numbered(part, items, annotators)) for part in (judgments, added))
+    items = _united(first.item_ids, added.item_ids)
+    annotators = _united(first.annotator_ids, added.annotator_ids)
+    old, new = (_merged(_numbered(part, items, annotators)) for part in (first, added))
     place, same = _places(old, new)
     fresh, at = ~same, place[~same]
     weight, count = old.weight, old.count
@@ -73,14 +80,14 @@ def add_judgments(judgments: Judgments, more: Any) -> Judgments:
         _inserted(old.outcome, at, new.outcome[fresh]),
         _inserted(weight, at, new.weight[fresh]),
         _inserted(count, at, new.count[fresh]),
-        _all_unfitted(judgments.unfitted, added.unfitted, added.source),
-        tuple(sorted({*judgments.criteria, *added.criteria})),
-        judgments.source.removesuffix(_OTHERS) + _OTHERS,
-        judgments.backend,
-        _seconds((judgments, added), annotators),
-        judgments.sided and added.sided,
-        judgments.format if judgments.format == added.format else "several formats",
-        tuple(dict.fromkeys((*judgments.notes, *added.notes))),
+        _all_unfitted(first.unfitted, added.unfitted, added.source),
+        tuple(sorted({*first.criteria, *added.criteria})),
+        first.source.removesuffix(_OTHERS) + _OTHERS,
+        first.backend,
+        _seconds((first, added), annotators),
+        first.sided and added.sided,
+        first.format if first.format == added.format else "several formats",
+        tuple(dict.fromkeys((*first.notes, *added.notes))),
     )
 
 
@@ -140,11 +147,10 @@ def _keys(part: Judgments) -> list[np.ndarray]:
 
 
 def _neighbours(part: Judgments) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return the keys of each row but the last, and those of the row after it.
-
-    A column that repeats one value decides nothing there.
-    """
-    keys = [column for column in _keys(part) if column.strides != (0,)]
+    """Return the keys of each row but the last, and those of the row after it."""
+    keys = _keys(part)
+    if part.outcome.strides == (0,):
+        keys.pop()  # all the same
     return [column[:-1] for column in keys], [column[1:] for column in keys]
 
 

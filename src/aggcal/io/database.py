@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
 
 from aggcal.errors import OptionError
 from aggcal.io.source import quoted
@@ -19,12 +25,16 @@ if TYPE_CHECKING:
     import duckdb
 
 _SMALL_FILE = 4_000_000
-_FEW_ROWS = 100_000
+_FEW_CELLS = 300_000
+_PACKED = (b"PA", b"\x1f\x8b")
+"""How Parquet and gzip begin."""
+_SIZED = (list, tuple, np.ndarray)
 _EVERY = 0.3
 _WHOLE = 100.0
 _CONFIG = {"autoinstall_known_extensions": "false"}
 
-_one_at_a_time = threading.Lock()
+_lock = threading.Lock()
+_cursors: set[int] = set()
 
 
 @contextmanager
@@ -54,8 +64,9 @@ def connected(
     with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
         # Limits are those of a whole database; and one that has held much keeps the memory.
         if memory is None and threads is None and _is_small(data):
-            with _one_at_a_time:
+            with _lock:
                 connection = _database()[0].cursor()
+                _cursors.add(id(connection))
         else:
             connection = duckdb.connect(config={"temp_directory": scratch, **_CONFIG})
         # A slow query would draw a bar on standard output.
@@ -74,27 +85,43 @@ def connected(
         finally:
             stop_watching()
             connection.close()
+            with _lock:
+                _cursors.discard(id(connection))
 
 
 def _is_small(data: Any) -> bool:
-    try:
-        if isinstance(data, str | Path):
-            return Path(data).is_file() and Path(data).stat().st_size <= _SMALL_FILE
-        # Columns, unless it is a number for each item.
-        parts = data.values() if isinstance(data, Mapping) else ()
-        longest = max((len(p) for p in parts if hasattr(p, "__len__")), default=0)
-        return max(longest, len(data)) <= _FEW_ROWS
-    except (OSError, TypeError):
-        return False
+    """Whether reading takes little memory, as far as can be told without looking at it."""
+    if isinstance(data, str | Path):
+        try:
+            path = Path(data)
+            if not path.is_file() or path.stat().st_size > _SMALL_FILE:
+                return False
+            with path.open("rb") as file:
+                return file.read(2) not in _PACKED
+        except (OSError, ValueError):
+            return False
+    if isinstance(data, Mapping):
+        # Columns, or a number for each item.
+        cells = sum(len(part) if isinstance(part, _SIZED) else 1 for part in data.values())
+        return cells <= _FEW_CELLS
+    if isinstance(data, list | tuple):
+        width = len(data[0]) if data and isinstance(data[0], Mapping | tuple | list) else 1
+        return len(data) * width <= _FEW_CELLS
+    shape = getattr(data, "shape", None)
+    known = isinstance(shape, tuple) and all(isinstance(n, int) for n in shape)
+    return known and prod(shape or ()) <= _FEW_CELLS
 
 
 @cache
-def _database() -> tuple[duckdb.DuckDBPyConnection, tempfile.TemporaryDirectory[str]]:
-    """Return this process's database: to start one takes longer than to read a small table."""
+def _database() -> tuple[duckdb.DuckDBPyConnection, Path]:
+    """Return this process's database: to start one takes longer than to read a small table.
+
+    DuckDB makes its folder only when it needs one, which is hardly ever.
+    """
     import duckdb
 
-    scratch = tempfile.TemporaryDirectory(prefix="aggcal-")
-    return duckdb.connect(config={"temp_directory": scratch.name, **_CONFIG}), scratch
+    scratch = Path(tempfile.gettempdir()) / f"aggcal-{uuid4().hex}"
+    return duckdb.connect(config={"temp_directory": str(scratch), **_CONFIG}), scratch
 
 
 def _close() -> None:
@@ -102,21 +129,29 @@ def _close() -> None:
         database, scratch = _database()
         _database.cache_clear()
         database.close()
-        scratch.cleanup()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _close_for_a_fork() -> None:
-    """Close it: a child would have it without its threads, and hang or abort in the end."""
-    _one_at_a_time.acquire()
-    _close()
+def _before_a_fork() -> None:
+    """Close the database if nobody reads: a child would have it without its threads."""
+    _lock.acquire()
+    if not _cursors:
+        _close()
+
+
+def _in_a_child() -> None:
+    """Forget a database that somebody was reading in, without the destruction that would abort."""
+    if _database.cache_info().currsize:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_database()[0]))
+        _database.cache_clear()
+    _cursors.clear()
+    _lock.release()
 
 
 atexit.register(_close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_close_for_a_fork,
-        after_in_parent=_one_at_a_time.release,
-        after_in_child=_one_at_a_time.release,
+        before=_before_a_fork, after_in_parent=_lock.release, after_in_child=_in_a_child
     )
 
 

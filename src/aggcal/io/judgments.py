@@ -14,7 +14,7 @@ from aggcal.errors import OptionError
 from aggcal.io.database import connected
 from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
 from aggcal.io.formats.base import Choices, RankingWeight, TableFormat
-from aggcal.io.rows import opened_rows
+from aggcal.io.rows import Reading, opened_rows
 from aggcal.judgments import Judgments
 
 
@@ -99,10 +99,26 @@ def read_judgments(
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
     ) as found:
-        reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
-        pair, means = checked(reading, choices.outcomes)
-        criteria = choose_criterion(reading.source, criterion)
-        return encoded(reading, pair, means, criteria, chosen=criterion is not None)
+        return _encoded(found, choices, criterion)
+
+
+def read_more(data: Any) -> Judgments | None:
+    """Read judgments that are to be added to others; None if there is no row.
+
+    There may be nothing among them that can be fitted.
+    """
+    choices = Choices()
+    with opened_rows(data, choices) as found:
+        return _encoded(found, choices, None, part=True) if found.source.rows() else None
+
+
+def _encoded(
+    found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
+) -> Judgments:
+    reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
+    pair, means = checked(reading, choices.outcomes)
+    criteria = choose_criterion(reading.source, criterion, part=part)
+    return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)
 
 
 def read_part(
@@ -129,10 +145,7 @@ def read_part(
             )
         if not found.source.rows():
             return None
-        reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
-        pair, means = checked(reading, choices.outcomes)
-        criteria = choose_criterion(reading.source, criterion, part=True)
-        return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=True)
+        return _encoded(found, choices, criterion, part=True)
 
 
 def natural_order(ids: TextArray) -> TextArray:

@@ -14,8 +14,13 @@
 /* Compilers must assume the oldest processor of its kind. On x86-64 the heavy sums are compiled a
  * second time, for those of the last ten years, with vectors twice as wide; which one runs is
  * settled when the library is loaded. What they call is inlined, to be compiled along. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=haswell", "default")))
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(ONE_PROCESSOR)
+#if __GNUC__ >= 13
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#endif
 #define PART static inline __attribute__((always_inline))
 #else
 #define FOR_EACH_PROCESSOR
@@ -264,7 +269,7 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
         double g = 1.0, low = -INFINITY, high = INFINITY, before = INFINITY;
         double gradient = 0.0, curvature = 1.0;
         if (free_slope) {
-            g = slope[u];
+            g = isfinite(slope[u]) ? slope[u] : 1.0;
             if (moved) {
                 double change = slope_gradient[u] + border(winner, loser, cross, moved, lo, hi, &c);
                 change /= inner[u];

@@ -146,7 +146,10 @@ class Objective(ABC):
         return self._inner
 
     def begin_with(self, theta: FloatArray) -> None:
-        """Look for each θ from here (NaN: from where all begin); it changes the time only."""
+        """Look for each θ from here (NaN: from where all begin); it changes the time only.
+
+        Where the sums are computed elsewhere, so are the θ, and nothing changes.
+        """
         self._theta = np.where(np.isnan(theta), self._theta, theta)
 
     def place(self, vector: FloatArray) -> FloatArray:

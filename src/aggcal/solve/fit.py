@@ -19,6 +19,7 @@ _MANY_AGAINST = 0.05
 _NOTHING_LEARNT = 1e-3
 _HOLDS_THE_UNSEEN = 1e-3
 _APART = 1e-2
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,14 @@ def fit_thurstone(
     tolerance: float,
     start: FloatArray | None = None,
     start_reliabilities: FloatArray | None = None,
+    trusted: bool = False,
     on_iteration: Callable[[int, float], None] | None = None,
 ) -> Fit:
-    """Fit the Thurstone family; ``start`` overrides the rough optimum with γ ≡ 1."""
+    """Fit the Thurstone family; ``start`` overrides the rough optimum with γ ≡ 1.
+
+    A start that is not ``trusted`` may lead to a worse optimum: where the fit is doubtful, others
+    are looked for.
+    """
     if reliability_precision is None:
         problem = thurstone(rows.pooled(), link, score_precision, None)
         begin = np.zeros(rows.n_items) if start is None else start
@@ -90,7 +96,7 @@ def fit_thurstone(
             problem.begin_with(start_reliabilities)
     fit = fit_objective(problem, begin, tolerance=tolerance, on_iteration=on_iteration)
     if reliability_precision is not None:
-        if start is not None or not _doubtful(fit, rows):
+        if trusted or not doubtful(fit, rows):
             return fit
 
         def from_(other: FloatArray) -> Fit:
@@ -98,6 +104,8 @@ def fit_thurstone(
             return fit_objective(fresh, other, tolerance=tolerance, on_iteration=on_iteration)
 
         fits = [fit, from_(-fit.scores), from_(_first_voice(rows, link, score_precision))]
+        if start is not None:
+            fits.append(from_(rough_start(rows, link, score_precision)))
         return _best([*fits, from_(-_best(fits).scores)])
     return replace(
         fit,
@@ -107,14 +115,16 @@ def fit_thurstone(
     )
 
 
-def _doubtful(fit: Fit, rows: Rows) -> bool:
+def doubtful(fit: Fit, rows: Rows, at_random: float = 0.0) -> bool:
     """Whether another optimum may be better: many reversed annotators, or nothing learnt at all.
+
+    Reversed is who is less reliable than ``at_random``.
 
     The heterogeneous problem is not convex. From the homogeneous start the best optimum was
     reached unless annotators contradict each other so much that their average says little.
     """
     given = rows.given
-    against = float(given[fit.reliabilities < 0.0].sum() / given.sum())
+    against = float(given[fit.reliabilities < at_random].sum() / given.sum())
     return against > _MANY_AGAINST or float(np.ptp(fit.scores)) < _NOTHING_LEARNT
 
 
@@ -126,6 +136,7 @@ def _first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:
 
 def _best(fits: list[Fit]) -> Fit:
     """Keep the lowest optimum, and remember the best of those that are not the same one."""
-    best = min(fits, key=lambda fit: fit.objective)
+    least = min(fit.objective for fit in fits)
+    best = next(fit for fit in fits if fit.objective <= least + _ROUNDING * abs(least))
     apart = [f.objective for f in fits if np.max(np.abs(f.scores - best.scores)) > _APART]
     return replace(best, rival=min(apart, default=None))
