@@ -37,6 +37,8 @@ class Formatter(argparse.HelpFormatter):
     """Shows a default where it tells something."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default in (None, False, []) or action.default is argparse.SUPPRESS:
+        # By identity: 0 equals False, and is worth showing.
+        default = action.default
+        if any(default is nothing for nothing in (None, False, argparse.SUPPRESS)) or default == []:
             return action.help
         return f"{action.help} (default: %(default)s)"
