@@ -29,7 +29,8 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
     judgments
         Those there are: `Judgments`, or anything that `read_judgments` takes.
     more
-        The same; there may be no row, or none that can be fitted.
+        The same; there may be no row, or none that can be fitted. What takes options to read
+        (columns of other names, labels of its own) is read by `read_judgments` first.
 
     Returns
     -------
@@ -118,26 +119,26 @@ def _merged(part: Judgments) -> Judgments:
     """Sort the rows and merge equal ones, as readers do and `Judgments.of_codes` does not."""
     if _before(*_neighbours(part)).all():
         return part
-    order = np.lexsort(_keys(part)[::-1])
-    whole = part.outcome.strides == (0,)
-    part = replace(
-        part,
-        annotator=part.annotator[order],
-        left=part.left[order],
-        right=part.right[order],
-        outcome=part.outcome if whole else part.outcome[order],
-        weight=part.weight[order],
-        count=part.count[order],
-    )
+    part = _rows(part, np.lexsort(_keys(part)[::-1]))
     first = np.flatnonzero(np.append(True, _before(*_neighbours(part))))
     return replace(
-        part,
-        annotator=part.annotator[first],
-        left=part.left[first],
-        right=part.right[first],
-        outcome=part.outcome[: len(first)] if whole else part.outcome[first],
+        _rows(part, first),
         weight=np.add.reduceat(part.weight, first),
         count=np.add.reduceat(part.count, first),
+    )
+
+
+def _rows(part: Judgments, chosen: IntArray) -> Judgments:
+    """Return the rows at these positions; an outcome that all share goes on taking no memory."""
+    shared = part.outcome.strides == (0,)
+    return replace(
+        part,
+        annotator=part.annotator[chosen],
+        left=part.left[chosen],
+        right=part.right[chosen],
+        outcome=part.outcome[: len(chosen)] if shared else part.outcome[chosen],
+        weight=part.weight[chosen],
+        count=part.count[chosen],
     )
 
 
