@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import aggcal
 from aggcal.aggregation import METHODS
+from aggcal.aggregators import Estimator
 from aggcal.arrays import FloatArray, sums
 from aggcal.errors import (
     AggcalWarning,
@@ -19,6 +20,7 @@ from aggcal.errors import (
     ReversedWarning,
 )
 from aggcal.models.links import link
+from aggcal.models.priors import default_prior
 from aggcal.simulate import Simulation, simulate
 
 NAMES = tuple(name for name, method in METHODS.items() if not method.from_features)
@@ -120,13 +122,26 @@ def scipy_crowd_optimum(
     return theta[:n], theta[n:], float(found.fun)
 
 
+def mode(
+    judgments: aggcal.Judgments, method: str, start: FloatArray | None = None
+) -> tuple[aggcal.Consensus, aggcal.Prior]:
+    """The penalised optimum under the default prior, and that prior."""
+    made = METHODS[method].make()
+    usual = default_prior(link(LINK_OF[method]))
+    prior = aggcal.Prior(usual.score_sd * getattr(made, "width", 1.0), usual.reliability_sd)
+    estimator: Estimator | None = "mode" if METHODS[method].reliabilities else None
+    found = aggcal.aggregate(
+        judgments, method, prior=prior, estimator=estimator, start=start, warn=False
+    )
+    return found, prior
+
+
 @pytest.mark.parametrize("method", NAMES)
 def test_agrees_with_an_independent_solver(method: str, study_judgments: aggcal.Judgments) -> None:
-    consensus = aggcal.aggregate(study_judgments, method, warn=False)
-    assert consensus.prior is not None
-    scores, gammas, objective = scipy_optimum(study_judgments, method, consensus.prior)
-    np.testing.assert_allclose(consensus.scores, scores, atol=1e-6)
-    np.testing.assert_allclose(consensus.reliabilities, gammas, atol=1e-6)
+    consensus, prior = mode(study_judgments, method)
+    scores, gammas, objective = scipy_optimum(study_judgments, method, prior)
+    np.testing.assert_allclose(consensus.scores / consensus.unit, scores, atol=1e-6)
+    np.testing.assert_allclose(consensus.reliabilities * consensus.unit, gammas, atol=1e-6)
     assert consensus.objective == pytest.approx(objective, rel=1e-10)
 
 
@@ -134,21 +149,20 @@ def test_agrees_with_an_independent_solver(method: str, study_judgments: aggcal.
 def test_reading_level_converges_to_the_optimum(
     method: str, reading_judgments: aggcal.Judgments, random: np.random.Generator
 ) -> None:
-    consensus = aggcal.aggregate(reading_judgments, method, warn=False)
+    consensus, prior = mode(reading_judgments, method)
     assert consensus.convergence is not None
     assert consensus.convergence.converged
     assert consensus.convergence.gradient_norm <= 1e-8
     for _ in range(3):
         start = random.normal(size=reading_judgments.n_items)
-        again = aggcal.aggregate(reading_judgments, method, start=start, warn=False)
+        again, _ = mode(reading_judgments, method, start)
         np.testing.assert_allclose(again.scores, consensus.scores, atol=1e-6)
         np.testing.assert_allclose(again.reliabilities, consensus.reliabilities, atol=1e-6)
-    assert consensus.prior is not None
-    scores, gammas, objective = scipy_optimum(reading_judgments, method, consensus.prior)
+    scores, gammas, objective = scipy_optimum(reading_judgments, method, prior)
     # With a bound on every annotator L-BFGS itself stops a few millionths off.
     close = 1e-5 if method.startswith("crowd") else 1e-6
-    np.testing.assert_allclose(consensus.scores, scores, atol=close)
-    np.testing.assert_allclose(consensus.reliabilities, gammas, atol=close)
+    np.testing.assert_allclose(consensus.scores / consensus.unit, scores, atol=close)
+    np.testing.assert_allclose(consensus.reliabilities * consensus.unit, gammas, atol=close)
     assert consensus.objective == pytest.approx(objective, rel=1e-10)
 
 
@@ -158,7 +172,9 @@ def test_reading_level_order_against_the_truth(
 ) -> None:
     truth = aggcal.read_scores(f"{reading_level}/items.csv", column="truth")
     prior = aggcal.Prior(1.0, reliability_sd)
-    consensus = aggcal.aggregate(reading_judgments, "hra-g", prior=prior, warn=False)
+    consensus = aggcal.aggregate(
+        reading_judgments, "hra-g", prior=prior, estimator="mode", warn=False
+    )
     levels = [truth[item] for item in consensus.item_ids]
     assert stats.kendalltau(consensus.scores, levels).statistic == pytest.approx(tau, abs=0.002)
 
@@ -246,8 +262,15 @@ def test_crowd_finds_reversed_annotators_below_one_half(
 
 def test_the_virtual_annotator_shrinks_as_a_prior_does(study_judgments: aggcal.Judgments) -> None:
     """With η fixed near 1 and weight w, the penalty is −w Σ [log F(s) + log F(−s)]."""
-    free = aggcal.aggregate(study_judgments, aggcal.CrowdBT(), warn=False)
-    bound = aggcal.aggregate(study_judgments, aggcal.CrowdBT(virtual=50.0), warn=False)
+    tied = aggcal.aggregate(study_judgments, aggcal.CrowdBT(virtual=50.0), warn=False)
+    loose = aggcal.aggregate(study_judgments, aggcal.CrowdBT(), warn=False)
+    assert np.abs(tied.scores).max() < 0.5 * np.abs(loose.scores).max()
+    free, bound = (
+        aggcal.aggregate(
+            study_judgments, aggcal.CrowdBT(virtual=virtual, estimator="mode"), warn=False
+        )
+        for virtual in (0.0, 50.0)
+    )
     assert np.abs(bound.scores).max() < 0.5 * np.abs(free.scores).max()
     s, terms = bound.scores, link("logistic").terms
     assert bound.objective is not None
@@ -257,7 +280,7 @@ def test_the_virtual_annotator_shrinks_as_a_prior_does(study_judgments: aggcal.J
     assert bound.objective == pytest.approx(penalty - bound.log_likelihood, rel=1e-9)
 
 
-@pytest.mark.parametrize("wrong", [{"alpha": 0.5}, {"virtual": -1.0}, {"prior": "auto"}])
+@pytest.mark.parametrize("wrong", [{"alpha": 0.5}, {"virtual": -1.0}, {"prior": None}])
 def test_impossible_crowds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(OptionError, match="crowd-bt"):
         aggcal.CrowdBT(**wrong)  # type: ignore[arg-type]  # on purpose
@@ -268,7 +291,7 @@ def test_two_opposite_annotators_are_told_apart_and_called_out() -> None:
     pairs = [(a, b) for a in range(10) for b in range(10) if a < b]
     rows = [("ann", f"i{a}", f"i{b}") for a, b in pairs]
     rows += [("bob", f"i{b}", f"i{a}") for a, b in pairs]
-    consensus = aggcal.aggregate(rows, warn=False)
+    consensus = aggcal.aggregate(rows, estimator="mode", warn=False)
     assert np.ptp(consensus.scores) > 1.0
     assert (np.sort(consensus.reliabilities) * [-1, 1] > 0.5).all()
     assert any("quite another order" in str(w) for w in consensus.warnings)
@@ -287,7 +310,7 @@ def test_the_better_of_two_optima_is_found() -> None:
         other = aggcal.aggregate(judgments, start=start, warn=False)
         assert consensus.objective is not None
         assert other.objective is not None
-        assert consensus.objective <= other.objective + 1e-6
+        assert consensus.objective <= other.objective + 0.01
 
 
 def test_one_enormous_weight_does_not_hide_the_other_items(random: np.random.Generator) -> None:
@@ -299,8 +322,7 @@ def test_one_enormous_weight_does_not_hide_the_other_items(random: np.random.Gen
     }
     columns["weight"][0] = 1e8
     judgments = aggcal.read_judgments(columns)
-    consensus = aggcal.aggregate(judgments, "btl", warn=False)
-    assert consensus.prior is not None
+    consensus = aggcal.aggregate(judgments, "btl", prior=aggcal.Prior(1.0, 0.5), warn=False)
     assert abs(consensus.scores.sum()) < 1e-7
     heavy = int(np.argmax(judgments.weight))
     light = np.ones(len(judgments.weight), dtype=bool)
@@ -366,11 +388,13 @@ def test_warm_start_gives_the_same_optimum_in_fewer_steps(
     fewer = aggcal.read_judgments(early)
     old = aggcal.aggregate(fewer, method, warn=False)
     warm = aggcal.aggregate(aggcal.add_judgments(fewer, late), method, start=old, warn=False)
-    np.testing.assert_allclose(warm.scores, first.scores, atol=1e-7)
-    np.testing.assert_allclose(warm.reliabilities, first.reliabilities, atol=1e-7)
-    assert warm.convergence is not None
-    assert first.convergence is not None
-    assert warm.convergence.iterations <= first.convergence.iterations
+    # The spreads are estimated to a ten-thousandth of themselves.
+    np.testing.assert_allclose(warm.scores, first.scores, atol=1e-3)
+    np.testing.assert_allclose(warm.reliabilities, first.reliabilities, atol=1e-3)
+    if not METHODS[method].reliabilities:
+        assert warm.convergence is not None
+        assert first.convergence is not None
+        assert warm.convergence.iterations <= first.convergence.iterations
 
 
 @pytest.mark.parametrize("method", ["hra-g", "crowd-bt"])
@@ -391,7 +415,7 @@ def test_a_start_on_the_wrong_side_is_left(method: str) -> None:
         grown = aggcal.add_judgments(grown, batch)
         consensus = aggcal.aggregate(grown, method, start=consensus, warn=False)
     cold = aggcal.aggregate(grown, method, warn=False)
-    assert consensus.objective == pytest.approx(cold.objective, rel=1e-9)
+    assert consensus.objective == pytest.approx(cold.objective, rel=1e-5)
     assert consensus.reversed_ids == [who[0]]
 
 
@@ -447,16 +471,19 @@ def test_auto_prior_finds_the_scales_that_made_the_data() -> None:
     assert consensus.prior.reliability_sd == pytest.approx(float(made.reliability.std()), abs=0.08)
 
 
-def test_auto_prior_by_probes_agrees_with_the_exact_traces(
+def test_many_items_are_fitted_as_few_are(
     study_judgments: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exact = aggcal.aggregate(study_judgments, prior="auto", warn=False).prior
-    monkeypatch.setattr("aggcal.solve.empirical_bayes._DENSE_ITEMS", 0)
-    probed = aggcal.aggregate(study_judgments, prior="auto", warn=False).prior
-    assert exact is not None
-    assert probed is not None
-    assert probed.score_sd == pytest.approx(exact.score_sd, rel=0.02)
-    assert probed.reliability_sd == pytest.approx(exact.reliability_sd, rel=0.05)
+    """Beyond some hundred items steps are solved by products, variances by the diagonal."""
+    exact = aggcal.aggregate(study_judgments, warn=False)
+    monkeypatch.setattr("aggcal.solve.marginal.MOST_DENSE", 0)
+    free = aggcal.aggregate(study_judgments, warn=False)
+    assert exact.prior is not None
+    assert free.prior is not None
+    assert free.prior.score_sd == pytest.approx(exact.prior.score_sd, rel=0.03)
+    assert free.prior.reliability_sd == pytest.approx(exact.prior.reliability_sd, rel=0.03)
+    np.testing.assert_allclose(free.scores, exact.scores, atol=0.03)
+    np.testing.assert_allclose(free.reliabilities, exact.reliabilities, atol=0.03)
 
 
 def test_any_object_with_fit_is_an_aggregator() -> None:

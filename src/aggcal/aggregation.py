@@ -15,6 +15,7 @@ from aggcal.aggregators import (
     TCV,
     CrowdBT,
     CrowdTCV,
+    Estimator,
     PriorChoice,
     Progress,
     RankSVM,
@@ -40,28 +41,35 @@ class Method:
     make: Callable[..., Aggregator]
     summary: str
     from_features: bool = False
+    reliabilities: bool = False
+    """Whether annotators have parameters, which an estimator integrates out or maximises over."""
 
 
 METHODS: dict[str, Method] = {
     "hra-g": Method(
         lambda **options: HRA(link="logistic", **options),
         "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
+        reliabilities=True,
     ),
     "hra-e": Method(
         lambda **options: HRA(link="laplace", **options),
         "the same with the difference of two Laplace noises: forgiving of gross errors",
+        reliabilities=True,
     ),
     "hra-n": Method(
         lambda **options: HRA(link="normal", **options),
         "the same with the normal link: heterogeneous Thurstone",
+        reliabilities=True,
     ),
     "crowd-bt": Method(
         CrowdBT,
         "CrowdBT: logistic link, a chance per annotator of reporting the opposite",
+        reliabilities=True,
     ),
     "crowd-tcv": Method(
         CrowdTCV,
         "CrowdTCV: the same with the normal link",
+        reliabilities=True,
     ),
     "btl": Method(BTL, "Bradley-Terry-Luce: logistic link, every annotator alike"),
     "tcv": Method(TCV, "Thurstone's case V: normal link, every annotator alike"),
@@ -89,6 +97,7 @@ def aggregate(
     method: str | Aggregator = "hra-g",
     *,
     prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
     features: Any = None,
     start: Start = None,
     seed: int = 0,
@@ -107,6 +116,9 @@ def aggregate(
         `Consensus`.
     prior
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
+    estimator
+        For the named methods with reliabilities: ``"marginal"`` (the default) or ``"mode"`` (see
+        `HRA`).
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
@@ -130,9 +142,9 @@ def aggregate(
     >>> import aggcal
     >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
     >>> consensus.scores.round(3)
-    array([ 0.525, -0.525])
+    array([ 1.368, -1.368])
     """
-    aggregator = _aggregator(method, prior, features, seed)
+    aggregator = _aggregator(method, prior, estimator, features, seed)
     check_engine(method, engine)
     judgments = laid_out(judgments, engine)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
@@ -175,12 +187,16 @@ def check_features(method: str, *, given: bool) -> None:
 
 
 def _aggregator(
-    method: str | Aggregator, prior: PriorChoice, features: Any, seed: int
+    method: str | Aggregator,
+    prior: PriorChoice,
+    estimator: Estimator | None,
+    features: Any,
+    seed: int,
 ) -> Aggregator:
     if not isinstance(method, str):
-        if prior != "default" or seed != 0 or features is not None:
+        if prior != "default" or seed != 0 or features is not None or estimator is not None:
             raise OptionError(
-                "prior, features and seed are for methods by name; give them to "
+                "prior, estimator, features and seed are for methods by name; give them to "
                 f"{type(method).__name__} itself."
             )
         if isinstance(method, type) or not isinstance(method, Aggregator):
@@ -190,8 +206,11 @@ def _aggregator(
         return method
     named = _named(method)
     check_features(method, given=features is not None)
+    if estimator is not None and not named.reliabilities:
+        raise OptionError(f"{method} has no reliabilities to estimate; leave the estimator out.")
     if not named.from_features:
-        return named.make(prior=prior, seed=seed)
+        chosen = {} if estimator is None else {"estimator": estimator}
+        return named.make(prior=prior, seed=seed, **chosen)
     if prior != "default":
         raise OptionError(f"{method} has no prior of that kind; leave prior out.")
     return named.make(features=feature_choice(features))

@@ -87,7 +87,12 @@ class Assessment:
             return self.calibration.item_columns()
         if self.consensus is None:
             return {}
-        names = {"score": "consensus", "se": "consensus_se"}
+        names = {
+            "score": "consensus",
+            "se": "consensus_se",
+            "low": "consensus_low",
+            "high": "consensus_high",
+        }
         columns = self.consensus.item_columns()
         return {names.get(name, name): column for name, column in columns.items()}
 
@@ -109,6 +114,8 @@ class Assessment:
                 "prior": None
                 if prior is None
                 else {"score_sd": prior.score_sd, "reliability_sd": prior.reliability_sd},
+                "estimator": consensus.estimator,
+                "reversed_share": consensus.reversed_share,
                 "kernel": None if consensus.kernel is None else asdict(consensus.kernel),
                 "objective": consensus.objective,
                 "log_likelihood": consensus.log_likelihood,
@@ -400,7 +407,6 @@ def _uncertainty(consensus: Consensus) -> dict[str, Any] | None:
         "kind": known.kind,
         "level": known.level,
         "covers": known.covers,
-        "posterior_scale": known.scale,
     }
 
 

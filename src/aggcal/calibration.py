@@ -67,6 +67,8 @@ class Calibration:
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
     consensus_se: FloatArray | None = None
+    consensus_low: FloatArray | None = None
+    consensus_high: FloatArray | None = None
     rank_low: IntArray | None = None
     rank_high: IntArray | None = None
     low: FloatArray | None = None
@@ -173,6 +175,11 @@ class Calibration:
         columns: Columns = {"item": self.item_ids, "consensus": self.consensus}
         if self.consensus_se is not None:
             columns["consensus_se"] = self.consensus_se
+        if self.consensus_low is not None and self.consensus_high is not None:
+            columns |= {
+                "consensus_low": self.consensus_low,
+                "consensus_high": self.consensus_high,
+            }
         columns["rank"] = _or_none(self.rank)
         if self.rank_low is not None and self.rank_high is not None:
             columns["rank_low"] = _or_none(self.rank_low)
@@ -300,11 +307,10 @@ def calibrate(
     said = unmatched_warnings(list(ids[~both]), [i for i in scores.item_ids if i not in seen])
     said += direction_warnings(heights[both], model[both])
     truths, about_anchors = anchors_among(anchors, ids[both])
-    scale = known.scale if known is not None else 1.0
     inputs = Inputs(
         ids[both],
         model[both],
-        scale * heights[both],
+        heights[both],
         _covariance(consensus, both),
         weight[both],
         stated_variances(model_sd, scores, ids[both]),
@@ -312,7 +318,6 @@ def calibrate(
         second_scores(second_model, method, ids[both]),
         level,
         seed,
-        scale,
     )
     values, block, kept = inputs.calibrated(method)
     found = calibrated_intervals(method, inputs, values, kept)
@@ -392,6 +397,8 @@ def _arranged(
         judgments_per_item=None if fitted is None else numbered(fitted.judgments_per_item),
         backend=scores.backend or (fitted.backend if fitted is not None else None),
         consensus_se=None if se is None else arranged(se),
+        consensus_low=None if known is None else arranged(known.low),
+        consensus_high=None if known is None else arranged(known.high),
         rank_low=None if known is None else numbered(known.rank_low),
         rank_high=None if known is None else numbered(known.rank_high),
         low=None if results[1] is None else filled(results[1]),

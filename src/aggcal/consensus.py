@@ -74,25 +74,27 @@ class Quantifier(Protocol):
         """Return what telling annotators apart is worth."""
         ...
 
+    def probabilities(self, consensus: Consensus, judgments: Judgments, /) -> FloatArray:
+        """Return the probability that each row's annotator prefers its left item."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """What the curvature of a fit alone tells, before any rehearsal: quick, a little too sure."""
+    """The covariance of a fit."""
 
     covariance: Covariance
-    """Of the scores times ``scale``."""
+    """Of the scores."""
     reliability_variances: FloatArray | None
-    """Of the reliabilities over ``scale``; None where annotators are taken to be alike."""
-    scale: float
+    """None where annotators are taken to be alike."""
 
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
     """Item scores and annotator reliabilities on which the judgments agree best.
 
-    The order of ``scores`` is the consensus ranking. Scores have no unit: one unit is one
-    standard unit of the link for an annotator of reliability 1. It is what the annotators
-    agree on, not the truth.
+    The order of ``scores`` is the consensus ranking. Their unit is that of the link for the typical
+    annotator, who has reliability 1. It is what the annotators agree on, not the truth.
 
     Examples
     --------
@@ -117,6 +119,12 @@ class Consensus:
     prior: Prior | None = None
     kernel: Kernel | None = None
     """Of the prior of the scores, where that is a Gaussian process."""
+    estimator: str | None = None
+    """``"marginal"`` where reliabilities were integrated out, ``"mode"`` where not."""
+    reversed_share: float | None = None
+    """Estimated share of annotators who answer the other way round; ``prior`` has the spreads."""
+    unit: float = 1.0
+    """What the scores at the optimum were multiplied by, so that the typical reliability is 1."""
     seconds: float = 0.0
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
@@ -216,7 +224,7 @@ class Consensus:
         >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "c", "a")]
         >>> found = aggcal.aggregate(rows, warn=False).quantify(level=0.9)
         >>> found.uncertainty.se.round(2)
-        array([0.72, 0.7 , 0.7 ])
+        array([0.63, 0.57, 0.57])
         """
         if seed < 0:
             raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
@@ -278,6 +286,30 @@ class Consensus:
             raise OptionError(f"method '{self.method}' cannot place single items.")
         return self.quantifier.place(self, judgments)
 
+    def judgment_probabilities(self, judgments: Judgments) -> FloatArray:
+        """Return, for each row, the probability that its annotator prefers the left item.
+
+        It is averaged over what is uncertain: the scores and the annotator's reliability. An
+        annotator whom the consensus does not know is taken as any, an item as in the middle and
+        as uncertain as the spread of the scores.
+
+        Parameters
+        ----------
+        judgments
+            Rows to predict; their outcomes are not used.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+        >>> asked = aggcal.read_judgments([("ann", "a", "b"), ("eve", "a", "b")])
+        >>> consensus.judgment_probabilities(asked).round(1)
+        array([0.8, 0.8])
+        """
+        if self.quantifier is None:
+            raise OptionError(f"method '{self.method}' gives no probabilities of judgments.")
+        return self.quantifier.probabilities(self, judgments)
+
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).
 
@@ -286,7 +318,7 @@ class Consensus:
         >>> import aggcal
         >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
         >>> round(consensus.order_probability("a", "b"), 2)
-        0.82
+        0.88
         """
         if self.uncertainty is None:
             raise OptionError(f"method '{self.method}' has no uncertainty to tell this from.")
@@ -324,7 +356,11 @@ class Consensus:
         order, known = self.order, self.uncertainty
         columns: Columns = {"item": self.item_ids[order], "score": self.scores[order]}
         if known is not None:
-            columns["se"] = known.se[order]
+            columns |= {
+                "se": known.se[order],
+                "low": known.low[order],
+                "high": known.high[order],
+            }
         columns["rank"] = self.ranks[order]
         if known is not None:
             columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
@@ -333,7 +369,7 @@ class Consensus:
 
     @property
     def items(self) -> Any:
-        """Table of item, score, se, rank, rank_low, rank_high and n_judgments, highest first."""
+        """Table of item, score, se, low, high, rank, rank_low, rank_high, n_judgments."""
         return as_frame(self.item_columns(), self.backend)
 
     @property

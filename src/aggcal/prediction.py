@@ -85,8 +85,8 @@ def predict(
     predicted, outside = seen(model), seen.outside(model)
     judged = np.zeros(len(ids), dtype=bool)
     if placed is not None and placed.sd is not None:
-        where = inputs.scale * aligned(placed.values, placed.item_ids, ids)
-        sd = inputs.scale * aligned(placed.sd, placed.item_ids, ids)
+        where = aligned(placed.values, placed.item_ids, ids)
+        sd = aligned(placed.sd, placed.item_ids, ids)
         judged = np.isfinite(where)
         predicted[judged] = inputs.fused.at(where[judged], model[judged], np.square(sd[judged]))
     wide = np.where(judged | ~np.isfinite(seen.radius), np.nan, seen.radius)

@@ -3,11 +3,11 @@
 from aggcal.aggregators.baselines import BARCW, GPPL, RankSVM
 from aggcal.aggregators.common import Progress, Start
 from aggcal.aggregators.crowd import CrowdBT, CrowdTCV
-from aggcal.aggregators.thurstone import BTL, HRA, TCV, PriorChoice
+from aggcal.aggregators.thurstone import BTL, ESTIMATORS, HRA, TCV, Estimator, PriorChoice
 
 # fmt: off
 __all__ = [
-    "BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "PriorChoice", "Progress",
+    "BARCW", "BTL", "ESTIMATORS", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "Estimator", "PriorChoice", "Progress",
     "RankSVM", "Start",
 ]
 # fmt: on

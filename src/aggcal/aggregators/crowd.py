@@ -15,25 +15,27 @@ from aggcal.aggregators.common import (
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregators.quantify import Quantify
-from aggcal.aggregators.thurstone import PriorChoice
+from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
+from aggcal.aggregators.thurstone import Estimator, PriorChoice, check_estimator
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.engines.judgments import graph_of, rows_of
+from aggcal.engines.judgments import ShardedJudgments, graph_of, rows_of
 from aggcal.engines.sharded import crowd
 from aggcal.errors import OptionError
+from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
-from aggcal.models.crowd import MARGIN
-from aggcal.models.information import Information
+from aggcal.models.crowd import MARGIN, Crowd
 from aggcal.models.links import link as link_of
+from aggcal.models.marginal_crowd import IntegratedCrowd
 from aggcal.models.objective import Objective
-from aggcal.models.priors import Prior, default_prior
+from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
-from aggcal.solve.fit import Fit, doubtful, fit_objective, rough_start
-from aggcal.uncertainty.rehearsal import Rehearsal
+from aggcal.solve.fit import Fit, fit_objective, fit_thurstone, rough_start
+from aggcal.solve.marginal import MarginalProblem, fit_marginal
 
 _TOLERANCE = 1e-10
+_ROUGH = 1e-4
 _ALPHA, _BETA = 4.0, 1.0
 _RANDOM = 0.5
 
@@ -51,13 +53,15 @@ class CrowdAggregator:
     link: str
     width: float
     name: str
+    estimator: Estimator = "marginal"
 
     def __post_init__(self) -> None:
-        if self.prior == "auto" or self.prior is None:
+        if self.prior is None:
             raise OptionError(
-                f"{self.name} has no automatic prior and needs one on the scores; choose the "
-                "default, or Prior(score_sd, ...), whose score_sd is used."
+                f"{self.name} needs a prior on the scores; choose the default, or "
+                "Prior(score_sd, ...), whose score_sd is used."
             )
+        check_estimator(self.estimator)
         for name, value, least in (
             ("alpha", self.alpha, 1.0),
             ("beta", self.beta, 1.0),
@@ -74,30 +78,58 @@ class CrowdAggregator:
         start: Start = None,
         on_iteration: Progress | None = None,
     ) -> Consensus:
-        """Find the optimum from the rough one of the homogeneous model."""
-        began = time.perf_counter()
-        rows, link = rows_of(judgments), link_of(self.link)
-        said = data_warnings(judgments, graph_of(judgments))
-        usual = default_prior(link)
-        score_sd = (
-            self.prior.score_sd if isinstance(self.prior, Prior) else usual.score_sd * self.width
-        )
+        """Fit from where all annotators are alike and from where they have reliabilities."""
+        return self._fitted(judgments, start, on_iteration)
 
-        def fitted(begin: FloatArray | None, chances: FloatArray | None) -> Fit:
+    def _fitted(
+        self,
+        judgments: Judgments,
+        start: Start,
+        on_iteration: Progress | None = None,
+        *,
+        trusted: bool = False,
+    ) -> Consensus:
+        began = time.perf_counter()
+        rows, graph = rows_of(judgments), graph_of(judgments)
+        said = data_warnings(judgments, graph)
+        begin = start_scores(start, judgments)
+        starts = [] if begin is None else [begin]
+        if not (trusted and starts):
+            starts += self._starts(rows)
+        if self.estimator == "marginal" and not isinstance(judgments, ShardedJudgments):
+            found = fit_marginal(
+                self.marginal_problem(rows, graph),
+                lambda best: starts if best is None else [],
+                score_sd=self.prior.score_sd if isinstance(self.prior, Prior) else None,
+                on_iteration=on_iteration,
+            )
+            return Consensus.of(
+                judgments,
+                found.scores,
+                method=self.name,
+                reliabilities=found.beliefs.reliability,
+                random_reliability=_RANDOM,
+                warnings=(*said, *not_converged(self.name, found.convergence)),
+                objective=found.objective,
+                log_likelihood=found.beliefs.log_evidence,
+                convergence=found.convergence,
+                prior=Prior(found.population.score_sd, DEFAULT_RELIABILITY_SD),
+                estimator="marginal",
+                seconds=time.perf_counter() - began,
+                quantifier=QuantifyMarginal(self, judgments, self, found),
+            )
+        score_sd = self._score_sd()
+        chances = start_reliabilities(start, judgments, self.name)
+
+        def fitted(scores: FloatArray) -> Fit:
             problem = self._problem(rows, score_sd**-2)
-            if begin is None:
-                begin = rough_start(rows, link, (self.width / score_sd) ** 2) * self.width
-            if chances is not None:
+            if chances is not None and scores is begin:
                 problem.begin_with(self.parameters(chances))
             return fit_objective(
-                problem, begin, tolerance=self.tolerance, on_iteration=on_iteration
+                problem, scores, tolerance=self.tolerance, on_iteration=on_iteration
             )
 
-        chances = start_reliabilities(start, judgments, self.name)
-        fit = fitted(start_scores(start, judgments), chances)
-        if start is not None and doubtful(fit, rows, _RANDOM):
-            # The start may have been that of the mirrored order.
-            fit = min(fit, fitted(None, None), key=lambda found: found.objective)
+        fit = min(map(fitted, starts), key=lambda found: found.objective)
         return Consensus.of(
             judgments,
             fit.scores,
@@ -108,9 +140,41 @@ class CrowdAggregator:
             objective=fit.objective,
             log_likelihood=fit.log_likelihood,
             convergence=fit.convergence,
-            prior=Prior(score_sd, usual.reliability_sd),
+            prior=Prior(score_sd, DEFAULT_RELIABILITY_SD),
+            estimator="mode",
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
+        )
+
+    def _score_sd(self) -> float:
+        if isinstance(self.prior, Prior):
+            return self.prior.score_sd
+        return default_prior(link_of(self.link)).score_sd * self.width
+
+    def _starts(self, rows: Rows) -> list[FloatArray]:
+        """Return where to begin: from either alone, small studies may end in a worse optimum."""
+        link, precision = link_of(self.link), (self.width / self._score_sd()) ** 2
+        alike = rough_start(rows, link, precision)
+        apart = fit_thurstone(
+            rows,
+            link,
+            score_precision=precision,
+            reliability_precision=DEFAULT_RELIABILITY_SD**-2,
+            tolerance=_ROUGH,
+            start=alike,
+        )
+        return [self.width * alike, self.width * apart.scores]
+
+    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
+        """Return the likelihood of these rows with η integrated out."""
+        problem = self._problem(rows, 0.0)
+        default_sd = default_prior(link_of(self.link)).score_sd * self.width
+        return MarginalProblem(
+            IntegratedCrowd(problem, self.alpha, self.beta),
+            graph.component,
+            default_sd,
+            has_unit=False,
+            virtual=problem if self.virtual > 0.0 else None,
         )
 
     @property
@@ -133,19 +197,16 @@ class CrowdAggregator:
         """Return η, kept off the ends of its interval."""
         return np.clip(reliabilities, MARGIN, 1.0 - MARGIN)
 
-    def posterior_scale(self, consensus: Consensus, information: Information) -> float:  # noqa: ARG002
-        """Return 1: a chance of honest reports does not stretch the scores."""
-        return 1.0
-
-    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:  # noqa: ARG002
-        """Return no correction: η has no prior mean to draw from that would be like people."""
-        return Rehearsal()
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:  # noqa: ARG002
+        """Return none: a chance of honest reports does not stretch the scores."""
+        return None
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way."""
-        return replace(self, prior=consensus.prior).fit(judgments, start=start)
+        kept = replace(self, prior=consensus.prior)
+        return kept._fitted(judgments, start, trusted=True)  # noqa: SLF001
 
-    def _problem(self, rows: Rows, precision: float) -> Objective:
+    def _problem(self, rows: Rows, precision: float) -> Crowd:
         return crowd(
             rows,
             link_of(self.link),
@@ -169,7 +230,7 @@ class CrowdBT(CrowdAggregator):
     Parameters
     ----------
     prior
-        A `Prior`, whose ``score_sd`` is used, or ``"default"``.
+        A `Prior`, whose ``score_sd`` is used, or ``"default"`` to estimate the spread of the scores.
     alpha, beta
         Of the Beta prior of η, the chance of an honest report; each at least 1. The default
         (4, 1) predicted held-out judgments of the real datasets best, or nearly.
@@ -177,7 +238,12 @@ class CrowdBT(CrowdAggregator):
         Weight of the virtual annotator of the original, who sees every item win once and lose
         once against an item of score 0.
     tolerance
-        Relative gradient norm at which the fit is finished.
+        Relative gradient norm at which a fit of the mode is finished.
+    seed
+        Seed for all random numbers.
+    estimator
+        ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
+        standard normal prior on the scores.
 
     Examples
     --------
@@ -196,6 +262,7 @@ class CrowdBT(CrowdAggregator):
     link: str = field(default="logistic", init=False, repr=False)
     width: float = field(default=1.0, init=False, repr=False)
     name: str = field(default="crowd-bt", init=False, repr=False)
+    estimator: Estimator = "marginal"
 
 
 @dataclass(frozen=True)
@@ -219,3 +286,4 @@ class CrowdTCV(CrowdAggregator):
     link: str = field(default="normal", init=False, repr=False)
     width: float = field(default=sqrt(2.0), init=False, repr=False)
     name: str = field(default="crowd-tcv", init=False, repr=False)
+    estimator: Estimator = "marginal"

@@ -15,23 +15,28 @@ from aggcal.consensus import Aggregator, Consensus, Curvature
 from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
 from aggcal.engines.sharded import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
+from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
+from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
 from aggcal.scores import Scores
+from aggcal.solve.marginal import MarginalFit, MarginalProblem
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.uncertainty.efficiency import relative_variances
 from aggcal.uncertainty.laplace import laplace
-from aggcal.uncertainty.rehearsal import Rehearsal
+from aggcal.uncertainty.marginal import posterior
 from aggcal.uncertainty.sandwich import Design, sandwich
 
 _FEWEST_DRAWS = 10
 _FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
 _MOST_COMPARED = 600
+_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of the reliabilities that stand for an annotator who is not known."""
 _DESIGNS: dict[str, Design] = {
     "sandwich": "annotator",
     "sandwich-random": "random",
@@ -66,16 +71,20 @@ class Curved(Protocol):
         """Turn reported reliabilities into the parameters of the problem's annotators."""
         ...
 
-    def posterior_scale(self, consensus: Consensus, information: Information) -> float:
-        """Return how much larger than a fit's the scale of the scores probably is."""
-        ...
-
-    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:
-        """Return what fits of simulated studies of the same design are off by."""
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
+        """Return what of each annotator's parameter makes up the unit; None where there is none."""
         ...
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
+        ...
+
+
+class Marginal(Protocol):
+    """An aggregator that can integrate its annotators out."""
+
+    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
+        """Return the likelihood of these rows with the annotators integrated out."""
         ...
 
 
@@ -130,20 +139,15 @@ class Quantify:
             )
         if kind == "laplace":
             found = self._laplace(own, consensus, seed, on_draw)
-            seen = own.rehearse(self.judgments, consensus, seed)
-            spread = found.reliability_variances
-            if spread is not None:
-                spread = seen.slope_spread * spread
             return Uncertainty.of(
                 kind,
                 level,
                 consensus.scores,
-                found.covariance.times(seen.score_spread),
-                scale=found.scale * seen.scores,
-                slope_scale=found.scale * seen.slopes,
+                found.covariance,
                 reliabilities=consensus.reliabilities,
-                reliability_variances=spread,
+                reliability_variances=found.reliability_variances,
                 bounds=own.bounds,
+                prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
                 seed=seed,
             )
         if not isinstance(own, Alike) or own.heterogeneous:
@@ -179,7 +183,7 @@ class Quantify:
         )
 
     def curvature(self, consensus: Consensus, /) -> Curvature | None:
-        """Return the covariance at the optimum, without the rehearsal that corrects it."""
+        """Return the covariance of scores and reliabilities; None where the fit does not know it."""
         own: object = self.aggregator
         return self._laplace(own, consensus, 0, None) if isinstance(own, Curved) else None
 
@@ -192,13 +196,9 @@ class Quantify:
     ) -> Curvature:
         if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
             _refuse_pieces(self.judgments)
+        unit = own.unit_weights(rows_of(self.judgments), consensus)
         curved = self._information(own, consensus)
-        scale = own.posterior_scale(consensus, curved)
-        if scale != 1.0:
-            curved = self._information(own, consensus, scale=scale)
-        constrained = consensus.prior is None
-        found = laplace(curved, constrained=constrained, seed=seed, on_draw=on_draw)
-        return Curvature(*found, scale)
+        return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
         m = self.judgments.n_annotators
@@ -212,13 +212,13 @@ class Quantify:
         )
 
     def _information(
-        self, own: Curved, consensus: Consensus, *, scale: float = 1.0, observed: bool = False
+        self, own: Curved, consensus: Consensus, *, observed: bool = False
     ) -> Information:
-        """Return the information at a consensus whose scale is stretched."""
+        """Return the information at a consensus."""
         return information(
             own.problem(rows_of(self.judgments), consensus),
-            scale * consensus.scores,
-            own.parameters(consensus.reliabilities / scale),
+            consensus.scores,
+            own.parameters(consensus.reliabilities),
             observed=observed,
         )
 
@@ -259,6 +259,46 @@ class Quantify:
             weight = rows.weight[mine]
             found[k], sd[k] = _placed(problem, sign, other, theta[mine], weight)
         return Scores(judgments.item_ids[new], found, sd, judgments.source)
+
+    def probabilities(self, consensus: Consensus, judgments: Judgments) -> FloatArray:
+        """Return the probability that each row's annotator prefers its left item."""
+        own: object = self.aggregator
+        if not isinstance(own, Curved) or consensus.uncertainty is None:
+            raise OptionError(
+                f"method '{consensus.method}' gives no probabilities of judgments; choose hra-g."
+            )
+        ids, sd = consensus.item_ids, 0.0 if consensus.prior is None else consensus.prior.score_sd
+        place = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
+        known = np.isfinite(place)
+        where = np.where(known, place, 0).astype(np.int64)
+        scores = np.where(known, consensus.scores[where], 0.0)
+        covariance, left, right = consensus.uncertainty.covariance, judgments.left, judgments.right
+        variances = np.where(known, covariance.variances[where], sd**2)
+        spread = variances[left] + variances[right]
+        if isinstance(covariance, DenseCovariance):
+            both = known[left] & known[right]
+            pairs = where[left[both]], where[right[both]]
+            spread[both] = covariance.gap_variance(*pairs)
+        nodes, weights = self._nodes(own, consensus, judgments)
+        problem = own.problem(rows_of(self.judgments), consensus)
+        gap, total = scores[left] - scores[right], np.zeros(len(left))
+        for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
+            at = gap + point * np.sqrt(spread)
+            for k in range(nodes.shape[1]):
+                loss = problem.row_terms(at, nodes[judgments.annotator, k]).loss
+                total += share * weights[judgments.annotator, k] * np.exp(-loss)
+        return total
+
+    def _nodes(
+        self, own: Curved, consensus: Consensus, judgments: Judgments
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return values of each annotator's parameter and their probabilities."""
+        found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
+        typical = float(np.median(consensus.reliabilities))
+        nodes = own.parameters(np.where(np.isnan(found), typical, found))
+        if len(nodes) != len(found):
+            nodes = np.ones(len(found))
+        return nodes[:, None], np.ones((len(found), 1))
 
     def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
         """Compare the variances of this fit with those of equal weights."""
@@ -322,6 +362,52 @@ class Quantify:
             warnings=self._few_annotators(),
             seed=seed,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class QuantifyMarginal(Quantify):
+    """Knows the posterior of a fit whose annotators were integrated out."""
+
+    maker: Marginal
+    fit: MarginalFit
+
+    @property
+    def quick(self) -> bool:
+        """It takes no refits."""
+        return True
+
+    def _laplace(
+        self,
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
+    ) -> Curvature:
+        rows, graph = rows_of(self.judgments), graph_of(self.judgments)
+        problem = self.maker.marginal_problem(rows, graph)
+        return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
+
+    def _nodes(
+        self,
+        own: Curved,  # noqa: ARG002
+        consensus: Consensus,
+        judgments: Judgments,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nodes of known annotators; of others, those of all known ones together."""
+        nodes, weights = self.fit.beliefs.nodes, self.fit.beliefs.weights
+        ids, m = judgments.annotator_ids, len(nodes)
+        place = aligned(np.arange(float(m)), consensus.annotator_ids, ids)
+        known = np.isfinite(place)
+        where = np.where(known, place, 0).astype(np.int64)
+        # The middle and the ends of the annotators stand for one who is not known.
+        anyone = np.quantile(consensus.reliabilities, _ANYONE)
+        shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
+        values, shares = np.zeros(shape), np.zeros(shape)
+        values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
+        values[~known], shares[~known] = 0.5, 0.0
+        values[~known, : len(_ANYONE)] = anyone
+        shares[~known, : len(_ANYONE)] = 1.0 / len(_ANYONE)
+        return values, shares
 
 
 def _placed(

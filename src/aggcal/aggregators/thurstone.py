@@ -16,34 +16,45 @@ from aggcal.aggregators.common import (
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregators.quantify import Quantify
+from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.judgments import (
+    DeviceJudgments,
+    ShardedJudgments,
+    graph_of,
+    refuse,
+    rows_of,
+)
 from aggcal.engines.sharded import likelihood
 from aggcal.errors import (
     AggcalWarning,
     DividedWarning,
     FewJudgmentsWarning,
     NoMaximumWarning,
+    OptionError,
     some,
 )
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
-from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
+from aggcal.models.marginal import Integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
-from aggcal.solve.empirical_bayes import choose_prior
-from aggcal.solve.fit import Fit, fit_thurstone
-from aggcal.uncertainty.rehearsal import Rehearsal, rehearse
-from aggcal.uncertainty.scale import posterior_scale
+from aggcal.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
+from aggcal.solve.marginal import MarginalFit, MarginalProblem, fit_marginal
+from aggcal.solve.spread import estimate_spread
 
 PriorChoice = Prior | Literal["default", "auto"] | None
+Estimator = Literal["marginal", "mode"]
+
+ESTIMATORS = ("marginal", "mode")
+"""How a model with reliabilities is fitted: see `HRA`."""
 
 _TOLERANCE = 1e-10
+_ROUGH = 1e-5
 _FAR_OUT = 15.0
 _CLOSE_CALL = 2.0
 _ENOUGH_EACH = 30
@@ -52,7 +63,7 @@ _VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 @dataclass(frozen=True)
 class ThurstoneAggregator:
-    """P(u puts i above j) = F(γ_u (s_i − s_j)), fitted to the true optimum."""
+    """P(u puts i above j) = F(γ_u (s_i − s_j))."""
 
     link: str
     prior: PriorChoice
@@ -60,6 +71,7 @@ class ThurstoneAggregator:
     seed: int
     heterogeneous: bool
     name: str
+    estimator: Estimator = "mode"
 
     def fit(
         self,
@@ -69,7 +81,7 @@ class ThurstoneAggregator:
         start: Start = None,
         on_iteration: Progress | None = None,
     ) -> Consensus:
-        """Find the optimum, and say what the data leave open."""
+        """Fit the model, and say what the data leave open."""
         return self._fitted(judgments, start, on_iteration)
 
     def _fitted(
@@ -87,35 +99,94 @@ class ThurstoneAggregator:
         graph = graph_of(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
+        if self._integrates(judgments):
+            found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
+            said += _divided(found.objective, found.rival)
+            said += not_converged(self.name, found.convergence)
+            population = found.population
+            return Consensus.of(
+                judgments,
+                found.scores,
+                method=self.name,
+                reliabilities=found.beliefs.reliability,
+                warnings=tuple(said),
+                objective=found.objective,
+                log_likelihood=found.beliefs.log_evidence,
+                convergence=found.convergence,
+                prior=Prior(population.score_sd, population.reliability_sd),
+                estimator="marginal",
+                reversed_share=population.reversed_share,
+                seconds=time.perf_counter() - began,
+                quantifier=QuantifyMarginal(self, judgments, self, found),
+            )
         slopes = start_reliabilities(start, judgments, self.name)
-        prior, fit = self._optimum(rows, begin, slopes, on_iteration, trusted=trusted)
+        prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         if prior is None:
             said += self._without_prior(judgments, rows, fit, graph)
-        if fit.rival is not None and fit.rival - fit.objective < _CLOSE_CALL:
-            said.append(
-                DividedWarning(
-                    "annotators contradict each other so much that quite another order fits their "
-                    f"judgments nearly as well (objective {fit.objective:.2f} against "
-                    f"{fit.rival:.2f})",
-                    "which way round the consensus runs is not certain: ask who misread the "
-                    "question, or add annotators you trust",
-                )
-            )
+        said += _divided(fit.objective, fit.rival)
         said += not_converged(self.name, fit.convergence)
         if prior is None and self.heterogeneous:
             said += _few_judgments(judgments)
+        unit = 1.0
+        if self.heterogeneous and prior is not None:
+            # The likelihood does not change along (c·s, γ/c): the unit is a convention.
+            unit = typical_reliability(fit.reliabilities, rows.given)
+            prior = Prior(unit * prior.score_sd, prior.reliability_sd / unit)
         return Consensus.of(
             judgments,
-            fit.scores,
+            unit * fit.scores,
             method=self.name,
-            reliabilities=fit.reliabilities,
+            reliabilities=fit.reliabilities / unit,
             warnings=tuple(said),
             objective=fit.objective,
             log_likelihood=fit.log_likelihood,
             convergence=fit.convergence,
             prior=prior,
+            estimator="mode",
+            unit=unit,
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
+        )
+
+    def _integrates(self, judgments: Judgments) -> bool:
+        """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
+        elsewhere = isinstance(judgments, ShardedJudgments | DeviceJudgments)
+        integrates = self.heterogeneous and self.estimator == "marginal"
+        return integrates and self.prior is not None and not elsewhere
+
+    def _marginal(
+        self,
+        rows: Rows,
+        graph: ComparisonGraph,
+        start: FloatArray | None,
+        on_iteration: Progress | None,
+        *,
+        trusted: bool,
+    ) -> MarginalFit:
+        given, link = self.prior if isinstance(self.prior, Prior) else None, link_of(self.link)
+        precision = (given or default_prior(link)).score_precision
+
+        def starts(best: MarginalFit | None) -> list[FloatArray]:
+            if best is None:
+                return [rough_start(rows, link, precision) if start is None else start]
+            if trusted or not doubtful(best.scores, best.beliefs.reliability, rows):
+                return []
+            # Many are reversed: perhaps it is the others who are.
+            return [-best.scores, first_voice(rows, link, precision)]
+
+        return fit_marginal(
+            self.marginal_problem(rows, graph),
+            starts,
+            score_sd=None if given is None else given.score_sd,
+            reliability_sd=None if given is None else given.reliability_sd,
+            on_iteration=on_iteration,
+        )
+
+    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
+        """Return the likelihood of these rows with the reliabilities integrated out."""
+        link = link_of(self.link)
+        return MarginalProblem(
+            Integrated(rows, link), graph.component, default_prior(link).score_sd
         )
 
     @property
@@ -136,23 +207,17 @@ class ThurstoneAggregator:
         """Return the reliabilities; where annotators are alike there is one annotator only."""
         return reliabilities if self.heterogeneous else np.ones(1)
 
-    def posterior_scale(self, consensus: Consensus, information: Information) -> float:
-        """Return how much larger than the optimum's the scale of the scores probably is."""
-        if not self.heterogeneous or consensus.prior is None:
-            return 1.0
-        return posterior_scale(
-            consensus.scores, consensus.reliabilities, information, consensus.prior
-        )
-
-    def rehearse(self, judgments: Judgments, consensus: Consensus, seed: int) -> Rehearsal:
-        """Return what fits of simulated studies of the same design are off by."""
-        if not self.heterogeneous or consensus.prior is None:
-            return Rehearsal()
-        return rehearse(rows_of(judgments), link_of(self.link), consensus.prior, seed)
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
+        """Return what of each reliability makes up the unit; None where there is none."""
+        if not self.heterogeneous:
+            return None
+        if consensus.prior is None:
+            return np.ones(len(consensus.reliabilities))
+        return np.sign(consensus.reliabilities) * rows.given / rows.given.sum()
 
     def chances(self, judgments: Judgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""
-        apart = HRA(link=self.link).fit(judgments)
+        apart = HRA(link=self.link, estimator="mode").fit(judgments)
         rows = rows_of(judgments)
         gap = apart.scores[rows.winner] - apart.scores[rows.loser]
         gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
@@ -161,7 +226,7 @@ class ThurstoneAggregator:
     def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         plain = ThurstoneAggregator(
-            self.link, consensus.prior, self.tolerance, self.seed, heterogeneous=False, name="alike"
+            self.link, consensus.prior, _TOLERANCE, self.seed, heterogeneous=False, name="alike"
         )
         return plain.fit(judgments)
 
@@ -172,6 +237,7 @@ class ThurstoneAggregator:
     def _optimum(
         self,
         rows: Rows,
+        graph: ComparisonGraph,
         start: FloatArray | None,
         slopes: FloatArray | None,
         on_iteration: Progress | None,
@@ -180,13 +246,15 @@ class ThurstoneAggregator:
     ) -> tuple[Prior | None, Fit]:
         link, given = link_of(self.link), start
 
-        def fitted(scores: float, reliabilities: float, begin: FloatArray | None) -> Fit:
+        def fitted(
+            scores: float, reliabilities: float, begin: FloatArray | None, close: float = 0.0
+        ) -> Fit:
             return fit_thurstone(
                 rows,
                 link,
                 score_precision=scores,
                 reliability_precision=reliabilities if self.heterogeneous else None,
-                tolerance=self.tolerance,
+                tolerance=close or self.tolerance,
                 start=begin,
                 start_reliabilities=slopes,
                 trusted=trusted or (begin is not None and begin is not given),
@@ -198,11 +266,23 @@ class ThurstoneAggregator:
 
         if isinstance(self.prior, Prior):
             return self.prior, refit(self.prior, start)
+        usual = default_prior(link)
+        if self.prior is not None and not self.heterogeneous:
+            sigma, rough = estimate_spread(
+                lambda sd, before: fitted(
+                    sd**-2, 0.0, start if before is None else before.scores, _ROUGH
+                ),
+                graph.component,
+                usual.score_sd,
+            )
+            prior = Prior(sigma, usual.reliability_sd)
+            return prior, refit(prior, rough.scores)
         if self.prior == "default":
-            prior = default_prior(link)
-            return prior, refit(prior, start)
+            return usual, refit(usual, start)
         if self.prior == "auto":
-            return choose_prior(refit, default_prior(link), seed=self.seed)
+            found = self._marginal(rows, graph, start, on_iteration, trusted=trusted).population
+            prior = Prior(found.score_sd, found.reliability_sd)
+            return prior, refit(prior, start)
 
         if not self.heterogeneous:
             fit = fitted(0.0, 0.0, start)
@@ -257,6 +337,39 @@ class ThurstoneAggregator:
         return found
 
 
+def check_estimator(estimator: str) -> None:
+    """Refuse an estimator that is none."""
+    if estimator not in ESTIMATORS:
+        raise OptionError(f"estimator '{estimator}' is unknown; choose {' or '.join(ESTIMATORS)}.")
+
+
+def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
+    """Return the mean strength of the annotators, by how much they judged.
+
+    One who answers the other way round counts with their strength.
+
+    Examples
+    --------
+    >>> typical_reliability(np.array([2.0, -1.0]), np.array([30.0, 10.0]))
+    1.75
+    """
+    found = float(np.abs(reliabilities) @ given / given.sum())
+    return found if found > 0.0 else 1.0
+
+
+def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
+    if rival is None or rival - objective >= _CLOSE_CALL:
+        return []
+    return [
+        DividedWarning(
+            "annotators contradict each other so much that quite another order fits their "
+            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f})",
+            "which way round the consensus runs is not certain: ask who misread the "
+            "question, or add annotators you trust",
+        )
+    ]
+
+
 def _few_judgments(judgments: Judgments) -> list[AggcalWarning]:
     typical = float(np.median(judgments.judgments_per_annotator))
     if typical >= _ENOUGH_EACH:
@@ -288,12 +401,19 @@ class HRA(ThurstoneAggregator):
     link
         ``logistic`` (the paper's HRA-G), ``normal`` (HRA-N) or ``laplace`` (HRA-E).
     prior
-        A `Prior`; ``"default"``; ``"auto"`` to choose its scales from the data; None for the
-        pure maximum-likelihood estimate, scaled to a mean reliability of 1.
+        ``"default"`` to estimate the spreads of scores and reliabilities from the data; a `Prior`
+        that states them; None for the pure maximum-likelihood estimate, scaled to a mean
+        reliability of 1. With ``estimator="mode"``, ``"default"`` is N(0, 1) for scores and
+        N(1, 0.5²) for reliabilities, and ``"auto"`` estimates both.
     tolerance
-        Relative gradient norm at which the fit is finished.
+        Relative gradient norm at which a fit of the mode is finished.
     seed
-        Of the random probes that ``prior="auto"`` uses for many items.
+        Seed for all random numbers.
+    estimator
+        ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
+        ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
+        the typical annotator has reliability 1. Data held by an engine are always fitted by the
+        mode.
 
     Examples
     --------
@@ -310,8 +430,10 @@ class HRA(ThurstoneAggregator):
     seed: int = 0
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
+    estimator: Estimator = "marginal"
 
     def __post_init__(self) -> None:
+        check_estimator(self.estimator)
         suffix = {"logistic": "g", "normal": "n", "laplace": "e"}[link_of(self.link).name]
         object.__setattr__(self, "name", f"hra-{suffix}")
 
@@ -337,6 +459,7 @@ class BTL(ThurstoneAggregator):
     seed: int = 0
     heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default="btl", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -356,3 +479,4 @@ class TCV(ThurstoneAggregator):
     seed: int = 0
     heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default="tcv", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)

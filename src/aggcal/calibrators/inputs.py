@@ -49,8 +49,6 @@ class Inputs:
     second: FloatArray | None
     level: float
     seed: int
-    scale: float
-    """Of ``consensus``, relative to the reported one."""
 
     @cached_property
     def moments(self) -> Moments:

@@ -97,8 +97,8 @@ class Beliefs:
         if scores is not None:
             model = aligned(scores.values, scores.item_ids, ids)
         old, n = len(seen), len(ids)
-        scores_now = known.scale * consensus.scores
-        places, spread = _expected(scores_now, consensus, model, known.scale)
+        scores_now = consensus.scores
+        places, spread = _expected(scores_now, consensus, model)
         matrix = None
         if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
@@ -118,20 +118,20 @@ class Beliefs:
             np.concatenate([consensus.judgments_per_item, np.zeros(n - old, dtype=np.int64)]),
             model,
             link_of(LINKS[consensus.method]),
-            1.0 / known.scale,
-            consensus.reliabilities / known.scale,
+            1.0,
+            consensus.reliabilities,
             alike if loose is None else np.sqrt(loose),
         )
 
 
 def _expected(
-    scores: FloatArray, consensus: Consensus, model: FloatArray, scale: float
+    scores: FloatArray, consensus: Consensus, model: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return where items without judgments are expected, and the variance about that."""
     old = len(scores)
     prior = float(np.var(scores))
     if consensus.prior is not None:
-        prior = (scale * consensus.prior.score_sd) ** 2
+        prior = consensus.prior.score_sd**2
     places, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
     both = np.isfinite(model[:old])
     if both.sum() < _ENOUGH_TO_PLACE or np.ptp(model[:old][both]) == 0.0:

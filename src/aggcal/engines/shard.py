@@ -16,7 +16,6 @@ from aggcal.kernels import at, library
 from aggcal.models.information import Information, key_from
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective, Sums
-from aggcal.models.replay import replay
 from aggcal.models.rows import Rows, rows_of
 
 if TYPE_CHECKING:
@@ -222,10 +221,10 @@ class Shard:
         with self._lock:
             return self._informed(spot).flow_diagonal()
 
-    def shared_at(self, spot: Spot) -> FloatArray:
-        """Return this shard's part of B D⁻¹ 1."""
+    def shared_at(self, spot: Spot, weights: FloatArray) -> FloatArray:
+        """Return this shard's part of B D⁻¹ w."""
         with self._lock:
-            return self._informed(spot).shared()
+            return self._informed(spot).shared(self._mine(weights))
 
     def dense_at(self, spot: Spot) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return this shard's part of S as a matrix, and of B D⁻¹."""
@@ -238,26 +237,6 @@ class Shard:
         """Return a shard of one of its annotators, numbered among its own."""
         rows = self.rows.alone(annotator)
         return type(self)(rows, 0, 0)
-
-    def played(
-        self,
-        link: str,
-        truth: FloatArray,
-        slopes: FloatArray,
-        state: dict[str, Any],
-        offsets: IntArray,
-    ) -> Shard:
-        """Return a shard of the same comparisons with winners drawn anew.
-
-        ``state`` is that of the random numbers for the first row of all; this shard's own begin
-        as many further on as there are rows before it.
-        """
-        bits: Any = np.random.PCG64()
-        bits.state = state
-        bits.advance(int(offsets[self.index]))
-        drawn = np.random.Generator(bits)
-        rows = replay(self.rows, link_of(link), truth, self._mine(slopes), drawn)
-        return type(self)(rows, self.index, self.first)
 
     # ------------------------------------------------------------------ what it remembers
 

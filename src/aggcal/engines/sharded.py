@@ -23,7 +23,6 @@ from aggcal.models.crowd import Crowd
 from aggcal.models.information import Information
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective, Sums
-from aggcal.models.replay import replay
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone
 
@@ -183,9 +182,9 @@ class ShardedInformation(Information):
             return np.ones(1)
         return np.concatenate(self._rows.shards.listed("inner_at", self._spot))
 
-    def shared(self) -> FloatArray:
-        """Return B D⁻¹ 1."""
-        return np.asarray(self._rows.shards.total("shared_at", self._spot))
+    def shared(self, weights: FloatArray) -> FloatArray:
+        """Return B D⁻¹ w for weights of the annotators."""
+        return np.asarray(self._rows.shards.total("shared_at", self._spot, weights))
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
@@ -267,17 +266,3 @@ def information(
     elif isinstance(problem.rows, DeviceRows) and isinstance(problem, Thurstone):
         kind = DeviceInformation
     return kind(problem, scores, theta, observed=observed)
-
-
-def played(
-    rows: Rows, link: Link, truth: FloatArray, slopes: FloatArray, random: np.random.Generator
-) -> Rows:
-    """Draw who wins each of the same comparisons; the same numbers give the same on any engine."""
-    if not isinstance(rows, ShardedRows):
-        again = replay(rows, link, truth, slopes, random)
-        return DeviceRows.of(again) if isinstance(rows, DeviceRows) else again
-    bits: Any = random.bit_generator
-    parameters = (link.name, truth, slopes, bits.state, rows.offsets)
-    drawn = rows.shards.derived("played", *parameters)
-    bits.advance(len(rows))
-    return ShardedRows.over(drawn, rows.n_items)

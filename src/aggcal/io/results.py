@@ -12,7 +12,7 @@ from aggcal.io.per_item import fetch, ids, numbers
 from aggcal.tables import Columns
 
 _ITEMS = (
-    "consensus", "consensus_se", "rank", "rank_low", "rank_high", "model", "calibrated",
+    "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low", "rank_high", "model", "calibrated",
     "calibrated_low", "calibrated_high", "block", "n_judgments",
 )  # fmt: skip
 _ANNOTATORS = (

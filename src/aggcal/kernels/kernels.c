@@ -31,7 +31,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 5; }
+int aggcal_version(void) { return 6; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -157,18 +157,19 @@ PART void link_terms(int link, double slope, int n, Chunk *c)
 }
 
 /* Sum of weight * loss, from what link_terms left. */
-PART double link_loss(int link, double slope, const double *weight, int n, const Chunk *c)
+PART double link_loss(int link, double slope, const double *weight, int n, const double *gap,
+                      const double *small)
 {
     double total = 0.0;
     if (link != LOGISTIC) {
-        for (int k = 0; k < n; k++) total += weight ? weight[k] * c->small[k] : c->small[k];
+        for (int k = 0; k < n; k++) total += weight ? weight[k] * small[k] : small[k];
         return total;
     }
     if (weight) {
         double loss[CHUNK];
         for (int k = 0; k < n; k++) {
-            double x = slope * c->gap[k];
-            loss[k] = log_one_plus(c->small[k]) + (x < 0.0 ? -x : 0.0);
+            double x = slope * gap[k];
+            loss[k] = log_one_plus(small[k]) + (x < 0.0 ? -x : 0.0);
         }
         return dot(weight, loss, n);
     }
@@ -180,14 +181,14 @@ PART double link_loss(int link, double slope, const double *weight, int n, const
         int k = from;
         for (; k + 4 <= to; k += 4) {
             for (int lane = 0; lane < 4; lane++) {
-                double x = slope * c->gap[k + lane];
-                product[lane] *= 1.0 + c->small[k + lane];
+                double x = slope * gap[k + lane];
+                product[lane] *= 1.0 + small[k + lane];
                 linear[lane] += x < 0.0 ? -x : 0.0;
             }
         }
         for (; k < to; k++) {
-            double x = slope * c->gap[k];
-            product[0] *= 1.0 + c->small[k];
+            double x = slope * gap[k];
+            product[0] *= 1.0 + small[k];
             linear[0] += x < 0.0 ? -x : 0.0;
         }
         total += log((product[0] * product[1]) * (product[2] * product[3]));
@@ -314,7 +315,7 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
                 link_terms(link, g, n, &c);
                 weigh(weight, from, n, &c);
             }
-            value += link_loss(link, g, weight ? weight + from : 0, n, &c);
+            value += link_loss(link, g, weight ? weight + from : 0, n, c.gap, c.small);
             for (int k = 0; k < n; k++) {
                 c.small[k] = g * g * c.curve[k];
                 near[from + k] = (float)c.small[k];
@@ -513,4 +514,342 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
         pieces--;
     }
     for (int32_t i = 0; i < n_items; i++) parent[i] = root_of(parent, i);
+}
+
+/* Annotators' reliabilities integrated out. Each has NODES values of gamma: three for those who
+ * answer as asked and three for those who answer the other way round (gamma = -rho), at and around
+ * the mode of each half (Gauss-Hermite). What a node pulls its rows' gaps by is stored by node:
+ * pull[k * n_rows + row]. */
+#define NODES 6
+#define POINTS 3 /* nodes of either half */
+#define GAPS 5   /* points of a row's gap */
+#define NARROW (CHUNK / GAPS)
+#define SMOOTH 0.55 /* sd of rho * gap up to which derivatives do: they are then right to 3e-4 of a row */
+static const double POINT[POINTS] = {0.0, 1.7320508075688772, -1.7320508075688772};
+static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
+                                 -2.8569700138728056};
+static const double GAP_WEIGHT[GAPS] = {8.0 / 15.0, 0.22207592200561266, 0.22207592200561266,
+                                        0.011257411327720689, 0.011257411327720689};
+static const double LOG_POINT_WEIGHT[POINTS] = {-0.40546510810816438, -1.7917594692280550 + 1.5,
+                                                -1.7917594692280550 + 1.5};
+
+/* The gaps of n rows at the points of their distribution, times sign, and their weights. */
+PART void expand(const int32_t *winner, const int32_t *loser, const double *weight,
+                 const double *scores, const float *row_sd, double sign, int n, double *gap,
+                 double *share)
+{
+    for (int k = 0; k < n; k++) gap[k] = sign * (scores[winner[k]] - scores[loser[k]]);
+    for (int t = 1; t < GAPS; t++)
+        for (int k = 0; k < n; k++) gap[t * n + k] = gap[k] + GAP[t] * row_sd[k];
+    for (int t = 0; t < GAPS; t++)
+        for (int k = 0; k < n; k++) share[t * n + k] = GAP_WEIGHT[t] * (weight ? weight[k] : 1.0);
+}
+
+/* Where rows vary little, their averages by four derivatives instead of points (logistic
+ * link): with q = F(-x), h = q (1 - q) and v half the variance of x = rho * gap,
+ * the loss gains v h + v^2/2 h (1 - 6h), and what follows from it. Returns what the loss gains. */
+PART double averaged(double rho, const float *row_sd, const double *weight, int n, Chunk *c)
+{
+    double gained[CHUNK], total = 0.0;
+    link_terms(LOGISTIC, rho, n, c);
+    for (int k = 0; k < n; k++) {
+        const double q = c->pull[k], h = c->curve[k], sd = rho * row_sd[k];
+        const double v = 0.5 * sd * sd, v2 = 0.5 * v * v, lean = (1.0 - 2.0 * q) * h;
+        gained[k] = h * (v + v2 * (1.0 - 6.0 * h));
+        c->pull[k] = q + lean * (v + v2 * (1.0 - 12.0 * h));
+        c->curve[k] = h * (1.0 + v * (1.0 - 6.0 * h) + v2 * (1.0 - h * (30.0 - 120.0 * h)));
+    }
+    if (weight) return dot(weight, gained, n);
+    for (int k = 0; k < n; k++) total += gained[k];
+    return total;
+}
+
+/* Integrate the reliabilities of annotators first to last out at these scores.
+ *
+ * Beforehand rho_u ~ N(mean[u], 1 / precision), and the share of those who answer the other way
+ * round is e^log_share[1] = 1 - e^log_share[0]. mode[2 u] and mode[2 u + 1] are where to look for
+ * the two modes from, and hold them afterwards; a Newton step ends the search whose square is below
+ * close times the variance (nodes are only placed by them). skip[u]: leave the second half out, as hopeless.
+ * node and chance get the values and their posterior weights; item[3 i] gathers the gradient of the
+ * log-likelihood, item[3 i + 1] the diagonal of its curvature with the reliabilities held,
+ * item[3 i + 2] what is to be taken from that, as if nobody judged an item twice.
+ * room: 2 * NODES doubles for each row of the annotator who has most. Returns the log evidence. */
+FOR_EACH_PROCESSOR
+double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
+                        const int32_t *winner, const int32_t *loser, const double *weight,
+                        const int64_t *starts, const double *scores, const float *row_sd,
+                        const double *mean, double precision, double close,
+                        const double *log_share, const uint8_t *skip, double *mode, double *node, double *chance,
+                        double *item, float *near, float *pull, double *room)
+{
+    Chunk c;
+    double share[CHUNK], total = 0.0;
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = starts[u], hi = starts[u + 1], rows = hi - lo;
+        const int single = rows <= NARROW;
+        double log_weight[NODES], *value = node + NODES * u, *p = chance + NODES * u;
+        double *pulls = room, *curves = room + NODES * rows, most = -INFINITY, sum = 0.0;
+        for (int k = 0; k < NODES; k++) {
+            value[k] = p[k] = 0.0;
+            log_weight[k] = -INFINITY;
+        }
+        double widest = 0.0;
+        for (int64_t row = lo; row < hi; row++) widest = row_sd[row] > widest ? row_sd[row] : widest;
+        for (int half = 0; half < 2; half++) {
+            const double sign = half ? -1.0 : 1.0;
+            if (half && skip && skip[u]) continue;
+            double g = mode[2 * u + half], curvature = precision;
+            for (int step = 0; step < 50; step++) {
+                double pulled = 0.0;
+                curvature = precision;
+                for (int64_t from = lo; from < hi; from += NARROW) {
+                    const int n = (int)(hi - from < NARROW ? hi - from : NARROW);
+                    if (!single || step == 0)
+                        expand(winner + from, loser + from, weight ? weight + from : 0, scores,
+                               row_sd + from, sign, n, c.gap, share);
+                    if (link == LOGISTIC && fabs(g) * widest <= SMOOTH) {
+                        averaged(g, row_sd + from, 0, n, &c);
+                        weigh(weight, from, n, &c);
+                        slope_sums(&c, n, &pulled, &curvature);
+                        /* E(pull (gap + noise)) = gap E(pull) - g variance E(curve). */
+                        double noise = 0.0;
+                        for (int k = 0; k < n; k++)
+                            noise += (double)row_sd[from + k] * row_sd[from + k] * c.curve[k];
+                        pulled -= g * noise;
+                        curvature += noise;
+                        continue;
+                    }
+                    link_terms(link, g, GAPS * n, &c);
+                    weigh(share, 0, GAPS * n, &c);
+                    slope_sums(&c, GAPS * n, &pulled, &curvature);
+                }
+                double change = (pulled - precision * (g - mean[u])) / curvature;
+                change = change > 1.0 ? 1.0 : change < -1.0 ? -1.0 : change;
+                g += change;
+                if (change * change * curvature < close) break;
+            }
+            mode[2 * u + half] = g;
+            const double wide = 1.0 / sqrt(curvature), furthest = fabs(g) + POINT[1] * wide;
+            const int smooth = link == LOGISTIC && furthest * widest <= SMOOTH;
+            for (int t = 0; t < POINTS; t++) {
+                const int k = POINTS * half + t;
+                const double rho = g + POINT[t] * wide, excess = rho - mean[u];
+                double loss = 0.0;
+                for (int64_t from = lo; from < hi; from += NARROW) {
+                    const int n = (int)(hi - from < NARROW ? hi - from : NARROW);
+                    const double *each = weight ? weight + from : 0;
+                    double *q = pulls + k * rows + (from - lo), *h = curves + k * rows + (from - lo);
+                    if (!single)
+                        expand(winner + from, loser + from, each, scores, row_sd + from, sign, n,
+                               c.gap, share);
+                    if (smooth) {
+                        loss += averaged(rho, row_sd + from, each, n, &c);
+                        loss += link_loss(link, rho, each, n, c.gap, c.small);
+                        weigh(weight, from, n, &c);
+                        for (int r = 0; r < n; r++) q[r] = sign * rho * c.pull[r];
+                        for (int r = 0; r < n; r++) h[r] = rho * rho * c.curve[r];
+                        continue;
+                    }
+                    link_terms(link, rho, GAPS * n, &c);
+                    for (int part = 0; part < GAPS; part++)
+                        loss += (weight ? 1.0 : GAP_WEIGHT[part]) *
+                                link_loss(link, rho, weight ? share + part * n : 0, n,
+                                          c.gap + part * n, c.small + part * n);
+                    weigh(share, 0, GAPS * n, &c);
+                    for (int r = 0; r < n; r++) q[r] = h[r] = 0.0;
+                    for (int part = 0; part < GAPS; part++) {
+                        for (int r = 0; r < n; r++) q[r] += sign * rho * c.pull[part * n + r];
+                        for (int r = 0; r < n; r++) h[r] += rho * rho * c.curve[part * n + r];
+                    }
+                }
+                value[k] = sign * rho;
+                log_weight[k] = log_share[half] - loss - 0.5 * precision * excess * excess +
+                                LOG_POINT_WEIGHT[t] + 0.5 * log(precision / curvature);
+                most = log_weight[k] > most ? log_weight[k] : most;
+            }
+        }
+        for (int k = 0; k < NODES; k++) {
+            p[k] = log_weight[k] > most - 700.0 ? exp(log_weight[k] - most) : 0.0;
+            sum += p[k];
+        }
+        total += most + log(sum);
+        for (int k = 0; k < NODES; k++) p[k] /= sum;
+        const int halves = p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0 ? NODES : POINTS;
+        for (int64_t r = 0; r < rows; r++) {
+            double force = 0.0, stiff = 0.0, loose = 0.0;
+            for (int k = 0; k < halves; k++) {
+                const double pulled = pulls[k * rows + r];
+                force += p[k] * pulled;
+                stiff += p[k] * curves[k * rows + r];
+                loose += p[k] * pulled * pulled;
+            }
+            loose -= force * force;
+            double *i = item + 3 * (int64_t)winner[lo + r], *j = item + 3 * (int64_t)loser[lo + r];
+            near[lo + r] = (float)stiff;
+            i[0] += force;
+            i[1] += stiff;
+            i[2] += loose;
+            j[0] -= force;
+            j[1] += stiff;
+            j[2] += loose;
+        }
+        for (int k = 0; k < NODES; k++)
+            for (int64_t r = 0; r < rows; r++)
+                pull[k * n_rows + lo + r] = k < halves ? (float)pulls[k * rows + r] : 0.0f;
+    }
+    return total;
+}
+
+/* out += (sum near aa' - sum_u Cov_k(g_uk)) v, g_uk what node k of annotator u pulls the items by. */
+FOR_EACH_PROCESSOR
+void aggcal_integrated_product(int64_t first, int64_t last, int64_t n_rows, const int32_t *winner,
+                               const int32_t *loser, const int64_t *starts, const float *near,
+                               const float *pull, const double *chance, const double *v,
+                               double *out)
+{
+    double gap[CHUNK], mixed[CHUNK];
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = starts[u], hi = starts[u + 1];
+        const int single = hi - lo <= CHUNK;
+        const double *p = chance + NODES * u;
+        double pulled[NODES] = {0.0}, mean = 0.0;
+        for (int64_t from = lo; from < hi; from += CHUNK) {
+            const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+            gather(winner + from, loser + from, v, n, gap);
+            for (int k = 0; k < NODES; k++) {
+                if (p[k] == 0.0) continue;
+                for (int r = 0; r < n; r++) mixed[r] = pull[k * n_rows + from + r];
+                pulled[k] += dot(mixed, gap, n);
+            }
+        }
+        for (int k = 0; k < NODES; k++) mean += p[k] * pulled[k];
+        for (int64_t from = lo; from < hi; from += CHUNK) {
+            const int n = (int)(hi - from < CHUNK ? hi - from : CHUNK);
+            const int32_t *win = winner + from, *lose = loser + from;
+            if (!single) gather(win, lose, v, n, gap);
+            for (int r = 0; r < n; r++) gap[r] *= near[from + r];
+            for (int k = 0; k < NODES; k++) {
+                if (p[k] == 0.0) continue;
+                const double t = p[k] * (pulled[k] - mean);
+                for (int r = 0; r < n; r++) gap[r] -= t * pull[k * n_rows + from + r];
+            }
+            for (int r = 0; r < n; r++) {
+                out[win[r]] += gap[r];
+                out[lose[r]] -= gap[r];
+            }
+        }
+    }
+}
+
+/* out += sum over annotators and nodes of value[u, k] g_uk. */
+FOR_EACH_PROCESSOR
+void aggcal_pulls(int64_t first, int64_t last, int64_t n_rows, const int32_t *winner,
+                  const int32_t *loser, const int64_t *starts, const float *pull,
+                  const double *value, double *out)
+{
+    double force[CHUNK];
+    for (int64_t u = first; u < last; u++) {
+        const double *of = value + NODES * u;
+        for (int64_t from = starts[u]; from < starts[u + 1]; from += CHUNK) {
+            const int64_t rest = starts[u + 1] - from;
+            const int n = (int)(rest < CHUNK ? rest : CHUNK);
+            for (int r = 0; r < n; r++) force[r] = 0.0;
+            for (int k = 0; k < NODES; k++) {
+                if (of[k] == 0.0) continue;
+                for (int r = 0; r < n; r++) force[r] += of[k] * pull[k * n_rows + from + r];
+            }
+            for (int r = 0; r < n; r++) {
+                out[winner[from + r]] += force[r];
+                out[loser[from + r]] -= force[r];
+            }
+        }
+    }
+}
+
+/* What the nodes of one annotator pull each item by: sums[NODES * slot + k] for item touched[slot].
+ * slot_of is -1 for every item, and is so again afterwards. Returns how many items there are. */
+PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winner,
+                     const int32_t *loser, const float *pull, int32_t *slot_of, int32_t *touched,
+                     double *sums)
+{
+    int32_t count = 0;
+    for (int64_t row = lo; row < hi; row++) {
+        const int32_t ends[2] = {winner[row], loser[row]};
+        for (int e = 0; e < 2; e++) {
+            if (slot_of[ends[e]] < 0) {
+                slot_of[ends[e]] = count;
+                touched[count] = ends[e];
+                for (int k = 0; k < NODES; k++) sums[NODES * (int64_t)count + k] = 0.0;
+                count++;
+            }
+            double *at = sums + NODES * (int64_t)slot_of[ends[e]];
+            for (int k = 0; k < NODES; k++)
+                at[k] += e ? -(double)pull[k * n_rows + row] : (double)pull[k * n_rows + row];
+        }
+    }
+    for (int32_t s = 0; s < count; s++) slot_of[touched[s]] = -1;
+    return count;
+}
+
+/* out += Cov_k(g_uk) over annotators first to last: as a matrix of n by n where dense, else its
+ * diagonal. slot_of, touched and sums are room for n, n and NODES * n. */
+void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t n,
+                            const int32_t *winner, const int32_t *loser, const int64_t *starts,
+                            const float *pull, const double *chance, int dense, int32_t *slot_of,
+                            int32_t *touched, double *sums, double *out)
+{
+    for (int64_t u = first; u < last; u++) {
+        const double *p = chance + NODES * u;
+        const int32_t count = by_item(starts[u], starts[u + 1], n_rows, winner, loser, pull,
+                                      slot_of, touched, sums);
+        for (int32_t s = 0; s < count; s++) {
+            double *g = sums + NODES * (int64_t)s, mean = 0.0;
+            for (int k = 0; k < NODES; k++) mean += p[k] * g[k];
+            for (int k = 0; k < NODES; k++) g[k] = sqrt(p[k]) * (g[k] - mean);
+        }
+        for (int32_t s = 0; s < count; s++) {
+            const double *g = sums + NODES * (int64_t)s;
+            double *row = dense ? out + (int64_t)touched[s] * n : out + touched[s];
+            for (int32_t t = dense ? 0 : s; t < (dense ? count : s + 1); t++) {
+                const double *h = sums + NODES * (int64_t)t;
+                double product = 0.0;
+                for (int k = 0; k < NODES; k++) product += g[k] * h[k];
+                row[dense ? touched[t] : 0] += product;
+            }
+        }
+    }
+}
+
+/* out[u] = b'Cb and along[u] = b'x with b = sum_k value[u, k] g_uk; C is matrix, n by n, or a
+ * diagonal where that is NULL. */
+void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
+                       const int32_t *winner, const int32_t *loser, const int64_t *starts,
+                       const float *pull, const double *value, const double *matrix,
+                       const double *diagonal, const double *x, int32_t *slot_of, int32_t *touched,
+                       double *sums, double *out, double *along)
+{
+    for (int64_t u = first; u < last; u++) {
+        const double *of = value + NODES * u;
+        double square = 0.0, product = 0.0;
+        const int32_t count = by_item(starts[u], starts[u + 1], n_rows, winner, loser, pull,
+                                      slot_of, touched, sums);
+        for (int32_t s = 0; s < count; s++) {
+            double b = 0.0;
+            for (int k = 0; k < NODES; k++) b += of[k] * sums[NODES * (int64_t)s + k];
+            sums[s] = b;
+        }
+        for (int32_t s = 0; s < count; s++) {
+            product += sums[s] * x[touched[s]];
+            if (!matrix) {
+                square += sums[s] * sums[s] * diagonal[touched[s]];
+                continue;
+            }
+            const double *row = matrix + (int64_t)touched[s] * n;
+            double inner = 0.0;
+            for (int32_t t = 0; t < count; t++) inner += row[touched[t]] * sums[t];
+            square += sums[s] * inner;
+        }
+        out[u] = square;
+        along[u] = product;
+    }
 }

@@ -98,14 +98,14 @@ class Information:
         strength = max(float(self.diagonal().mean()), 1e-300)
         self.constraints.append(np.full(self.n_items, np.sqrt(strength / self.n_items)))
 
-    def fix_scale(self) -> None:
-        """Hold the mean reliability, where no prior does.
+    def fix_unit(self, weights: FloatArray) -> None:
+        """Hold Σ weights·γ: the likelihood does not change along (s, −γ), the unit is a convention.
 
-        The likelihood does not change along (s, −γ). Fixing the mean of γ adds
-        (B D⁻¹ 1)(B D⁻¹ 1)'/(1'D⁻¹1) to S, exactly.
+        That adds (B D⁻¹ w)(B D⁻¹ w)'/(w'D⁻¹w) to S, exactly.
         """
         if self.heterogeneous:
-            self.constraints.append(self.shared() / np.sqrt(np.sum(1.0 / self.inner)))
+            room = np.sqrt(np.sum(np.square(weights) / self.inner))
+            self.constraints.append(self.shared(weights) / room)
 
     @property
     def n_items(self) -> int:
@@ -143,9 +143,9 @@ class Information:
             schur += np.outer(fixed, fixed)
         return schur, carried
 
-    def shared(self) -> FloatArray:
-        """Return B D⁻¹ 1."""
-        return self._spread(self._cross * self._per_row(1.0 / self.inner))
+    def shared(self, weights: FloatArray) -> FloatArray:
+        """Return B D⁻¹ w for weights of the annotators."""
+        return self._spread(self._cross * self._per_row(weights / self.inner))
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""

@@ -30,10 +30,8 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     Notes
     -----
     The intervals are those of ``consensus.uncertainty``, about what the annotators agree on, not
-    about the truth. They are of the scores times ``uncertainty.scale``, because few judgments leave
-    scores too close together: dots need not stand in the middle, and where an interval would not
-    reach its dot, it is drawn up to it. Without uncertainty there are only dots; the intervals of
-    many items are one band.
+    about the truth. Without uncertainty there are only dots; the intervals of many items are one
+    band.
 
     Examples
     --------
@@ -49,8 +47,7 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     ends = None
     title = "Consensus"
     if known is not None:
-        low, high = np.minimum(known.low, scores), np.maximum(known.high, scores)
-        ends = low[order], high[order]
+        ends = known.low[order], known.high[order]
         title = f"Consensus, with intervals at {known.level:g}"
     colours = [CONSENSUS] * len(order)
     ax = _ranked(ax, consensus.item_ids[order], scores[order], ends, colours)

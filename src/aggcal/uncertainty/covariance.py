@@ -175,6 +175,14 @@ class MatrixFreeCovariance(Covariance):
         self.variances = frozen(np.maximum(variances - 2.0 * shared + shared.mean(), 0.0))
         self._solve = solve
 
+    def scaled(self, factors: FloatArray) -> MatrixFreeCovariance:
+        """Return it with every score's standard error multiplied by the root of a factor."""
+        root, solve = np.sqrt(factors), self._solve
+        found = MatrixFreeCovariance.__new__(MatrixFreeCovariance)
+        found.variances = frozen(factors * self.variances)
+        found._solve = lambda vector: root * solve(root * vector)  # noqa: SLF001
+        return found
+
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions: a linear system each."""
         found = np.empty(len(i))

@@ -1,8 +1,8 @@
 r"""The covariance of the optimum: the inverse of the (penalised) Fisher information.
 
-With priors it is the Laplace approximation of the posterior. Without, the information has no
-inverse, and what was free is fixed: the mean of the scores and the mean reliability (both
-constraints; the published Lemma 3.1 imposes the first only).
+With priors it is the Laplace approximation of the posterior. What is a convention is held fixed: the
+mean of the scores and, where annotators have reliabilities, the typical one (both constraints; the
+published Lemma 3.1 imposes the first only, and has no inverse without priors).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLAT = 1e-10
 def laplace(
     information: Information,
     *,
-    constrained: bool,
+    unit: FloatArray | None = None,
     seed: int = 0,
     on_draw: Callable[[int, int], None] | None = None,
 ) -> tuple[Covariance, FloatArray | None]:
@@ -38,22 +38,25 @@ def laplace(
     ----------
     information
         At the optimum.
-    constrained
-        Whether the fit had no prior: location and scale are then fixed as above.
+    unit
+        Weights of the annotators' parameters in the sum that fixes the unit; None where it is not
+        free.
     seed
         Of the random probes that take the place of a matrix for many items.
     on_draw
         Called after each of them with its number and how many there are.
     """
     information.fix_location()
-    if constrained:
-        information.fix_scale()
+    if unit is not None:
+        information.fix_unit(unit)
     if information.n_items <= MOST_DENSE:
-        return _dense(information, constrained=constrained)
-    return _matrix_free(information, constrained, seed, on_draw)
+        return _dense(information, unit)
+    return _matrix_free(information, unit, seed, on_draw)
 
 
-def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, FloatArray | None]:
+def _dense(
+    information: Information, unit: FloatArray | None
+) -> tuple[Covariance, FloatArray | None]:
     schur, carried = information.dense()
     covariance = inverse(schur)
     if carried is None:
@@ -61,15 +64,13 @@ def _dense(information: Information, *, constrained: bool) -> tuple[Covariance, 
     inner = information.inner
     own, gain = 1.0 / inner, carried.T @ covariance
     spread = np.ravel(carried.multiply(gain.T).sum(axis=0))
-    if constrained:
-        # The mean of γ is fixed: D⁻¹ loses its part along 1, and B D⁻¹ with it.
-        total = own.sum()
-        shared = np.ravel(carried.sum(axis=1))
+    if unit is not None:
+        # Σ wγ is fixed: D⁻¹ loses its part along w, and B D⁻¹ with it.
+        share = own * unit / float(np.sum(np.square(unit) * own))
+        shared = carried @ unit
         toward = covariance @ shared
-        spread = (
-            spread - 2.0 * own / total * (gain @ shared) + (own / total) ** 2 * (shared @ toward)
-        )
-        own = own - own * own / total
+        spread = spread - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+        own = own - own * unit * share
     return DenseCovariance(covariance), np.maximum(own + spread, 0.0)
 
 
@@ -117,7 +118,7 @@ class _Solve:
 
 def _matrix_free(
     information: Information,
-    constrained: bool,  # noqa: FBT001
+    unit: FloatArray | None,
     seed: int,
     on_draw: Callable[[int, int], None] | None,
 ) -> tuple[Covariance, FloatArray | None]:
@@ -138,14 +139,14 @@ def _matrix_free(
         rest += np.square(draw - force / diagonal)
         if information.heterogeneous:
             pulled = information.border(draw) * own
-            if constrained:
-                pulled -= own * (pulled.sum() / own.sum())
+            if unit is not None:
+                pulled -= own * unit * (float(unit @ pulled) / float(np.square(unit) @ own))
             spread += np.square(pulled)
         if on_draw is not None:
             on_draw(k + 1, _PROBES)
     covariance = MatrixFreeCovariance(1.0 / diagonal + rest / _PROBES, solve)
     if not information.heterogeneous:
         return covariance, None
-    if constrained:
-        own = own - own * own / own.sum()
+    if unit is not None:
+        own = own - np.square(own * unit) / float(np.square(unit) @ own)
     return covariance, np.maximum(own + spread / _PROBES, 0.0)

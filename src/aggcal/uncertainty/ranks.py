@@ -8,6 +8,7 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
 from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.uncertainty.shape import rank_quantiles, shaped_draws
 from aggcal.uncertainty.student import quantile
 
 _DRAWS = 1000
@@ -15,13 +16,20 @@ _GRID = 4001
 
 
 def rank_intervals(
-    scores: FloatArray, covariance: Covariance, level: float, seed: int, *, freedom: float = inf
+    scores: FloatArray,
+    covariance: Covariance,
+    level: float,
+    seed: int,
+    *,
+    freedom: float = inf,
+    prior_sd: float | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
-    For a moderate number of items, quantiles of the ranks in joint normal draws of all scores;
-    for many, the expected ranks at the ends of each item's own interval (the number of others
-    above a given score then hardly varies).
+    For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
+    ones, or, where the scores have a normal prior of sd ``prior_sd``, draws under a prior whose
+    shape is estimated, too (see `uncertainty.shape`). For many items, the expected ranks at the
+    ends of each item's own interval (the number of others above a given score then hardly varies).
 
     Examples
     --------
@@ -34,18 +42,14 @@ def rank_intervals(
         reach = quantile(0.5 * (1.0 + level), freedom)
         return _by_expectation(scores, np.sqrt(covariance.variances), reach)
     random = np.random.default_rng(seed)
-    apart = covariance.draws(_DRAWS, random)
-    if not isinf(freedom):
-        apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
-    drawn = scores + apart
-    places = np.argsort(-drawn, axis=1)
-    ranks = np.empty_like(places)
-    np.put_along_axis(ranks, places, np.arange(1, len(scores) + 1)[None, :], axis=1)
-    ranks.sort(axis=0)
-    outside = 0.5 * (1.0 - level)
-    last = _DRAWS - 1
-    low, high = int(np.floor(outside * last)), int(np.ceil((1.0 - outside) * last))
-    return _around(scores, ranks[low].astype(np.int64), ranks[high].astype(np.int64))
+    if prior_sd is not None:
+        drawn = shaped_draws(scores, covariance.variances, prior_sd, _DRAWS, random)
+    else:
+        apart = covariance.draws(_DRAWS, random)
+        if not isinf(freedom):
+            apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
+        drawn = scores + apart
+    return _around(scores, *rank_quantiles(drawn, level))
 
 
 def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[IntArray, IntArray]:

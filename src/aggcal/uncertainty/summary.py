@@ -15,6 +15,9 @@ from aggcal.uncertainty.covariance import Covariance
 from aggcal.uncertainty.ranks import rank_intervals
 from aggcal.uncertainty.student import chance_below, quantile
 
+_EDGE = 1e-6
+"""How near to 0 and 1 the mean of a probability may be, and to 0 the parameters of its law."""
+
 KINDS = {
     "laplace": "the consensus of these annotators: what they would agree on if each of them went "
     "on judging without end, and answered as the method supposes",
@@ -40,10 +43,7 @@ class Uncertainty:
     kind: str
     level: float
     scores: FloatArray
-    """What the intervals are about: the reported scores times ``scale``."""
     covariance: Covariance
-    scale: float
-    """How much larger than the optimum's the scale probably is (see `uncertainty.scale`)."""
     rank_low: IntArray
     rank_high: IntArray
     reliability_low: FloatArray | None = None
@@ -60,12 +60,11 @@ class Uncertainty:
         scores: FloatArray,
         covariance: Covariance,
         *,
-        scale: float = 1.0,
-        slope_scale: float = 1.0,
         reliabilities: FloatArray | None = None,
         reliability_variances: FloatArray | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         freedom: float = inf,
+        prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
         seed: int = 0,
     ) -> Uncertainty:
@@ -76,13 +75,14 @@ class Uncertainty:
         kind, level
             Of the intervals.
         scores, covariance
-            The reported scores, and the covariance on the scale ``scale`` times theirs.
-        scale, slope_scale
-            What reported scores are multiplied by, and reliabilities divided by, for intervals.
+            The reported scores and their covariance.
         reliabilities, reliability_variances, bounds
-            The reported reliabilities, their variances on the other scale, and where they end.
+            The reported reliabilities, their variances, and where they end.
         freedom
             Degrees of freedom of the variances.
+        prior_sd
+            Spread of the scores' normal prior, where there is one: ranks are then drawn under a
+            prior whose shape is estimated, too.
         warnings
             What to say about them.
         seed
@@ -96,19 +96,12 @@ class Uncertainty:
         array([1.163, 1.163])
         """
         check_level(level)
-        scores = frozen(scale * scores)
-        low, high = rank_intervals(scores, covariance, level, seed, freedom=freedom)
+        ranks = rank_intervals(scores, covariance, level, seed, freedom=freedom, prior_sd=prior_sd)
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
-            reach = _reach(level, freedom) * np.sqrt(reliability_variances)
-            middle = reliabilities / slope_scale
-            # An interval that does not hold the number beside it would only puzzle.
-            ends = (
-                frozen(np.clip(np.minimum(middle - reach, reliabilities), *bounds)),
-                frozen(np.clip(np.maximum(middle + reach, reliabilities), *bounds)),
-            )
-        ranks = frozen(low), frozen(high)
-        return cls(kind, level, scores, covariance, scale, *ranks, *ends, freedom, warnings)
+            ends = _between(reliabilities, reliability_variances, level, freedom, bounds)
+        held = frozen(ranks[0]), frozen(ranks[1])
+        return cls(kind, level, scores, covariance, *held, *ends, freedom, warnings)
 
     @property
     def covers(self) -> str:
@@ -117,19 +110,18 @@ class Uncertainty:
 
     @cached_property
     def se(self) -> FloatArray:
-        """Standard error of each reported score: root mean square of what it is off by."""
-        off = (1.0 - 1.0 / self.scale) * self.scores
-        return frozen(np.sqrt(self.covariance.variances + np.square(off)))
+        """Standard error of each score."""
+        return frozen(np.sqrt(self.covariance.variances))
 
     @property
     def low(self) -> FloatArray:
         """Lower end of each score's interval."""
-        return self.scores - _reach(self.level, self.freedom) * np.sqrt(self.covariance.variances)
+        return self.scores - _reach(self.level, self.freedom) * self.se
 
     @property
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
-        return self.scores + _reach(self.level, self.freedom) * np.sqrt(self.covariance.variances)
+        return self.scores + _reach(self.level, self.freedom) * self.se
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus."""
@@ -162,6 +154,28 @@ def check_level(level: float) -> None:
     """Refuse a level that is none."""
     if not 0.0 < level < 1.0:
         raise OptionError(f"the level is {level}; give a number between 0 and 1, such as 0.95.")
+
+
+def _between(
+    middle: FloatArray,
+    variances: FloatArray,
+    level: float,
+    freedom: float,
+    bounds: tuple[float, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Return intervals of numbers with these means and variances: of probabilities by the Beta
+    distribution, else by the normal one (or Student's).
+    """
+    if bounds != (0.0, 1.0):
+        reach = _reach(level, freedom) * np.sqrt(variances)
+        return frozen(middle - reach), frozen(middle + reach)
+    from scipy.special import betaincinv
+
+    middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
+    total = middle * (1.0 - middle) / variances - 1.0
+    a, b = (np.maximum(total * part, _EDGE) for part in (middle, 1.0 - middle))
+    tail = 0.5 * (1.0 - level)
+    return frozen(betaincinv(a, b, tail)), frozen(betaincinv(a, b, 1.0 - tail))
 
 
 def _reach(level: float, freedom: float) -> float:

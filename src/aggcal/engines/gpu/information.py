@@ -43,11 +43,11 @@ class DeviceInformation(Information):
         held.inner = total / (ROOM / most) + cupy.asarray(self._annotator_prior)
         return np.asarray(held.inner.get())
 
-    def shared(self) -> FloatArray:
-        """Return B D⁻¹ 1."""
+    def shared(self, weights: FloatArray) -> FloatArray:
+        """Return B D⁻¹ w for weights of the annotators."""
         import cupy
 
-        return np.asarray(self._held.carry(cupy.ones(self._rows.layout.n_annotators)).get())
+        return np.asarray(self._held.carry(cupy.asarray(weights)).get())
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""

@@ -1,0 +1,435 @@
+r"""The Thurstone family with the reliabilities integrated out instead of maximised.
+
+    γ_u = z_u ρ_u,   z_u = −1 with the probability π (reversed), else 1,   ρ_u ~ N(μ_u, τ²)
+
+Given the scores, the posterior of each γ_u is that of six nodes: the mode of ρ and two points
+around it (Gauss–Hermite), for either sign. A gap s_i − s_j is itself uncertain: every row is
+averaged over five points of its distribution. With g_uk what node k pulls the scores by,
+
+    gradient  = Σ_u E_k g_uk,
+    curvature = Σ_rows E_k[γ² F''] aa' − Σ_u Cov_k g_uk                       (Louis' identity).
+
+It is here as products, as a diagonal and as a dense matrix; nothing grows with items × annotators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any
+
+import numpy as np
+
+from aggcal.arrays import BoolArray, FloatArray, sums
+from aggcal.kernels import at, library
+from aggcal.kernels.threads import added, each_range
+from aggcal.models.links import Link
+from aggcal.models.rows import Rows
+
+NODES = 6
+"""Values of γ for each annotator: three of either sign."""
+
+_POINTS = np.array([0.0, 3**0.5, -(3**0.5)])
+_POINT_WEIGHTS = np.array([2 / 3, 1 / 6, 1 / 6])
+"""Where a reliability is looked at on either side, and the weights of that."""
+
+GAPS, GAP_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
+"""Where a row's gap is looked at: exact for polynomials of degree 9, good up to an sd of two."""
+
+_LINK_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+_MODE_STEPS = 50
+CLOSE, EXACT = 1e-2, 1e-10
+"""Squared Newton step, over the variance, after which a mode is near enough: nodes are only placed
+by it, and the next step is smaller by far."""
+
+_MOST_RANGES = 4
+"""Ranges that each fill a matrix of items by items of their own."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """What items and annotators are like before they are seen.
+
+    Parameters
+    ----------
+    score_sd
+        σ: s_i ~ N(0, σ²).
+    reliability_sd
+        τ: ρ_u ~ N(1, τ²).
+    reversed_share
+        π: the share of annotators who answer the other way round.
+    """
+
+    score_sd: float
+    reliability_sd: float
+    reversed_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The posterior of every annotator's reliability at given scores.
+
+    ``nodes`` are values of γ and ``weights`` their posterior probabilities, annotators by nodes.
+    """
+
+    nodes: FloatArray
+    weights: FloatArray
+    log_evidence: float
+
+    @cached_property
+    def strengths(self) -> FloatArray:
+        """Values of ρ: γ without the sign of its half."""
+        return self.nodes * np.repeat([1.0, -1.0], NODES // 2)
+
+    @cached_property
+    def reliability(self) -> FloatArray:
+        """Posterior mean of γ."""
+        return np.asarray((self.weights * self.nodes).sum(axis=1))
+
+    @cached_property
+    def reliability_variance(self) -> FloatArray:
+        """Posterior variance of γ, the scores held."""
+        return np.asarray((self.weights * self.reliability_off**2).sum(axis=1))
+
+    @cached_property
+    def strength(self) -> FloatArray:
+        """Posterior mean of ρ."""
+        return np.asarray((self.weights * self.strengths).sum(axis=1))
+
+    @cached_property
+    def strength_variance(self) -> FloatArray:
+        """Posterior variance of ρ, the scores held."""
+        return np.asarray((self.weights * self.strength_off**2).sum(axis=1))
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Posterior covariance of γ and ρ, the scores held."""
+        return np.asarray((self.weights * self.reliability_off * self.strength_off).sum(axis=1))
+
+    @cached_property
+    def reliability_off(self) -> FloatArray:
+        """γ less its mean, node by node."""
+        return self.nodes - self.reliability[:, None]
+
+    @cached_property
+    def strength_off(self) -> FloatArray:
+        """ρ less its mean, node by node."""
+        return self.strengths - self.strength[:, None]
+
+    @property
+    def reversed(self) -> FloatArray:
+        """Posterior probability that the annotator answers the other way round."""
+        return np.asarray(self.weights[:, NODES // 2 :].sum(axis=1))
+
+
+class Integrated:
+    """The likelihood of judgments with the reliabilities integrated out.
+
+    Parameters
+    ----------
+    rows
+        The weighted wins, sorted by annotator.
+    link
+        The distribution function F.
+    """
+
+    def __init__(self, rows: Rows, link: Link) -> None:
+        self.rows, self.link = rows, link
+        self.passes = 0
+        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
+        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
+        plain = rows.weight.strides == (0,) and len(rows) > 0 and rows.weight[0] == 1.0
+        self._weight = None if plain else np.ascontiguousarray(rows.weight)
+        self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
+        self._sizes = np.diff(self._starts)
+        self._ranges = rows.ranges(self._starts)
+        self._modes = np.ones((rows.n_annotators, 2))
+        self._near = np.empty(len(rows), dtype=np.float32)
+        self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
+        self.gradient: FloatArray
+        """Of the log-likelihood, at the last point."""
+        self.held_diagonal: FloatArray
+        """Diagonal of the curvature with the reliabilities held, at the last point."""
+        self.loose_diagonal: FloatArray
+        """What the diagonal of the curvature lacks of that if nobody judged an item twice: nearly
+        right where an item is a small part of what anyone judged."""
+        self.beliefs: Beliefs
+
+    def evaluate(
+        self,
+        scores: FloatArray,
+        row_sd: np.ndarray,
+        population: Population,
+        means: FloatArray,
+        hopeless: BoolArray | None = None,
+        *,
+        close: float = EXACT,
+    ) -> Beliefs:
+        """Integrate the reliabilities out at these scores.
+
+        Parameters
+        ----------
+        scores
+            Where.
+        row_sd
+            Standard deviation of each row's gap.
+        population
+            τ and π.
+        means
+            μ_u.
+        hopeless
+            Annotators who are certainly not reversed: that half is left out.
+        close
+            How near the modes are looked for.
+        """
+        self.passes += 1
+        integrate = self._plainly if library() is None else self._compiled
+        shares = np.log([1.0 - population.reversed_share, population.reversed_share])
+        precision = population.reliability_sd**-2
+        found = integrate(
+            scores, row_sd.astype(np.float32), means, precision, close, shares, hopeless
+        )
+        self.beliefs = found
+        return found
+
+    def restart(self) -> None:
+        """Forget where the modes are."""
+        self._modes[:] = 1.0
+
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when the scores are multiplied by a factor."""
+        self._modes /= factor
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply by the curvature of the judgments at the last point."""
+        kernels, weights = library(), self.beliefs.weights
+        if kernels is None:
+            gap = vector[self._winner] - vector[self._loser]
+            pulled = np.add.reduceat(self._pulls * gap, self._starts[:-1], axis=1).T
+            off = weights * (pulled - (weights * pulled).sum(axis=1, keepdims=True))
+            flow = self._near * gap - (np.repeat(off, self._sizes, axis=0).T * self._pulls).sum(0)
+            return self._scattered(flow)
+        vector = np.ascontiguousarray(vector)
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.rows.n_items)
+            kernels.aggcal_integrated_product(
+                begin, end, len(self.rows),
+                *at(self._winner, self._loser, self._starts, self._near, self._pulls, weights,
+                    vector, out),
+            )  # fmt: skip
+            return out
+
+        return added(each_range(work, self._ranges))
+
+    def pulls(self, values: FloatArray) -> FloatArray:
+        """Return Σ values_uk g_uk, a number for each item."""
+        kernels, values = library(), np.ascontiguousarray(values)
+        if kernels is None:
+            per_row = np.repeat(values, self._sizes, axis=0).T
+            return self._scattered((per_row * self._pulls).sum(axis=0))
+
+        def work(begin: int, end: int) -> FloatArray:
+            out = np.zeros(self.rows.n_items)
+            kernels.aggcal_pulls(
+                begin, end, len(self.rows),
+                *at(self._winner, self._loser, self._starts, self._pulls, values, out),
+            )  # fmt: skip
+            return out
+
+        return added(each_range(work, self._ranges))
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal of the curvature."""
+        return self.held_diagonal - self._covariance(dense=False)
+
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Return the curvature as a matrix, and with the reliabilities held."""
+        n = self.rows.n_items
+        flat = self._winner.astype(np.int64) * n + self._loser
+        near = sums(flat, self._near.astype(np.float64), n * n).reshape(n, n)
+        held: FloatArray = -(near + near.T)
+        held[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
+        return held - self._covariance(dense=True), held
+
+    def forms(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk.
+
+        ``covariance`` is C, a matrix, or a vector: its diagonal.
+        """
+        kernels, m, n = library(), self.rows.n_annotators, self.rows.n_items
+        values, covariance = np.ascontiguousarray(values), np.ascontiguousarray(covariance)
+        along = np.ascontiguousarray(along)
+        if kernels is None:
+            border = self._by_item(values)
+            middle = border.multiply(covariance) if covariance.ndim == 1 else border @ covariance
+            return np.ravel(border.multiply(middle).sum(axis=1)), border @ along
+        square, product = np.zeros(m), np.zeros(m)
+        matrix, diagonal = (None, covariance) if covariance.ndim == 1 else (covariance, None)
+
+        def work(begin: int, end: int) -> None:
+            room = _room(n)
+            kernels.aggcal_pull_forms(
+                begin, end, len(self.rows), n,
+                *at(self._winner, self._loser, self._starts, self._pulls, values, matrix, diagonal,
+                    along, *room, square, product),
+            )  # fmt: skip
+
+        each_range(work, self._ranges)
+        return square, product
+
+    def _covariance(self, *, dense: bool) -> FloatArray:
+        """Return Σ_u Cov_k g_uk, or its diagonal."""
+        kernels, n, weights = library(), self.rows.n_items, self.beliefs.weights
+        if kernels is None:
+            total = np.zeros((n, n) if dense else n)
+            for k in range(NODES):
+                # Cov_k g = Σ_k p_k (g_k − ḡ)(g_k − ḡ)'.
+                root = np.sqrt(weights[:, k])[:, None]
+                part = self._by_item(root * (np.eye(NODES)[k] - weights))
+                total += (part.T @ part).toarray() if dense else np.ravel(part.power(2).sum(axis=0))
+            return total
+        ranges = self._ranges
+        if dense:
+            ranges = ranges[:: max(1, (len(ranges) - 1) // _MOST_RANGES)]
+            ranges = (
+                [*ranges, self.rows.n_annotators]
+                if ranges[-1] != self.rows.n_annotators
+                else ranges
+            )
+
+        def work(begin: int, end: int) -> FloatArray:
+            out, room = np.zeros((n, n) if dense else n), _room(n)
+            kernels.aggcal_pull_covariance(
+                begin, end, len(self.rows), n,
+                *at(self._winner, self._loser, self._starts, self._pulls, weights), int(dense),
+                *at(*room, out),
+            )  # fmt: skip
+            return out
+
+        return added(each_range(work, ranges))
+
+    def _by_item(self, values: FloatArray) -> Any:
+        """Return b = Σ_k values_uk g_uk as a sparse table, annotators by items."""
+        from scipy import sparse
+
+        force = (np.repeat(values, self._sizes, axis=0).T * self._pulls).sum(axis=0)
+        owner = np.repeat(np.arange(self.rows.n_annotators), self._sizes)
+        where = np.concatenate([owner, owner]), np.concatenate([self._winner, self._loser])
+        shape = self.rows.n_annotators, self.rows.n_items
+        return sparse.coo_array((np.concatenate([force, -force]), where), shape=shape).tocsr()
+
+    def _scattered(self, flow: FloatArray) -> FloatArray:
+        n = self.rows.n_items
+        return sums(self._winner, flow, n) - sums(self._loser, flow, n)
+
+    def _compiled(
+        self,
+        scores: FloatArray,
+        row_sd: np.ndarray,
+        means: FloatArray,
+        precision: float,
+        close: float,
+        shares: FloatArray,
+        hopeless: BoolArray | None,
+    ) -> Beliefs:
+        kernels, rows = library(), self.rows
+        assert kernels is not None  # noqa: S101  # who calls knows
+        m, n = rows.n_annotators, rows.n_items
+        nodes, weights = np.empty((m, NODES)), np.empty((m, NODES))
+        skip = None if hopeless is None else np.ascontiguousarray(hopeless, dtype=np.uint8)
+        scores, means = np.ascontiguousarray(scores), np.ascontiguousarray(means)
+
+        def work(begin: int, end: int) -> tuple[float, FloatArray]:
+            item = np.zeros((n, 3))
+            most = int(self._sizes[begin:end].max(initial=0))
+            room = np.empty(2 * NODES * most)
+            value = kernels.aggcal_integrate(
+                _LINK_CODES[self.link.name], begin, end, len(rows),
+                *at(self._winner, self._loser, self._weight, self._starts, scores, row_sd, means),
+                precision, close,
+                *at(shares, skip, self._modes, nodes, weights, item, self._near, self._pulls, room),
+            )  # fmt: skip
+            return value, item
+
+        parts = each_range(work, self._ranges)
+        total = added([part[1] for part in parts])
+        self.gradient, self.held_diagonal, self.loose_diagonal = total.T
+        return Beliefs(nodes, weights, sum(part[0] for part in parts))
+
+    def _plainly(
+        self,
+        scores: FloatArray,
+        row_sd: np.ndarray,
+        means: FloatArray,
+        precision: float,
+        close: float,
+        shares: FloatArray,
+        hopeless: BoolArray | None,
+    ) -> Beliefs:
+        rows, m = self.rows, self.rows.n_annotators
+        begins, weight = self._starts[:-1], rows.weight
+        gap = scores[self._winner] - scores[self._loser]
+        gaps = gap + GAPS[:, None] * row_sd
+        spread = GAP_WEIGHTS[:, None] * weight
+        nodes, logs = np.zeros((m, NODES)), np.full((m, NODES), -np.inf)
+        pulls, curves = np.zeros((NODES, len(rows))), np.zeros((NODES, len(rows)))
+
+        def per_row(values: FloatArray) -> FloatArray:
+            return np.repeat(values, self._sizes)
+
+        def by_annotator(values: FloatArray) -> FloatArray:
+            return np.asarray(np.add.reduceat(values.sum(axis=0), begins))
+
+        for half, sign in enumerate((1.0, -1.0)):
+            signed, mode = sign * gaps, self._modes[:, half]
+            for _ in range(_MODE_STEPS):
+                _, pull, curve = self.link.terms(per_row(mode) * signed)
+                bend = precision + by_annotator(spread * curve * signed**2)
+                rise = by_annotator(spread * pull * signed) - precision * (mode - means)
+                step = np.clip(rise / bend, -1.0, 1.0)
+                mode = mode + step
+                if float((step**2 * bend).max()) < close:
+                    break
+            self._modes[:, half] = mode
+            for t in range(len(_POINTS)):
+                k = half * len(_POINTS) + t
+                strength = mode + _POINTS[t] / np.sqrt(bend)
+                loss, pull, curve = self.link.terms(per_row(strength) * signed)
+                nodes[:, k] = sign * strength
+                pulls[k] = per_row(nodes[:, k]) * (spread * pull).sum(axis=0)
+                curves[k] = per_row(strength**2) * (spread * curve).sum(axis=0)
+                logs[:, k] = (
+                    shares[half]
+                    - by_annotator(spread * loss)
+                    - 0.5 * precision * (strength - means) ** 2
+                    + log(_POINT_WEIGHTS[t])
+                    + 0.5 * _POINTS[t] ** 2
+                    + 0.5 * np.log(precision / bend)
+                )
+            if half == 1 and hopeless is not None:
+                logs[hopeless, len(_POINTS) :] = -np.inf
+        most = logs.max(axis=1, keepdims=True)
+        weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        weights /= total
+        by_row = np.repeat(weights, self._sizes, axis=0).T
+        force, stiff = (by_row * pulls).sum(axis=0), (by_row * curves).sum(axis=0)
+        self._near[:] = stiff
+        self._pulls[:] = np.where(by_row > 0.0, pulls, 0.0)
+        n = rows.n_items
+        self.gradient = self._scattered(force)
+        self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)
+        loose = (by_row * pulls**2).sum(axis=0) - force**2
+        self.loose_diagonal = sums(self._winner, loose, n) + sums(self._loser, loose, n)
+        return Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+
+
+def _room(items: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:
+    """Return what the kernels that gather by item need to work in."""
+    slots = np.full(items, -1, dtype=np.int32)
+    return slots, np.empty(items, dtype=np.int32), np.empty(NODES * items)

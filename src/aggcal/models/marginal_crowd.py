@@ -1,0 +1,121 @@
+r"""The crowd mixtures with the annotators' probabilities of an honest report integrated out.
+
+P = η F(d/c) + (1 − η) F(−d/c), η ~ Beta(α, β). On the logit scale t of η the posterior has one mode;
+six Gauss–Hermite nodes lie around it. What else there is to know is as in `models.marginal`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from aggcal.arrays import BoolArray, FloatArray, sums
+from aggcal.models.crowd import Crowd
+from aggcal.models.marginal import EXACT, GAP_WEIGHTS, GAPS, NODES, Beliefs, Integrated, Population
+
+_STEPS = 60
+_FIRST = 1.5
+"""Logit of η to begin with: four honest reports in five."""
+_FURTHEST = 12.0
+"""Largest logit: beyond, honest and certain are the same."""
+
+
+class IntegratedCrowd(Integrated):
+    """The likelihood of a crowd mixture with η integrated out.
+
+    Parameters
+    ----------
+    problem
+        The mixture: its rows, link and priors.
+    alpha, beta
+        Of the Beta prior of η.
+    """
+
+    def __init__(self, problem: Crowd, alpha: float, beta: float) -> None:
+        super().__init__(problem.rows, problem.link)
+        self.problem, self._alpha, self._beta = problem, alpha, beta
+        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        self._nodes, self._log_weights = nodes, np.log(weights / weights.sum())
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget where the modes are."""
+        self._modes[:] = _FIRST
+
+    def rescale(self, factor: float) -> None:
+        """Do nothing: η does not depend on the scale of the scores."""
+
+    def evaluate(
+        self,
+        scores: FloatArray,
+        row_sd: np.ndarray,
+        population: Population,  # noqa: ARG002
+        means: FloatArray,  # noqa: ARG002
+        hopeless: BoolArray | None = None,  # noqa: ARG002
+        *,
+        close: float = EXACT,
+    ) -> Beliefs:
+        """Integrate η out at these scores; what is asked of reliabilities is not used."""
+        self.passes += 1
+        rows, m = self.rows, self.rows.n_annotators
+        begins = self._starts[:-1]
+        gaps = (scores[self._winner] - scores[self._loser]) + GAPS[:, None] * row_sd
+        share = GAP_WEIGHTS[:, None] * rows.weight
+
+        def per_row(values: FloatArray) -> FloatArray:
+            return np.repeat(values, self._sizes)
+
+        def by_annotator(values: FloatArray) -> FloatArray:
+            return np.asarray(np.add.reduceat(values.sum(axis=0), begins))
+
+        mode = self._modes[:, 0].copy()
+        low, high = np.full(m, -_FURTHEST), np.full(m, _FURTHEST)
+        for _ in range(_STEPS):
+            eta = expit(mode)
+            terms = self.problem.row_terms(gaps, per_row(eta))
+            first, second = eta * (1.0 - eta), eta * (1.0 - eta) * (1.0 - 2.0 * eta)
+            pull, bend = by_annotator(share * terms.theta), by_annotator(share * terms.theta_theta)
+            rise = -pull * first + self._alpha * (1.0 - eta) - self._beta * eta
+            prior = (self._alpha + self._beta) * first
+            curvature = bend * first**2 + pull * second + prior
+            curvature = np.maximum(curvature, 0.1 * prior)
+            low, high = np.where(rise > 0.0, mode, low), np.where(rise < 0.0, mode, high)
+            step = np.clip(rise / curvature, -1.0, 1.0)
+            new = mode + step
+            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            moved, mode = float(np.max((new - mode) ** 2 * curvature)), new
+            if moved < close:
+                break
+        self._modes[:, 0] = mode
+        wide = 1.0 / np.sqrt(curvature)
+        logits = np.clip(mode[:, None] + self._nodes * wide[:, None], -_FURTHEST, _FURTHEST)
+        nodes, logs = expit(logits), np.empty((m, NODES))
+        pulls, curves = np.empty((NODES, len(rows))), np.empty((NODES, len(rows)))
+        for k in range(NODES):
+            eta = nodes[:, k]
+            terms = self.problem.row_terms(gaps, per_row(eta))
+            pulls[k] = -(share * terms.d).sum(axis=0)
+            curves[k] = (share * terms.dd).sum(axis=0)
+            logs[:, k] = (
+                self._alpha * np.log(eta)
+                + self._beta * np.log1p(-eta)
+                - by_annotator(share * terms.loss)
+                + self._log_weights[k]
+                + 0.5 * self._nodes[k] ** 2
+                + np.log(wide)
+            )
+        most = logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs - most)
+        total = weights.sum(axis=1, keepdims=True)
+        weights /= total
+        by_row = np.repeat(weights, self._sizes, axis=0).T
+        force, stiff = (by_row * pulls).sum(axis=0), (by_row * curves).sum(axis=0)
+        self._near[:] = stiff
+        self._pulls[:] = pulls
+        n = rows.n_items
+        self.gradient = self._scattered(force)
+        self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)
+        loose = (by_row * pulls**2).sum(axis=0) - force**2
+        self.loose_diagonal = sums(self._winner, loose, n) + sums(self._loser, loose, n)
+        self.beliefs = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+        return self.beliefs

@@ -1,0 +1,82 @@
+"""The covariance of scores whose annotators were integrated out, and that of the annotators.
+
+Both are conditional on the unit, which is a convention; the uncertainty of the spread of the scores,
+where it was estimated, is part of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal.arrays import FloatArray
+from aggcal.models.information import Information
+from aggcal.models.objective import Objective
+from aggcal.solve.marginal import Curvature, MarginalFit, MarginalProblem
+from aggcal.solve.spread import centred
+from aggcal.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    MatrixFreeCovariance,
+)
+from aggcal.uncertainty.laplace import laplace
+
+
+def posterior(
+    fit: MarginalFit, problem: MarginalProblem, likelihood: Objective, *, seed: int = 0
+) -> tuple[Covariance, FloatArray]:
+    """Return the covariance of the scores and the variances of the annotators' parameters.
+
+    Parameters
+    ----------
+    fit, problem
+        What was fitted, and to what.
+    likelihood
+        The same model with the parameters not integrated out; for many items it tells how far
+        variances exceed those of the diagonal.
+    seed
+        Seed for the random vectors that replace a matrix for many items.
+    """
+    problem.integrate(fit.state)
+    curvature = problem.curvature(fit.state)
+    if problem.rows.n_items <= MOST_DENSE:
+        matrix = _dense(fit, problem, curvature)
+        return DenseCovariance(matrix), _annotators(fit, problem, curvature, matrix)
+    covariance = _matrix_free(fit, curvature, likelihood, seed)
+    return covariance, _annotators(fit, problem, curvature, covariance.variances)
+
+
+def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> FloatArray:
+    matrix = centred(curvature.inverse(), problem.component)
+    if not fit.estimated:
+        return matrix
+    # The spread is known to within 1/√(2 df) of itself, and the scores move with it.
+    variance, pieces = fit.population.score_sd**2, int(problem.component.max()) + 1
+    free = max(len(matrix) - pieces - 1 - float(np.trace(matrix)) / variance, 1.0)
+    push = 2.0 * matrix @ fit.scores / variance
+    return np.asarray(matrix + np.outer(push, push) / (2.0 * free))
+
+
+def _matrix_free(
+    fit: MarginalFit, curvature: Curvature, likelihood: Objective, seed: int
+) -> Covariance:
+    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
+    information = Information(likelihood, fit.scores, fit.beliefs.reliability)
+    information.constraints.append(curvature.unit)
+    found, _ = laplace(information, seed=seed)
+    if not isinstance(found, MatrixFreeCovariance):  # pragma: no cover  # there are too many items
+        raise TypeError("the covariance is a matrix")
+    own = np.maximum(curvature.exact_diagonal(), curvature.precision)
+    return found.scaled(information.diagonal() / own)
+
+
+def _annotators(
+    fit: MarginalFit, problem: MarginalProblem, curvature: Curvature, covariance: FloatArray
+) -> FloatArray:
+    beliefs = fit.beliefs
+    return curvature.variances_of(
+        beliefs.weights * beliefs.reliability_off,
+        beliefs.reliability_variance,
+        beliefs.covariance * problem.shares if problem.has_unit else np.zeros(len(beliefs.nodes)),
+        covariance,
+    )
