@@ -24,7 +24,7 @@ from aggcal.scores import Scores
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
-from aggcal.uncertainty.efficiency import relative_variances
+from aggcal.uncertainty.efficiency import relative_variances, spread_beyond_chance
 from aggcal.uncertainty.laplace import laplace
 from aggcal.uncertainty.rehearsal import Rehearsal
 from aggcal.uncertainty.sandwich import Design, sandwich
@@ -265,13 +265,20 @@ class Quantify:
         own: object = self.aggregator
         if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
             return None
-        gamma, known = consensus.reliabilities, consensus.uncertainty
-        mean = float(gamma.mean())
-        if mean <= 0.0:
+        known = consensus.uncertainty
+        if known is None or known.reliability_low is None or known.reliability_high is None:
             return None
-        cv = float(gamma.std()) / mean
+        cv = spread_beyond_chance(
+            consensus.reliabilities,
+            known.reliability_low,
+            known.reliability_high,
+            known.level,
+            known.freedom,
+        )
+        if cv is None:
+            return None
         found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
-        if known is None or not isinstance(known.covariance, DenseCovariance):
+        if not isinstance(known.covariance, DenseCovariance):
             return found
         if len(consensus.scores) > _MOST_COMPARED or isinstance(self.judgments, ShardedJudgments):
             return found
