@@ -119,7 +119,7 @@ def rows_of(
         i, j = (np.concatenate([x, x[source]]) for x in (i, j))
         first = np.concatenate([first, np.where(own, again, first[source])])
         tie = np.concatenate([tie, tie[source]])
-    turned = random.random(len(who)) < 0.5  # noqa: PLR2004  # shown either way round
+    turned = random.random(len(who)) < 0.5  # shown either way round
     names = np.where(tie, "tie", np.where(first ^ turned, "left", "right"))
     left, right = np.where(turned, j, i), np.where(turned, i, j)
     rows = [
@@ -164,9 +164,13 @@ def main() -> None:
         for name, copied, tally in pool.map(one, jobs, chunksize=4):
             total.setdefault((name, copied), Counter()).update(tally)
     print("# Whom `aggcal check` calls copies\n")
-    print("Made by `benchmarks/copy_rates.py`. One annotator copies another, but for 8% of answers.\n")
-    print("| study | clean studies with a false accusation of copying | copies found | studies with"
-          " a copy and another, innocent one accused of it | problems in clean studies |")  # fmt: skip
+    print(
+        "Made by `benchmarks/copy_rates.py`. One annotator copies another, but for 8% of answers.\n"
+    )
+    print(
+        "| study | clean studies with a false accusation of copying | copies found "
+        "| studies with a copy in which another is accused of it | problems in clean studies |"
+    )
     print("|---|---|---|---|---|")
     for shape in shapes:
         clean, guilty = total[shape.name, False], total[shape.name, True]

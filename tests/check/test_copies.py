@@ -79,7 +79,6 @@ def test_evidence_of_few_answers_is_an_e_value(m: int, n: int) -> None:
             (np.array([one]), np.array([other])),
             (1.0, 1.0),
             (np.zeros(1), np.zeros(1)),
-            0.0,
         )
         chance = binom.pmf(a, m, expit(one)) * binom.pmf(b, n, expit(other))
         total += float(chance) * np.exp(found.evidence)
@@ -100,7 +99,6 @@ def test_evidence_of_many_answers_is_an_e_value_given_their_total(
             (np.array([3.0]), np.array([3.0])),
             (1.0, 1.0),
             (np.ones(1), np.ones(1)),
-            0.0,
         )
         average += float(law.pmf(up)) * np.exp(found.evidence)
     assert average == pytest.approx(1.0)
@@ -111,7 +109,7 @@ def test_an_effect_that_two_share_makes_agreement_likelier() -> None:
     """By quadrature as by integration: P(agree) is 1/2 + 2 Var F(e) for an even pair."""
     once = Counts(np.array([1]), np.array([1]))
     even = np.zeros(1)
-    found = likeness(once, once, (even, even), (1.0, 1.0), (even, np.ones(1)), 0.0)
+    found = likeness(once, once, (even, even), (1.0, 1.0), (even, np.ones(1)))
     drawn = expit(np.random.default_rng(0).standard_normal(400_000))
     assert found.expected == pytest.approx(0.5 + 2.0 * drawn.var(), abs=1e-3)
 

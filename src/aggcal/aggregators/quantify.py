@@ -24,7 +24,7 @@ from aggcal.scores import Scores
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
-from aggcal.uncertainty.efficiency import relative_variances, spread_beyond_chance
+from aggcal.uncertainty.efficiency import known_spread, relative_variances
 from aggcal.uncertainty.laplace import laplace
 from aggcal.uncertainty.rehearsal import Rehearsal
 from aggcal.uncertainty.sandwich import Design, sandwich
@@ -266,21 +266,15 @@ class Quantify:
         if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
             return None
         known = consensus.uncertainty
-        if known is None or known.reliability_low is None or known.reliability_high is None:
-            return None
-        cv = spread_beyond_chance(
-            consensus.reliabilities,
-            known.reliability_low,
-            known.reliability_high,
-            known.level,
-            known.freedom,
-        )
-        if cv is None:
+        cv = None if known is None else known_spread(consensus.reliabilities, known)
+        if known is None or cv is None:
             return None
         found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
-        if not isinstance(known.covariance, DenseCovariance):
-            return found
-        if len(consensus.scores) > _MOST_COMPARED or isinstance(self.judgments, ShardedJudgments):
+        if (
+            not isinstance(known.covariance, DenseCovariance)
+            or len(consensus.scores) > _MOST_COMPARED
+            or isinstance(self.judgments, ShardedJudgments)
+        ):
             return found
         alike = own.alike(self.judgments, consensus)
         plain = alike.quantify("sandwich-fixed").uncertainty

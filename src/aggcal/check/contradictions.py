@@ -80,9 +80,10 @@ def contradictions(fitted: Fitted) -> list[Finding]:
             "problem",
             "self-contradiction",
             f"{count(len(chosen), 'annotator')} judged the same pair both ways more often than its "
-            f"closeness and their own reliability explain ({some(ids)}; '{judgments.annotator_ids[worst]}' did so for "
-            f"{int(seen[worst])} of {int(again_by[worst])} pairs judged again, where "
-            f"{usual[worst]:.1f} are expected; chance does that {odds_against(chance[worst])})",
+            f"closeness and their own reliability explain ({some(ids)}; "
+            f"'{judgments.annotator_ids[worst]}' did so for {int(seen[worst])} of "
+            f"{int(again_by[worst])} pairs judged again, where {usual[worst]:.1f} are expected; "
+            f"chance does that {odds_against(chance[worst])})",
             "nothing to do if the pair was shown with other material each time (as models compared "
             "on several prompts are); else ask them how they decide, or whether two people share "
             "the account",

@@ -21,16 +21,20 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _RATE = 0.01
+"""Of studies without copies in which anyone is accused, at most: e-values make it far fewer."""
 _FEWEST_ANNOTATORS = 3
 _LEAST_SHARED = 8
 """Pairs that two must share: copied answers to fewer are no proof among many annotators."""
 _MOST_WORK = 2e8
+"""Couples of annotators, each counted once a pair: some ten seconds."""
 _BLOCK = 1 << 23
+"""Entries of a product that are held at once, about 100 MB."""
 _WORTH_A_LOOK = 2.0
 """Standard errors of surplus from which a couple is compared answer by answer: copies of eight
 even answers have about three.
 """
 _MOST_COMPARED = 5000
+"""Couples compared answer by answer, the most suspicious first: a millisecond each."""
 _YARDSTICKS = 300
 """Couples from which it is learnt how alike answers usually are; more take time and add little."""
 _LEAST_EFFECT, _MOST_EFFECT = 0.1**2, 1.0
@@ -38,11 +42,13 @@ _LEAST_EFFECT, _MOST_EFFECT = 0.1**2, 1.0
 an upper one a study of nothing but copies would pass for one whose pairs are special.
 """
 _EFFECT_UNKNOWN = 0.5**2
+"""That variance where too few couples share pairs to learn it."""
 _OF_THE_TWO = 0.5
 """Variance of what two annotators may see alike in a pair, and the others not. More would let
 copies of some thirty answers off, less would accuse people with the same background.
 """
 _MOST_ALIKE = 0.8
+"""Limit of how alike answers to pairs that are asked again and again may usually be."""
 _ROUNDS = 8
 _SHOWN = 3
 
@@ -151,7 +157,9 @@ class _Said:
         mean = np.bincount(grouped.of_row, toward) / np.bincount(grouped.of_row)
         kept = number > 0
         kept[np.isin(grouped.annotator, list(dropped))] = False
-        kept &= sums(grouped.annotator, kept, m)[grouped.annotator] >= _LEAST_SHARED
+        kept &= (
+            np.bincount(grouped.annotator[kept], minlength=m)[grouped.annotator] >= _LEAST_SHARED
+        )
         judged = np.bincount(grouped.pair[kept], minlength=answers.n_pairs).astype(np.float64)
         kept &= judged[grouped.pair] > 1.0
         return cls(
@@ -297,7 +305,7 @@ class _Yardstick:
             (said.logit[a], said.logit[b]),
             (float(said.turn[u]), float(said.turn[v])),
             (self.effect[pair] - (self.off[a] + self.off[b]) / rest, 1.0 / rest + _OF_THE_TWO),
-            self.usual,
+            usual=self.usual,
         )
 
 

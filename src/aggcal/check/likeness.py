@@ -24,12 +24,13 @@ SINGLE = 3
 more the two annotators' own answers tell it better: how often they gave each answer in all.
 """
 _SLIPS, _CLEAN = 0.05, 0.12
-"""Share of copied answers that may differ, and what keeps a single mismatch from being fatal: a
-single answer counts e^4 for copying if it matches. More slips would call families of programs
-copies, fewer would let one off who changes an answer here and there.
+"""Share of copied answers that may differ, and what keeps a single mismatch from being fatal: it
+divides the e-value by about 20. More slips would call families of programs copies, fewer would let
+one off who changes an answer here and there.
 """
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _TAIL = 10.0
+"""Standard deviations beyond which a count is left out: less than a rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,8 @@ def likeness(
     logits: tuple[FloatArray, FloatArray],
     turns: tuple[float, float],
     shared: tuple[FloatArray, FloatArray],
-    usual: float,
+    *,
+    usual: float = 0.0,
 ) -> Likeness:
     """Compare two annotators on the pairs that both judged.
 
@@ -114,7 +116,7 @@ def likeness(
 
     >>> said = Counts(np.ones(20, dtype=np.int64), np.ones(20, dtype=np.int64))
     >>> even = np.zeros(20)
-    >>> found = likeness(said, said, (even, even), (1.0, 1.0), (even, even), 0.0)
+    >>> found = likeness(said, said, (even, even), (1.0, 1.0), (even, even))
     >>> found.same, round(found.expected, 6), round(found.evidence, 2)
     (20.0, 10.0, 12.83)
     """
@@ -202,7 +204,7 @@ def _by_their_totals(
     shared out between the two as if drawn from one urn (the hypergeometric distribution).
     """
     kinds, place = np.unique(np.stack([m, n, total], axis=1), axis=0, return_inverse=True)
-    found = np.array([_urn(*kind, usual) for kind in kinds.tolist()]).reshape(len(kinds), 2)
+    found = np.array([_urn(m, n, t, usual) for m, n, t in kinds.tolist()]).reshape(-1, 2)
     return found[place.ravel(), 0], found[place.ravel(), 1]
 
 
@@ -212,9 +214,8 @@ def _urn(m: int, n: int, total: int, usual: float) -> tuple[float, float]:
     low = max(0, total - n, int(mean - reach))
     high = min(m, total, int(mean + reach) + 1)
     up = np.arange(low, high + 1)
-    log = -sum(
-        gammaln(x + 1.0) for x in (up, m - up, total - up, n - total + up)
-    )  # but for a constant
+    # Of the hypergeometric distribution, but for a constant.
+    log = -np.sum(gammaln(np.stack([up, m - up, total - up, n - total + up]) + 1.0), axis=0)
     # Raised to a power, a distribution is as much narrower as answers are usually more alike.
     chance = np.exp((log - log.max()) / (1.0 - usual))
     chance /= chance.sum()
@@ -226,9 +227,7 @@ def _urn(m: int, n: int, total: int, usual: float) -> tuple[float, float]:
     return float(np.log(chance @ worth)), float(chance @ same)
 
 
-def urn_variance(
-    m: IntArray | int, n: IntArray | int, total: IntArray | int
-) -> FloatArray | float:
+def urn_variance(m: IntArray | int, n: IntArray | int, total: IntArray | int) -> FloatArray | float:
     """Return the variance of one annotator's ups, given those of both together.
 
     Examples

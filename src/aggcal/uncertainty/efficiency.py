@@ -6,9 +6,27 @@ import numpy as np
 
 from aggcal.arrays import FloatArray
 from aggcal.uncertainty.student import quantile
+from aggcal.uncertainty.summary import Uncertainty
 
 _SURE = 0.01
 """Chance of claiming that annotators who are all alike differ."""
+
+
+def known_spread(reliabilities: FloatArray, known: Uncertainty) -> float | None:
+    """Return how much annotators differ, by the intervals of their reliabilities if there are any.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
+    >>> consensus = aggcal.aggregate(judgments, warn=False)
+    >>> known_spread(consensus.reliabilities, consensus.uncertainty) is None
+    True
+    """
+    low, high = known.reliability_low, known.reliability_high
+    if low is None or high is None:
+        return None
+    return spread_beyond_chance(reliabilities, low, high, known.level, known.freedom)
 
 
 def spread_beyond_chance(
