@@ -348,7 +348,8 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
         Finding(
             "problem",
             "copies",
-            f"{count(len(groups), 'group')} of annotators agree with each other far more than "
+            f"{count(len(groups), 'group')} of annotators "
+            f"{'agrees' if len(groups) == 1 else 'agree'} with each other far more than "
             f"independent people would ({named}{more}; of the answers that '{one}' and '{other}' "
             f"gave to the same pairs {found.agreed[0]:,.0f} of {found.shared[0]:,.0f} match, where "
             f"{found.expected[0]:,.0f} are expected; chance does that "
