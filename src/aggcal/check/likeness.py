@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.special import comb, expit, gammaln
 
 from aggcal.arrays import FloatArray, IntArray
 
@@ -160,9 +160,7 @@ def _tables() -> tuple[FloatArray, FloatArray]:
 
 
 _WORTH, _SAME = _tables()
-_CHOICES: FloatArray = np.array(
-    [[1.0, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
-)  # Pascal's triangle
+_CHOICES: FloatArray = comb(np.arange(SINGLE + 1)[:, None], np.arange(SINGLE + 1))
 
 
 def _by_the_others(
