@@ -160,7 +160,9 @@ def _tables() -> tuple[FloatArray, FloatArray]:
 
 
 _WORTH, _SAME = _tables()
-_CHOICES: FloatArray = comb(np.arange(SINGLE + 1)[:, None], np.arange(SINGLE + 1))
+_CHOICES: FloatArray = np.asarray(
+    comb(np.arange(SINGLE + 1)[:, None], np.arange(SINGLE + 1)), dtype=np.float64
+)
 
 
 def _by_the_others(
