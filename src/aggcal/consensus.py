@@ -249,9 +249,13 @@ class Consensus:
         return self.quantify().stated
 
     def efficiency(self) -> dict[str, float] | None:
-        """Return diagnostics of what telling annotators apart is worth; None where it is not done.
+        """Return diagnostics of what telling annotators apart is worth.
 
-        ``cv`` is the coefficient of variation of the reliabilities and ``first_order_factor``
+        None where it is not done, or where the estimated reliabilities differ no more than chance
+        makes those of equal annotators differ.
+
+        ``cv`` is the coefficient of variation of the reliabilities, their sampling variance taken
+        off (the intervals' whole, so it is rather too small), and ``first_order_factor``
         1 + cv², the variance that equal weights would cost with small gaps and one design for all.
         For a moderate number of items ``median_ratio`` and ``share_worse`` estimate it for this
         design: the variances of the homogeneous fit over those of this one, in the directions that

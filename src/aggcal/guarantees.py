@@ -203,9 +203,10 @@ def _efficiency(consensus: Consensus, values: dict[str, float]) -> Guarantee:
     typical = float(np.median(consensus.judgments_per_annotator))
     factor = values["first_order_factor"]
     says = (
-        f"Annotators differ in reliability (by {values['cv']:.0%} of its average), and the more "
-        "reliable count for more. If all items were close and everybody had judged the same pairs, "
-        f"counting all alike would take {factor:.2f} times as many judgments to be as precise."
+        f"Annotators differ in reliability (by {values['cv']:.0%} of its average, beyond what "
+        "chance explains), and the more reliable count for more. If all items were close and "
+        "everybody had judged the same pairs, counting all alike would take "
+        f"{factor:.2f} times as many judgments to be as precise."
     )
     if "median_ratio" in values:
         says += f" For these judgments the estimate is {values['median_ratio']:.2f} times as many."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -78,6 +78,76 @@ def test_coin_tossers_do_not_agree(random: np.random.Generator) -> None:
     assert found is not None
     assert abs(found.alpha) < 4 * found.error
     assert [f.code for f in agreement_findings(found)] == ["no-agreement"]
+
+
+def repeated(random: np.random.Generator, chance: float) -> list[tuple[str, str, str]]:
+    """Six annotators, fifteen pairs, one to nine answers each."""
+    return [
+        (f"u{u}", *((a, b) if random.random() < chance else (b, a)))
+        for u in range(6)
+        for a, b in combinations("abcdef", 2)
+        for _ in range(int(random.integers(1, 10)))
+    ]
+
+
+def test_agreement_is_that_of_single_answers_of_two_annotators(
+    random: np.random.Generator,
+) -> None:
+    rows = repeated(random, 0.7)
+    said: dict[tuple[str, str], dict[str, list[bool]]] = {}
+    for who, winner, loser in rows:
+        low, high = sorted((winner, loser))
+        said.setdefault((low, high), {}).setdefault(who, []).append(winner == low)
+    each = [
+        np.mean([x == y for x in answers[u] for y in answers[v]])
+        for answers in said.values()
+        for u, v in combinations(sorted(answers), 2)
+    ]
+    found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    assert found is not None
+    assert found.agree == pytest.approx(np.mean(each))
+    # Six annotators judged every pair: alpha is what remains of the disagreement.
+    assert found.alpha == pytest.approx(1.0 - (1.0 - found.agree) / (1.0 - found.by_chance))
+    assert found.agree < 0.65
+
+
+def test_asking_again_does_not_make_people_agree_more(random: np.random.Generator) -> None:
+    """0.7² + 0.3² = 0.58 however often each is asked."""
+    often = [row for _ in range(12) for row in repeated(random, 0.7)]
+    found = krippendorff(Answers.of(aggcal.read_judgments(often)))
+    assert found is not None
+    assert found.agree == pytest.approx(0.58, abs=0.01)
+
+
+def test_the_same_answers_recorded_twice_agree_as_much() -> None:
+    rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a"), ("ann", "a", "c"),
+            ("bob", "a", "c"), ("ann", "b", "c"), ("bob", "c", "b")]  # fmt: skip
+    once, twice = (krippendorff(Answers.of(aggcal.read_judgments(r))) for r in (rows, rows * 2))
+    assert once is not None
+    assert twice is not None
+    assert (once.alpha, once.agree) == pytest.approx((twice.alpha, twice.agree))
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_error_of_coin_tossers_is_that_of_simulation(
+    random: np.random.Generator, ties: bool
+) -> None:
+    kinds = ["left", "right", "tie"] if ties else ["left", "right"]
+    shape = [
+        (f"u{u}", a, b)
+        for u in range(5)
+        for a, b in combinations("abcdefg", 2)
+        for _ in range(int(random.integers(1, 5)))
+        if (u + ord(a)) % 3
+    ]
+    alphas, errors = [], []
+    for _ in range(150):
+        rows = [(*row, str(random.choice(kinds))) for row in shape]
+        found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+        assert found is not None
+        alphas.append(found.alpha)
+        errors.append(found.error)
+    assert np.mean(errors) == pytest.approx(np.std(alphas), rel=0.15)
 
 
 def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> None:

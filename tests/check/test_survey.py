@@ -99,6 +99,19 @@ def test_one_who_contradicts_oneself_is_named() -> None:
     assert named(check(aggcal.read_judgments(rows)), "self-contradiction") == ["two-minds"]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_careless_are_not_called_contradictory(seed: int) -> None:
+    """Half as reliable as the others, and asked the same pairs again and again."""
+    random = np.random.default_rng(seed)
+    scores = 2.0 * random.standard_normal(10)
+    rows = []
+    for u, (j, i), _ in product(range(6), combinations(range(10), 2), range(5)):
+        slope = 0.5 if u < 2 else 2.0
+        above = random.random() < 1.0 / (1.0 + np.exp(-slope * (scores[i] - scores[j])))
+        rows.append((f"u{u}", f"i{i if above else j}", f"i{j if above else i}"))
+    assert "self-contradiction" not in codes(check(aggcal.read_judgments(rows)))
+
+
 def test_the_same_pair_in_both_orders() -> None:
     rows = [("judge", a, b, "left") for a in "abcdefg" for b in "abcdefg" if a != b]
     rows += [("other", a, b, "left" if a < b else "right") for _, a, b, _ in rows]

@@ -27,7 +27,7 @@ from aggcal.solve.marginal import MarginalFit, MarginalProblem
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
-from aggcal.uncertainty.efficiency import relative_variances
+from aggcal.uncertainty.efficiency import known_spread, relative_variances
 from aggcal.uncertainty.laplace import laplace
 from aggcal.uncertainty.marginal import posterior
 from aggcal.uncertainty.sandwich import Design, sandwich
@@ -305,15 +305,16 @@ class Quantify:
         own: object = self.aggregator
         if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
             return None
-        gamma, known = consensus.reliabilities, consensus.uncertainty
-        mean = float(gamma.mean())
-        if mean <= 0.0:
+        known = consensus.uncertainty
+        cv = None if known is None else known_spread(consensus.reliabilities, known)
+        if known is None or cv is None:
             return None
-        cv = float(gamma.std()) / mean
         found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
-        if known is None or not isinstance(known.covariance, DenseCovariance):
-            return found
-        if len(consensus.scores) > _MOST_COMPARED or isinstance(self.judgments, ShardedJudgments):
+        if (
+            not isinstance(known.covariance, DenseCovariance)
+            or len(consensus.scores) > _MOST_COMPARED
+            or isinstance(self.judgments, ShardedJudgments)
+        ):
             return found
         alike = own.alike(self.judgments, consensus)
         plain = alike.quantify("sandwich-fixed").uncertainty

@@ -26,9 +26,10 @@ _NEXT_TO_NONE = 0.1
 class Agreement:
     """Krippendorff's alpha of the pairs that several annotators judged.
 
-    ``agree`` is how far two annotators of one pair agree (a tie and a win: three quarters),
-    ``by_chance`` how far any two answers to different pairs would, and ``error`` the standard
-    error that alpha would have if everyone tossed coins.
+    ``agree`` is how far single answers of two annotators to one pair agree (a tie and a win: three
+    quarters), ``by_chance`` how far any two answers to different pairs would, ``answers`` how
+    many annotators each of these pairs had, added up, and ``error`` the standard error that alpha
+    would have if everyone tossed coins.
     """
 
     alpha: float
@@ -43,8 +44,13 @@ def krippendorff(answers: Answers) -> Agreement | None:
     """Work out Krippendorff's alpha, where some pair has several annotators.
 
     The units are pairs, the values which item was put above (a tie is one half, and counts as
-    half a disagreement with either; the difference is squared). As neither item of a pair is
+    quarter of a disagreement with either; the difference is squared). As neither item of a pair is
     "the first" by nature, each unit enters both ways round.
+
+    Answer is held against answer, of two annotators each. Who judged a pair again and again is
+    one annotator all the same, represented by any one of those answers: their mean would agree
+    with others' means far better than people do, and the answers with each other because one
+    person gave them.
 
     Examples
     --------
@@ -58,16 +64,28 @@ def krippendorff(answers: Answers) -> Agreement | None:
     (0.6667, 0.3889)
     """
     grouped, pairs = answers.grouped, answers.n_pairs
-    raters = np.bincount(grouped.pair, minlength=pairs).astype(np.float64)
-    total = sums(grouped.pair, grouped.up, pairs)
-    squares = sums(grouped.pair, np.square(grouped.up), pairs)
+    of_pair = grouped.pair
+    squared = sums(
+        grouped.of_row, answers.judgments.count * np.square(answers.up), len(of_pair)
+    )  # of single answers, each annotator's
+    raters = np.bincount(of_pair, minlength=pairs).astype(np.float64)
     several = raters > 1.0
     if not several.any():
         return None
-    raters, total, squares = raters[several], total[several], squares[several]
+    total, squares, own, known, twice = (
+        sums(of_pair, part, pairs)[several]
+        for part in (
+            grouped.up,
+            squared / grouped.number,
+            np.square(grouped.up),
+            1.0 / grouped.number,
+            np.square(1.0 / grouped.number),
+        )
+    )
+    raters = raters[several]
     values = float(raters.sum())
-    # Σ over ordered pairs of (v − v')² is 2 (m Σv² − (Σv)²).
-    apart = 2.0 * (raters * squares - np.square(total))
+    # E (v − v')² of two annotators' answers is E v² + E v'² − 2 Ev Ev'; over ordered couples:
+    apart = 2.0 * ((raters - 1.0) * squares - (np.square(total) - own))
     observed = float(np.sum(apart / (raters - 1.0))) / values
     around = float(np.sum(squares - total)) + 0.25 * values
     # All values and their mirror images: mean one half, 2 · values of them.
@@ -75,9 +93,10 @@ def krippendorff(answers: Answers) -> Agreement | None:
     alpha = 1.0 - observed / expected if expected > 0.0 else float("nan")
     couples = raters * (raters - 1.0) / 2.0
     agree = 1.0 - float(np.sum(apart / 2.0)) / float(couples.sum())
-    # Of fair coins the couples of one pair are uncorrelated, each with variance 1/4.
-    chance = float(np.sqrt(np.sum(couples / 4.0 * np.square(2.0 / (raters - 1.0))))) / values
-    error = chance / expected if expected > 0.0 else float("nan")
+    # Of coins the couples of one pair are uncorrelated. Means of m and n tosses have the product
+    # of deviations whose variance is that of single ones over m n, and alpha is a mean of it.
+    product = (np.square(known) - twice) / 2.0
+    error = float(np.sqrt(np.sum(product * np.square(2.0 / (raters - 1.0))))) / values
     return Agreement(alpha, agree, 1.0 - expected, int(several.sum()), int(values), error)
 
 
@@ -99,8 +118,8 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
         "pairs_with_several_annotators": found.pairs,
     }
     seen = (
-        f"two annotators who judged the same pair agree to {found.agree:.0%}, where chance "
-        f"gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f}, over "
+        f"single answers of two annotators to the same pair agree to {found.agree:.0%}, where "
+        f"chance gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f}, over "
         f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 none beyond chance)"
     )
     if (

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.judgments import Judgments
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 TIE = 0.5
 
@@ -71,6 +67,22 @@ class Answers:
         ups = sums(group.ravel(), judgments.count * self.up, len(codes))
         return Grouped(owner, pair, number, ups / number, group.ravel())
 
+    @cached_property
+    def decided(self) -> tuple[IntArray, IntArray]:
+        """Decided answers of each entry of `grouped`, for the first item and for the second.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "a", "b"), ("ann", "b", "a"), ("bob", "a", "b")]
+        >>> Answers.of(aggcal.read_judgments(rows)).decided
+        (array([2, 1]), array([1, 0]))
+        """
+        number, size = self.judgments.count, len(self.grouped.pair)
+        ups = sums(self.grouped.of_row, np.where(self.up > TIE, number, 0), size)
+        downs = sums(self.grouped.of_row, np.where(self.up < TIE, number, 0), size)
+        return ups.astype(np.int64), downs.astype(np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
@@ -84,10 +96,3 @@ class Grouped:
     number: FloatArray
     up: FloatArray
     of_row: IntArray
-
-    def matrix(self, values: FloatArray, kept: BoolArray, shape: tuple[int, int]) -> csr_array:
-        """Return a sparse table, annotators by pairs, of one value for each kept entry."""
-        from scipy.sparse import coo_array
-
-        where = (self.annotator[kept], self.pair[kept])
-        return coo_array((values[kept], where), shape=shape).tocsr()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggcal.arrays import FloatArray, sums
-from aggcal.check.answers import TIE, Answers
+from aggcal.check.answers import Answers
 from aggcal.check.evidence import chance_of_at_least, discoveries, odds_against
 from aggcal.check.findings import Finding, listed, rounded
 from aggcal.check.fitted import Fitted
@@ -16,6 +16,10 @@ from aggcal.models.links import link
 
 _RATE = 0.01
 _LEAST_EXCESS = 1.5
+_DOUBT = 2.0
+"""Standard errors by which a reliability may be lower than it seems: the careless are not accused
+of what the careful do not do.
+"""
 
 
 def repeats(answers: Answers) -> dict[str, Any]:
@@ -28,36 +32,31 @@ def repeats(answers: Answers) -> dict[str, Any]:
     >>> repeats(Answers.of(aggcal.read_judgments(rows)))
     {'judged_again': 2, 'both_ways': 1}
     """
-    ups, downs = _decided(answers)
-    both = (ups > 0.0) & (downs > 0.0)
-    return {"judged_again": int(np.sum(ups + downs > 1.0)), "both_ways": int(both.sum())}
-
-
-def _decided(answers: Answers) -> tuple[FloatArray, FloatArray]:
-    """Count each annotator's decided answers to each pair, for its first item and for the other."""
-    of_row, number = answers.grouped.of_row, answers.judgments.count
-    size = len(answers.grouped.pair)
-    ups = sums(of_row, np.where(answers.up > TIE, number, 0), size)
-    return ups, sums(of_row, np.where(answers.up < TIE, number, 0), size)
+    ups, downs = answers.decided
+    both = (ups > 0) & (downs > 0)
+    return {"judged_again": int(np.sum(ups + downs > 1)), "both_ways": int(both.sum())}
 
 
 def contradictions(fitted: Fitted) -> list[Finding]:
-    """Tell of annotators who contradict themselves more than a typical annotator would.
+    """Tell of annotators who contradict themselves more than their own reliability explains.
 
-    A typical annotator who judges a pair k times, with the chance p for one side each time, says
-    both with the chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that.
+    Who judges a pair k times, with the chance p for one side each time, says both with the chance
+    1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. As the reliability is known
+    only so well, a low one of the likely ones counts.
     """
     judgments, grouped = fitted.judgments, fitted.answers.grouped
-    ups, downs = _decided(fitted.answers)
+    ups, downs = fitted.answers.decided
     times = ups + downs
-    again = times > 1.0
+    again = times > 1
     if not again.any():
         return []
-    both = (ups > 0.0) & (downs > 0.0)
+    both = (ups > 0) & (downs > 0)
     toward_first = np.where(fitted.answers.first_is_left, fitted.gap, -fitted.gap)
     rows = np.bincount(grouped.of_row)
     gap = np.bincount(grouped.of_row, toward_first) / rows
-    p = link("logistic").probability(fitted.population.typical_slope * gap)
+    population = fitted.population
+    least = np.maximum(np.abs(population.slopes) - _DOUBT * population.slope_errors, 0.0)
+    p = link("logistic").probability(least[grouped.annotator] * gap)
     expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
     m = judgments.n_annotators
     seen = sums(grouped.annotator, both.astype(np.int64), m)
@@ -81,9 +80,10 @@ def contradictions(fitted: Fitted) -> list[Finding]:
             "problem",
             "self-contradiction",
             f"{count(len(chosen), 'annotator')} judged the same pair both ways more often than its "
-            f"closeness explains ({some(ids)}; '{judgments.annotator_ids[worst]}' did so for "
-            f"{int(seen[worst])} of {int(again_by[worst])} pairs judged again, where "
-            f"{usual[worst]:.1f} are expected; chance does that {odds_against(chance[worst])})",
+            f"closeness and their own reliability explain ({some(ids)}; "
+            f"'{judgments.annotator_ids[worst]}' did so for {int(seen[worst])} of "
+            f"{int(again_by[worst])} pairs judged again, where {usual[worst]:.1f} are expected; "
+            f"chance does that {odds_against(chance[worst])})",
             "nothing to do if the pair was shown with other material each time (as models compared "
             "on several prompts are); else ask them how they decide, or whether two people share "
             "the account",

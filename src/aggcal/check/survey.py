@@ -162,7 +162,7 @@ class _Look:
         if self.quick:
             return Copies.none(skipped="annotators who copy each other (left out to be quick)")
         self.step("looking for copies")
-        return copies(self.fitted)
+        return copies(self.fitted, self.named)
 
     def _tell_copies(self, found: Copies, *, divided: bool) -> None:
         if found.skipped is not None:
