@@ -11,6 +11,7 @@ import numpy as np
 from aggcal.arrays import FloatArray, IntArray, frozen
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.uncertainty.certified import Certified
+from aggcal.uncertainty.components import apart, several
 from aggcal.uncertainty.covariance import Covariance
 from aggcal.uncertainty.ranks import rank_intervals
 from aggcal.uncertainty.student import chance_below, quantile
@@ -51,6 +52,8 @@ class Uncertainty:
     freedom: float = inf
     """Degrees of freedom of the variances: few where they come from few annotators or draws."""
     warnings: tuple[AggcalWarning, ...] = ()
+    component: IntArray | None = None
+    """Label of each item's connected component; None where all are in one."""
 
     @classmethod
     def of(
@@ -67,6 +70,7 @@ class Uncertainty:
         bounds: tuple[float, float] = (-np.inf, np.inf),
         freedom: float = inf,
         warnings: tuple[AggcalWarning, ...] = (),
+        component: IntArray | None = None,
         seed: int = 0,
     ) -> Uncertainty:
         """Derive intervals from a covariance.
@@ -85,6 +89,8 @@ class Uncertainty:
             Degrees of freedom of the variances.
         warnings
             What to say about them.
+        component
+            Label of each item's connected component: nothing is claimed across components.
         seed
             Of the draws that give the rank intervals.
 
@@ -97,7 +103,10 @@ class Uncertainty:
         """
         check_level(level)
         scores = frozen(scale * scores)
-        low, high = rank_intervals(scores, covariance, level, seed, freedom=freedom)
+        component = several(component)
+        low, high = rank_intervals(
+            scores, covariance, level, seed, freedom=freedom, component=component
+        )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
             reach = _reach(level, freedom) * np.sqrt(reliability_variances)
@@ -108,7 +117,8 @@ class Uncertainty:
                 frozen(np.clip(np.maximum(middle + reach, reliabilities), *bounds)),
             )
         ranks = frozen(low), frozen(high)
-        return cls(kind, level, scores, covariance, scale, *ranks, *ends, freedom, warnings)
+        known = (freedom, warnings, component)
+        return cls(kind, level, scores, covariance, scale, *ranks, *ends, *known)
 
     @property
     def covers(self) -> str:
@@ -132,23 +142,30 @@ class Uncertainty:
         return self.scores + _reach(self.level, self.freedom) * np.sqrt(self.covariance.variances)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Probability that the item at position i is above that at j, for the consensus."""
+        """Probability that the item at position i is above that at j, for the consensus.
+
+        NaN where the two are in different components: nothing compares them.
+        """
         gap = np.atleast_1d(self.scores[i] - self.scores[j])
         sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
-        ratio = np.divide(gap, sd, out=np.sign(gap) * np.inf, where=sd > 0.0)
-        return chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
+        chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        return np.where(apart(self.component, i, j), np.nan, chance)
 
     def certified(self, level: float | None = None) -> Certified:
         """Return the pairs whose order is certified at a family-wise level."""
         level = self.level if level is None else level
         check_level(level)
-        return Certified(self.scores, self.covariance, level, self.freedom)
+        return Certified(self.scores, self.covariance, level, self.freedom, self.component)
 
     def wrong_order_bound(self) -> float:
-        """δ₁: a bound on the chance that some two neighbours of the ranking are the wrong way.
+        """δ₁: posterior chance, at most, that some two neighbours of the ranking are the wrong way.
 
         An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
+        It is 1 where there are several components: nothing orders their items.
         """
+        if self.component is not None:
+            return 1.0
         order = np.argsort(-self.scores, kind="stable")
         above, below = order[:-1], order[1:]
         gap = self.scores[above] - self.scores[below]
