@@ -73,7 +73,9 @@ def test_certified_pairs_are_counted_alike_with_and_without_a_matrix() -> None:
 def test_a_component_of_its_own_leaves_every_place_open() -> None:
     rows = [("ann", "a", "b")] * 3 + [("bob", "c", "d")] * 2
     consensus, known = uncertainty([*rows, ("bob", "a", "b"), ("ann", "c", "d")])
-    place = dict(zip(consensus.item_ids, zip(known.rank_low, known.rank_high, strict=True)))
+    place = {
+        item: (known.rank_low[k], known.rank_high[k]) for k, item in enumerate(consensus.item_ids)
+    }
     assert place["a"][0] == 1
     assert place["a"][1] >= 3
     assert place["d"][1] == 4
@@ -143,3 +145,71 @@ def test_features_relate_what_nobody_compared() -> None:
     apart = aggcal.aggregate(rows, "gppl", features="identity", warn=False)
     with pytest.raises(OptionError, match="nothing compares"):
         apart.order_probability("a", "d")
+
+
+def test_the_sentences_say_so(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    lines = ("annotator,winner,loser", *(",".join(row) for row in islands()))
+    rows.write_text("\n".join(lines))
+    assert main(["aggregate", str(rows), "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    claims, said = summary["guarantees"], summary["check"]["precision"]
+    assert claims["whole_order"]["values"]["delta_1"] is None
+    assert "convention" in claims["whole_order"]["says"]
+    assert claims["certified_pairs"]["values"]["pairs"] == 84
+    assert claims["certified_pairs"]["values"]["pairs_across_components"] == 192
+    assert "192 pairs across the 3 connected components" in claims["certified_pairs"]["says"]
+    assert "convention" in claims["rank_intervals"]["says"]
+    assert said["components"] == 3
+    assert said["not_compared"] == pytest.approx(192 / 276)
+    assert "nothing compares 70% of all pairs" in said["says"]
+    with (tmp_path / "out" / "items.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert {(row["item"].split(":")[0], row["component"]) for row in table} == {
+        ("0", "1"), ("1", "2"), ("2", "3"),
+    }  # fmt: skip
+    pairs = summary["suggestions"]["pairs"]
+    joining = [pair for pair in pairs if pair["reason"] == "joins two pieces"]
+    assert len(joining) == 2
+    assert pairs[:2] == joining
+    assert all(pair["probability"] is None for pair in joining)
+    assert all(pair["left"][0] != pair["right"][0] for pair in joining)
+    assert main(["report", str(tmp_path / "out"), "--quiet"]) == 0
+
+
+def test_precision_is_about_pairs_that_something_compares() -> None:
+    """Three studies side by side are as precise as each of them is alone."""
+    from aggcal.check.fitted import Fitted
+    from aggcal.check.precision import precision
+
+    whole = precision(Fitted.of(aggcal.read_judgments(islands())))
+    parts = [
+        precision(Fitted.of(aggcal.read_judgments([r for r in islands() if r[1][0] == k])))
+        for k in "012"
+    ]
+    assert whole is not None
+    alone = [part.right_order for part in parts if part is not None]
+    assert whole.right_order == pytest.approx(np.mean(alone), abs=0.02)
+    assert whole.needed is not None
+
+
+def test_pairs_that_join_components_have_no_probability() -> None:
+    found = aggcal.suggest_pairs(islands(2), n=4)
+    assert found.reason[0] == "joins two pieces"
+    assert np.isnan(found.probability[0])
+    apart = found.left.astype("U1") != found.right.astype("U1")
+    np.testing.assert_array_equal(np.isnan(found.probability), apart)
+    told = [pair["probability"] is None for pair in found.to_dict()["pairs"]]
+    assert told == apart.tolist()
+
+
+def test_a_new_item_has_a_probability_only_where_the_model_puts_it() -> None:
+    rows = islands(1, items=12)
+    bare = aggcal.suggest_pairs(rows, n=1, items=["new"])
+    assert bare.reason[0] == "new item"
+    assert np.isnan(bare.probability[0])
+    ids = sorted({item for _, *pair in rows for item in pair})
+    scores = {item: float(k) for k, item in enumerate([*ids, "new"])}
+    placed = aggcal.suggest_pairs(rows, scores, n=1)
+    assert placed.reason[0] == "new item"
+    assert 0.0 < placed.probability[0] < 1.0

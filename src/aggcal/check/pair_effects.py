@@ -5,13 +5,13 @@ where a pair is judged by something of its own (the way it is shown, a feature t
 share) or where annotators copy: then ten answers to a pair tell less than ten. With the residuals
 r = y − p of the answers, weighed by their annotators' slopes γ, what different annotators share is
 
-    T = Σ_pairs [ (Σ_u R_u)² − Σ_u R_u² ],   R_u = Σ γ r over the answers of annotator u to the pair.
+    T = Σ_pairs [ (Σ_u R_u)² − Σ_u R_u² ],   R_u = Σ γ r over u's answers to the pair.
 
 Only products of different annotators' residuals enter, so T does not depend on how much single
-answers scatter (ties, lapses). Independent answers give E T = −Σ C (I² − Σ I_u²), with I_u = Σ γ² p
-(1 − p), I = Σ_u I_u and C the variance of the pair's gap: the fit has seen the answers itself. The
-variance is at most 2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with the skewness
-of T. An effect of sd τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
+answers scatter (ties, lapses). With I_u = Σ γ² p (1 − p) and I = Σ_u I_u, independent answers give
+E T = −Σ C (I² − Σ I_u²), C being the variance of the pair's gap: the fit has seen the answers
+itself. The variance is at most 2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with
+the skewness of T. An effect of sd τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
 
 The same sum over the answers of one annotator to one pair tells whether people repeat themselves.
 """
@@ -36,6 +36,9 @@ RATE = 0.01
 _GRAVE = 1.25
 """Variance, as a multiple of the stated one, from which it is a problem and not a note."""
 
+_MOST_SKEWED = 2.0
+"""Skewness (that of an exponential) up to which a gamma curve stands for the distribution of T."""
+
 _STEPS = 12
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
@@ -45,9 +48,9 @@ _RIDGE = 4.0
 class Shared:
     """What answers share beyond the model.
 
-    ``sd`` is the estimated standard deviation, in logits, of an effect that they share; ``inflation``
-    how much larger than stated it makes the variance of the scores; ``chance`` that independent
-    answers agree as much; ``groups`` how many sets of answers could be compared.
+    ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
+    ``inflation`` how much larger than stated it makes the variance of the scores; ``chance`` that
+    independent answers agree as much; ``groups`` how many sets of answers could be compared.
     """
 
     sd: float
@@ -88,8 +91,8 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     rows = _Rows.of(fitted, without)
     # Units are annotators, and sets are pairs.
     grouped = fitted.answers.grouped
-    by_annotator = (sums(grouped.of_row, x, len(grouped.pair)) for x in rows.once)
-    return _tested(*by_annotator, grouped.pair, rows.gap_variance)
+    pull, information, skew = (sums(grouped.of_row, x, len(grouped.pair)) for x in rows.once)
+    return _tested((pull, information, skew), grouped.pair, rows.gap_variance)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -103,10 +106,9 @@ def repeated_answers(fitted: Fitted) -> Shared | None:
     True
     """
     rows, grouped = _Rows.of(fitted, frozenset()), fitted.answers.grouped
-    pull, information, skew = rows.single
     number = fitted.judgments.count.astype(np.float64)
     variance = rows.gap_variance[grouped.pair]
-    return _tested(pull, information, skew, grouped.of_row, variance, number)
+    return _tested(rows.single, grouped.of_row, variance, number)
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
@@ -158,7 +160,7 @@ def _finding(found: Shared, code: str, what: str, remedy: str) -> Finding:
             "sd_logits": round(found.sd, 4),
             "variance_inflation": round(found.inflation, 4),
             "chance": round(found.chance, 10),
-            "groups": found.groups,
+            "compared": found.groups,
         },
     )
 
@@ -246,9 +248,7 @@ def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
 
 
 def _tested(
-    pull: FloatArray,
-    information: FloatArray,
-    skew: FloatArray,
+    units: tuple[FloatArray, FloatArray, FloatArray],
     group: IntArray,
     gap_variance: FloatArray,
     number: FloatArray | float = 1.0,
@@ -257,8 +257,8 @@ def _tested(
 
     Parameters
     ----------
-    pull, information, skew
-        Of each unit: its residual, and the second and third moment that is expected of it.
+    units
+        Of each of them: its residual, and the second and third moment that is expected of it.
     group
         Of each unit.
     gap_variance
@@ -266,6 +266,7 @@ def _tested(
     number
         How many units each entry stands for.
     """
+    pull, information, skew = units
     size = len(gap_variance)
 
     def total(x: FloatArray) -> FloatArray:
@@ -296,8 +297,20 @@ def _tested(
 
 
 def _upper_tail(z: float, skewness: float) -> float:
-    """Return the chance of more than z standard deviations, by a gamma distribution."""
+    """Return the chance of more than z standard deviations, by a gamma distribution.
+
+    Where a few rare answers decide, no such curve is to be trusted: Cantelli's bound holds anyway.
+
+    Examples
+    --------
+    >>> round(_upper_tail(2.0, 0.0), 3), round(_upper_tail(2.0, 1.0), 3), _upper_tail(2.0, 9.0)
+    (0.023, 0.042, 0.2)
+    """
+    if z <= 0.0:
+        return 1.0
     if skewness < 1e-3:  # noqa: PLR2004  # from there on it is the normal one
         return float(ndtr(-z))
+    if skewness > _MOST_SKEWED:
+        return 1.0 / (1.0 + z * z)
     shape = 4.0 / skewness**2
-    return float(gammaincc(shape, max(0.0, shape + z * np.sqrt(shape))))
+    return float(gammaincc(shape, shape + z * np.sqrt(shape)))

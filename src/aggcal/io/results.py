@@ -13,7 +13,7 @@ from aggcal.tables import Columns
 
 _ITEMS = (
     "consensus", "consensus_se", "rank", "rank_low", "rank_high", "model", "calibrated",
-    "calibrated_low", "calibrated_high", "block", "n_judgments",
+    "calibrated_low", "calibrated_high", "block", "n_judgments", "component",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
