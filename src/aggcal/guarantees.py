@@ -246,6 +246,8 @@ class _Claims:
             f"The order of {pairs:,} of {count(found.n_pairs, 'pair')} of items ({share:.1%}) "
             f"is certified: with {self._probability(found.level)}, all of them are right at once."
         )
+        covers = "the consensus of these annotators" if self._posterior else self._known.covers
+        says += f' "Right" is according to {covers}, not to the truth.'
         if not pairs:
             says = (
                 "The order of no pair of items can be certified yet at "
@@ -257,8 +259,6 @@ class _Claims:
                 f" {count(across, 'pair')} across the {self._pieces:,} connected components "
                 f"{verb} not counted: nothing compares their items."
             )
-        covers = "the consensus of these annotators" if self._posterior else self._known.covers
-        says += f' "Right" is according to {covers}, not to the truth.'
         return self._claim("certified_pairs", "Certified pairs", says, values)
 
     def ranks(self) -> Guarantee:
