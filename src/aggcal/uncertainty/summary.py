@@ -117,8 +117,8 @@ class Uncertainty:
                 frozen(np.clip(np.maximum(middle + reach, reliabilities), *bounds)),
             )
         ranks = frozen(low), frozen(high)
-        known = (freedom, warnings, component)
-        return cls(kind, level, scores, covariance, scale, *ranks, *ends, *known)
+        whole = (*ranks, *ends)
+        return cls(kind, level, scores, covariance, scale, *whole, freedom, warnings, component)
 
     @property
     def covers(self) -> str:
