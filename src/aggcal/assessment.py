@@ -10,9 +10,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from aggcal import __version__
 from aggcal.aggregation import aggregate, check_engine, feature_choice
 from aggcal.aggregators import PriorChoice
+from aggcal.arrays import TextArray
 from aggcal.calibration import SHOWN, Calibration, calibrate
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
@@ -20,6 +23,7 @@ from aggcal.engines import Engine, laid_out, place_of
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
+from aggcal.independence import Independence
 from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
 from aggcal.io.write import Writer, csv_writer, json_writer, write_files
@@ -78,23 +82,42 @@ class Assessment:
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """What may honestly be claimed for this data, under which conditions."""
-        return guarantees(self.consensus, self.calibration)
+        """What may honestly be claimed for this data, under which conditions.
+
+        Whether answers are independent is known only after the data were checked: see `advised`.
+        """
+        if self.advice is None:
+            return guarantees(self.consensus, self.calibration)
+        looked = self.advice.check
+        known = Independence.of((f.code for f in looked.findings), looked.not_checked)
+        return guarantees(self.consensus, self.calibration, known)
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
         if self.calibration is not None:
-            return self.calibration.item_columns()
-        if self.consensus is None:
+            columns = self.calibration.item_columns()
+        elif self.consensus is not None:
+            names = {
+                "score": "consensus",
+                "se": "consensus_se",
+                "low": "consensus_low",
+                "high": "consensus_high",
+            }
+            known = self.consensus.item_columns()
+            columns = {names.get(name, name): column for name, column in known.items()}
+        else:
             return {}
-        names = {
-            "score": "consensus",
-            "se": "consensus_se",
-            "low": "consensus_low",
-            "high": "consensus_high",
-        }
-        columns = self.consensus.item_columns()
-        return {names.get(name, name): column for name, column in columns.items()}
+        return columns | self._component(columns["item"])
+
+    def _component(self, items: TextArray) -> Columns:
+        """Return the connected component of each item, 1 the largest, where there are several."""
+        known = None if self.consensus is None else self.consensus.uncertainty
+        if self.consensus is None or known is None or known.component is None:
+            return {}
+        label = dict(zip(self.consensus.item_ids, known.component.tolist(), strict=True))
+        found = [label[item] + 1 if item in label else None for item in items]
+        whole = None not in found
+        return {"component": np.array(found, dtype=np.int64 if whole else object)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""

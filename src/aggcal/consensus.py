@@ -317,6 +317,8 @@ class Consensus:
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).
 
+        Refused where nothing compares the two, not even through other items.
+
         Examples
         --------
         >>> import aggcal
@@ -332,7 +334,13 @@ class Consensus:
             if not len(at_):
                 raise OptionError(f"item '{item}' is not in the consensus; check its id.")
             found.append(at_[:1])
-        return float(self.uncertainty.order_probability(found[0], found[1])[0])
+        chance = float(self.uncertainty.order_probability(found[0], found[1])[0])
+        if np.isnan(chance):
+            raise OptionError(
+                f"nothing compares '{above}' with '{below}', not even through other items; "
+                "ask for judgments that join their groups (see aggcal suggest)."
+            )
+        return chance
 
     @property
     def ranks(self) -> IntArray:

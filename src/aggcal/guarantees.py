@@ -2,14 +2,15 @@
 
 Every entry says what it is about (the consensus, the model, or the truth), in words and in numbers,
 and lists its conditions: ``True`` was checked and holds, ``False`` was checked and does not, None
-cannot be checked from the data. Statements that are false as published are not here; see
-docs/explanation/theory.md for what replaced them.
+cannot be checked from the data, or was not. A claim about the consensus is withdrawn where one of
+its conditions is known to fail: it says why, and its numbers are None. Statements that are false as
+published are not here; see docs/explanation/theory.md for what replaced them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from aggcal.calibrators.anchors import Gain
 from aggcal.calibrators.inputs import Inputs
 from aggcal.consensus import Consensus
 from aggcal.errors import count
+from aggcal.independence import Independence
 from aggcal.uncertainty import Uncertainty
+from aggcal.uncertainty.components import n_components, pairs_within
 
 _EVEN_SD = 1.5
 
@@ -30,6 +33,8 @@ class Condition:
 
     needs: str
     holds: bool | None = None
+    note: str = ""
+    """What is known of it, where there is more to say than ``holds``."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ class Guarantee:
     """One statement.
 
     ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
-    (exact), ``estimate`` or ``diagnostic`` (neither promises anything).
+    (exact), ``posterior`` (a probability under the model and its priors), ``estimate`` or
+    ``diagnostic`` (neither promises anything).
     """
 
     name: str
@@ -64,7 +70,7 @@ class Guarantee:
             "about": self.about,
             "kind": self.kind,
             "values": self.values,
-            "conditions": [{"needs": c.needs, "holds": c.holds} for c in self.conditions],
+            "conditions": [asdict(condition) for condition in self.conditions],
             "holds": self.holds,
         }
 
@@ -107,7 +113,11 @@ class Guarantees:
         return "\n".join(f"{each.title}: {each.says}" for each in self.every)
 
 
-def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> Guarantees:
+def guarantees(
+    consensus: Consensus | None,
+    calibration: Calibration | None,
+    independence: Independence | None = None,
+) -> Guarantees:
     """Work out what may be claimed.
 
     Parameters
@@ -116,10 +126,14 @@ def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> 
         Of Stage 1, if there was one.
     calibration
         Of Stage 2, if there was one.
+    independence
+        What a check of the data found about it; by default it was not checked.
     """
     found: list[Guarantee] = []
+    independence = independence or Independence()
     if consensus is not None and consensus.uncertainty is not None:
-        found += [_whole_order(consensus.uncertainty), _certified(consensus.uncertainty)]
+        claims = _Claims(consensus, consensus.uncertainty, independence)
+        found += [claims.whole_order(), claims.certified(), claims.ranks()]
         efficiency = consensus.efficiency()
         if efficiency is not None:
             found.append(_efficiency(consensus, efficiency))
@@ -135,7 +149,7 @@ def guarantees(consensus: Consensus | None, calibration: Calibration | None) -> 
         if calibration.method == "safe":
             found.append(_safe(inputs))
         found.append(_unidentified(inputs))
-        found.append(_interval(calibration))
+        found.append(_interval(calibration, independence))
     return Guarantees(tuple(found))
 
 
@@ -149,54 +163,120 @@ _ANNOTATORS = Condition("annotators are a random sample of those one could have 
 _SAMPLE = Condition("annotators judged without seeing the model's scores")
 
 
-def _whole_order(known: Uncertainty) -> Guarantee:
-    wrong, n = known.wrong_order_bound(), len(known.scores)
-    if wrong < 1.0:
-        says = (
-            f"The whole ranking of {count(n, 'item')} is the annotators' true consensus order with "
-            f"probability {1.0 - wrong:.2f} at least."
-        )
-    else:
-        says = (
-            f"Nothing can be promised for the ranking of all {n:,} items at once: too many "
-            "neighbours are too close. Go by the ranges of the ranks and the certified pairs."
-        )
-    return Guarantee(
-        "whole_order",
-        "The whole ranking",
-        says,
-        "consensus",
-        "bound",
-        {"delta_1": wrong, "neighbouring_pairs": n - 1},
-        (_MODEL,) if known.kind == "laplace" else (_ANNOTATORS,),
-    )
+def _independent(known: Independence) -> Condition:
+    needs = "answers are independent of each other, given the model"
+    return Condition(needs, known.holds, known.note)
 
 
-def _certified(known: Uncertainty) -> Guarantee:
-    found = known.certified()
-    pairs = found.count
-    settled = f"For {pairs:,} of {count(found.n_pairs, 'pair')} of items ({found.share:.1%}) the "
-    settled += f"order is settled: with probability {found.level:g} all of these are right at once."
-    rest = "The others"
-    if not pairs:
-        settled = f"The order of no pair of items is settled yet at probability {found.level:g}."
-        rest = "Orders"
-    return Guarantee(
-        "certified_pairs",
-        "Certified pairs",
-        f"{settled} {rest} may be right all the same, but these judgments do not settle them. "
-        f"Right is about {known.covers}; it is not the truth.",
-        "consensus",
-        "bound",
-        {
-            "certified": pairs,
+class _Claims:
+    """What is claimed of the order, and withdrawn where a condition is known to fail."""
+
+    def __init__(
+        self, consensus: Consensus, known: Uncertainty, independence: Independence
+    ) -> None:
+        self._known, self._n = known, len(known.scores)
+        self._posterior = known.kind == "laplace"
+        self._pieces = n_components(known.component)
+        self._within = pairs_within(known.component, self._n)
+        conditions = [_MODEL if self._posterior else _ANNOTATORS, _independent(independence)]
+        record = consensus.convergence
+        if record is not None:
+            conditions.append(Condition("the fit converged", record.converged))
+        self._conditions = tuple(conditions)
+        failing = [c.note or f"it is not so that {c.needs}" for c in conditions if c.holds is False]
+        self._withdrawn = "; ".join(failing)
+
+    def _probability(self, value: float, more: str = "") -> str:
+        if self._posterior:
+            return f"posterior probability {value:g}{more}, under the model and its priors"
+        return f"approximate confidence {value:g}{more}"
+
+    def _claim(
+        self, name: str, title: str, says: str, values: dict[str, float | int | None]
+    ) -> Guarantee:
+        kind = "posterior" if self._posterior else "estimate"
+        return Guarantee(name, title, says, "consensus", kind, values, self._conditions)
+
+    def whole_order(self) -> Guarantee:
+        """Return what is claimed of the ranking as a whole."""
+        wrong: float | None = self._known.wrong_order_bound()
+        n = self._n
+        if self._withdrawn:
+            says, wrong = f"Not claimed: {self._withdrawn}.", None
+        elif self._pieces > 1:
+            wrong = None
+            says = (
+                f"Not claimed: the comparisons fall into {self._pieces:,} connected components, "
+                "and nothing orders items of different ones. Their ranks beside each other are a "
+                "convention."
+            )
+        elif wrong is not None and wrong < 1.0:
+            says = (
+                f"The whole ranking of {count(n, 'item')} is the annotators' consensus order with "
+                f"{self._probability(round(1.0 - wrong, 2), ' at least')}."
+            )
+        else:
+            says = (
+                f"Nothing can be claimed for the ranking of all {n:,} items at once: too many "
+                "neighbours are too close. Use the rank intervals and the certified pairs."
+            )
+        values: dict[str, float | int | None] = {"delta_1": wrong, "neighbouring_pairs": n - 1}
+        return self._claim("whole_order", "The whole ranking", says, values)
+
+    def certified(self) -> Guarantee:
+        """Return what is claimed of all certified pairs at once."""
+        found = self._known.certified()
+        across = self._n * (self._n - 1) // 2 - self._within
+        values: dict[str, float | int | None] = {
+            "certified": None,
             "pairs": found.n_pairs,
-            "share": found.share,
+            "share": None,
             "level": found.level,
             "standard_errors": found.reach,
-        },
-        (_MODEL,) if known.kind == "laplace" else (_ANNOTATORS,),
-    )
+            "components": self._pieces,
+            "pairs_across_components": across,
+        }
+        if self._withdrawn:
+            says = f"No pair of items is certified: {self._withdrawn}."
+            return self._claim("certified_pairs", "Certified pairs", says, values)
+        pairs = found.count
+        share = pairs / max(found.n_pairs, 1)
+        values |= {"certified": pairs, "share": share}
+        says = (
+            f"The order of {pairs:,} of {count(found.n_pairs, 'pair')} of items ({share:.1%}) "
+            f"is certified: with {self._probability(found.level)}, all of them are right at once."
+        )
+        covers = "the consensus of these annotators" if self._posterior else self._known.covers
+        says += f' "Right" is according to {covers}, not to the truth.'
+        if not pairs:
+            says = (
+                "The order of no pair of items can be certified yet at "
+                f"{self._probability(found.level)}."
+            )
+        if across:
+            verb = "is" if across == 1 else "are"
+            says += (
+                f" {count(across, 'pair')} across the {self._pieces:,} connected components "
+                f"{verb} not counted: nothing compares their items."
+            )
+        return self._claim("certified_pairs", "Certified pairs", says, values)
+
+    def ranks(self) -> Guarantee:
+        """Return what is claimed of each rank interval."""
+        level = self._known.level
+        says = (
+            f"Each interval holds the item's rank in the consensus order with "
+            f"{self._probability(level)}; one item at a time, not all at once."
+        )
+        if self._pieces > 1:
+            says += (
+                " Ranks across connected components are a convention: the interval of an item "
+                "leaves open where it is among the items of other components."
+            )
+        if self._withdrawn:
+            says = f"Not claimed, the intervals are too narrow: {self._withdrawn}."
+        values: dict[str, float | int | None] = {"level": None if self._withdrawn else level}
+        return self._claim("rank_intervals", "Rank intervals", says, values)
 
 
 def _efficiency(consensus: Consensus, values: dict[str, float]) -> Guarantee:
@@ -418,7 +498,7 @@ _SOURCES = {
 }
 
 
-def _interval(calibration: Calibration) -> Guarantee:
+def _interval(calibration: Calibration, independence: Independence) -> Guarantee:
     if calibration.covers is None:
         return Guarantee(
             "interval",
@@ -450,7 +530,7 @@ def _interval(calibration: Calibration) -> Guarantee:
         "consensus",
         "estimate",
         {"level": calibration.level},
-        (_MODEL, _SAMPLE),
+        (_MODEL, _independent(independence), _SAMPLE),
     )
 
 

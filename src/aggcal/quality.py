@@ -107,7 +107,8 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
             DisconnectedWarning(
                 f"the comparisons fall into {len(sizes):,} separate pieces (the largest has "
                 f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)})",
-                "nothing relates scores of different pieces: ask for judgments between them",
+                "nothing relates items of different pieces, so ranks across them are a convention: "
+                "ask for judgments between them",
             )
         )
     for items, what in ((graph.never_win, "never win"), (graph.never_lose, "never lose")):

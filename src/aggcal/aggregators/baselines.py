@@ -199,7 +199,14 @@ class _QuantifyGaussian(Quantify):
         """Return the uncertainty of a kind at a level."""
         if kind == "laplace":
             covariance = DenseCovariance(self.laplace.covariance)
-            return Uncertainty.of(kind, level, consensus.scores, covariance, seed=seed)
+            return Uncertainty.of(
+                kind,
+                level,
+                consensus.scores,
+                covariance,
+                component=self._component(),
+                seed=seed,
+            )
         if kind in KINDS and kind != "bootstrap":
             raise OptionError(
                 f"'{kind}' is for btl and tcv, not for {consensus.method}; choose laplace or "

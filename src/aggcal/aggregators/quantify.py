@@ -10,11 +10,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from aggcal.aggregators.common import Start
-from aggcal.arrays import FloatArray
+from aggcal.arrays import FloatArray, IntArray
 from aggcal.consensus import Aggregator, Consensus, Curvature
 from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
 from aggcal.engines.sharded import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
+from aggcal.features import Features
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
@@ -148,6 +149,7 @@ class Quantify:
                 reliability_variances=found.reliability_variances,
                 bounds=own.bounds,
                 prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
+                component=self._component(),
                 seed=seed,
             )
         if not isinstance(own, Alike) or own.heterogeneous:
@@ -179,6 +181,7 @@ class Quantify:
             covariance,
             freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
             warnings=self._few_annotators() if by_annotator else (),
+            component=self._component(),
             seed=seed,
         )
 
@@ -199,6 +202,12 @@ class Quantify:
         unit = own.unit_weights(rows_of(self.judgments), consensus)
         curved = self._information(own, consensus)
         return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
+
+    def _component(self) -> IntArray | None:
+        """Return the component of each item; None where features relate items nobody compared."""
+        if isinstance(getattr(self.aggregator, "features", None), Features):
+            return None
+        return graph_of(self.judgments).component
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
         m = self.judgments.n_annotators
@@ -361,6 +370,7 @@ class Quantify:
             DrawnCovariance(scores),
             freedom=min(m, draws) - 1,
             warnings=self._few_annotators(),
+            component=self._component(),
             seed=seed,
         )
 

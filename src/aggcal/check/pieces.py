@@ -64,7 +64,8 @@ def with_joining_pairs(finding: Finding, judgments: Judgments, graph: Comparison
     more = f", and so on for {count(rest, 'more piece')}" if rest else ""
     return replace(
         finding,
-        remedy=f"nothing relates scores of different pieces: have several annotators compare "
+        remedy=f"nothing relates items of different pieces, so ranks across them are a convention: "
+        f"have several annotators compare "
         f"{named}{more}",
         details={
             "pieces": len(sizes),

@@ -10,6 +10,9 @@ import numpy as np
 
 from aggcal.arrays import FloatArray
 from aggcal.errors import OptionError
+from aggcal.uncertainty import Uncertainty
+from aggcal.uncertainty.components import members, n_components, pairs_within
+from aggcal.uncertainty.covariance import MatrixFreeCovariance
 
 if TYPE_CHECKING:
     from aggcal.check.fitted import Fitted
@@ -27,7 +30,8 @@ class Precision:
     ``right_order`` is the chance that two random items are in the order in which ever more
     judgments by such annotators would put them; ``standard_error`` the root mean square one of
     the scores, on the consensus scale. ``needed`` is None where no number of judgments that one
-    can hope for is enough.
+    can hope for is enough. Where there are several connected ``components``, both are about items
+    of the same one, and ``not_compared`` is the share of all pairs that nothing compares.
     """
 
     judgments: int
@@ -35,6 +39,8 @@ class Precision:
     standard_error: float
     wanted_error: float | None
     needed: int | None
+    components: int = 1
+    not_compared: float = 0.0
 
     @property
     def more(self) -> int | None:
@@ -46,10 +52,17 @@ class Precision:
         return asdict(self) | {"more": self.more, "says": str(self)}
 
     def __str__(self) -> str:
+        two = "two items taken at random are"
+        if self.components > 1:
+            two = (
+                f"nothing compares {self.not_compared:.0%} of all pairs of items, which are in "
+                f"{self.components:,} connected components; two items of the same component, "
+                "taken at random, are"
+            )
         now = (
-            f"two items taken at random are in the right order with a chance of "
-            f"{self.right_order:.0%}, and a score has a standard error of "
-            f"{self.standard_error:.2f} (right: as ever more such judgments would have it)"
+            f"{two} in the right order with a chance of {self.right_order:.0%}, and a score has a "
+            f"standard error of {self.standard_error:.2f} (right: as ever more such judgments "
+            "would have it)"
         )
         wanted = (
             f"a chance of {RIGHT_ORDER:.0%}"
@@ -105,9 +118,10 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     known = fitted.consensus.uncertainty
     if known is None:
         return None
-    variance = float(np.mean(known.covariance.variances))
-    between = float(np.var(known.scores)) + variance
-    levels = _information_levels(fitted)
+    variance, spread = _within_components(known)
+    between = spread + variance
+    components = n_components(known.component)
+    levels = _information_levels(fitted, components)
 
     def variance_with(times: float) -> float:
         def plain(factor: float) -> float:
@@ -120,8 +134,8 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     else:
         aim = wanted_error**2
     times = _least(lambda f: variance_with(f) <= aim)
-    judgments = fitted.judgments.n_judgments
-    if float(np.var(known.scores)) == 0.0 and wanted_error is None:
+    judgments, n = fitted.judgments.n_judgments, len(known.scores)
+    if spread == 0.0 and wanted_error is None:
         times = None
     return Precision(
         judgments,
@@ -129,18 +143,36 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
         sqrt(variance),
         wanted_error,
         None if times is None else ceil(times * judgments),
+        components,
+        1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
     )
 
 
-def _information_levels(fitted: Fitted) -> FloatArray:
-    """Return the eigenvalues of the information, but not that of the location.
+def _within_components(known: Uncertainty) -> tuple[float, float]:
+    """Return the mean variance of a score, and how far scores spread, both within components.
+
+    A component counts by its pairs. Where the covariance is no matrix, variances are about the mean
+    of all items, which is never too small.
+    """
+    variances, spreads, pairs = [], [], []
+    whole = known.component is None or isinstance(known.covariance, MatrixFreeCovariance)
+    for own in members(known.component, len(known.scores)):
+        about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
+        variances.append(float(np.mean(about)))
+        spreads.append(float(np.var(known.scores[own])))
+        pairs.append(max(1, len(own) * (len(own) - 1) // 2))
+    return float(np.average(variances, weights=pairs)), float(np.average(spreads, weights=pairs))
+
+
+def _information_levels(fitted: Fitted, components: int) -> FloatArray:
+    """Return the eigenvalues of the information, but not those of the components' locations.
 
     For many items its diagonal instead, whose mean inverse is near theirs.
     """
     others = fitted.others
     if others.information is None:
         return others.item_information
-    levels: FloatArray = np.maximum(np.linalg.eigvalsh(others.information)[1:], 0.0)
+    levels: FloatArray = np.maximum(np.linalg.eigvalsh(others.information)[components:], 0.0)
     return levels
 
 

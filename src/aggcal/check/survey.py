@@ -18,6 +18,7 @@ from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
 from aggcal.check.fitted import Fitted
 from aggcal.check.model_scores import opposite, unmatched
+from aggcal.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.check.pieces import one_way, with_joining_pairs
 from aggcal.check.position import position_findings, sides
 from aggcal.check.precision import Precision, precision, refuse_aim
@@ -135,6 +136,7 @@ class _Look:
         copied = self._copies()
         divided = self._camps({u for group in copied.groups for u in group[1:]})
         self._tell_copies(copied, divided=divided)
+        self._effects({u for group in copied.groups for u in group[1:]}, divided=divided)
         self._annotators(divided=divided)
         self._agreement()
         if fitted.judgments.seconds is None:
@@ -174,6 +176,16 @@ class _Look:
             )
         else:
             self.findings += copy_findings(self.fitted, found)
+
+    def _effects(self, copied: set[int], *, divided: bool) -> None:
+        if divided:
+            self.not_checked.append(
+                "whether answers to a pair are independent (the camps would explain it)"
+            )
+            return
+        self.step("looking at answers to the same pair")
+        between = pair_effects(self.fitted, copied)
+        self.findings += effect_findings(between, repeated_answers(self.fitted))
 
     def _camps(self, copied: set[int]) -> bool:
         if self.quick:

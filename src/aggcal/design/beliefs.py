@@ -56,6 +56,16 @@ class Beliefs:
     reliability_sd: FloatArray
     """0 where annotators are taken to be alike."""
 
+    placed: BoolArray
+    """New items that the model's scores put among the others."""
+
+    def unrelated(self, i: IntArray, j: IntArray) -> BoolArray:
+        """Tell of each pair whether nothing relates the two: no comparison and no model score."""
+        home = self.piece
+        if not self.piece[~self.new].any():
+            home = np.where(self.placed, 0, home)
+        return np.asarray(home[i] != home[j])
+
     @property
     def n_items(self) -> int:
         """Items, the new ones included."""
@@ -98,7 +108,7 @@ class Beliefs:
             model = aligned(scores.values, scores.item_ids, ids)
         old, n = len(seen), len(ids)
         scores_now = consensus.scores
-        places, spread = _expected(scores_now, consensus, model)
+        places, spread, placed = _expected(scores_now, consensus, model)
         matrix = None
         if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
@@ -121,13 +131,14 @@ class Beliefs:
             1.0,
             consensus.reliabilities,
             alike if loose is None else np.sqrt(loose),
+            np.concatenate([np.zeros(old, dtype=bool), placed]),
         )
 
 
 def _expected(
     scores: FloatArray, consensus: Consensus, model: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return where items without judgments are expected, and the variance about that."""
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return where items without judgments are expected, the variance, and whom the model put."""
     old = len(scores)
     prior = float(np.var(scores))
     if consensus.prior is not None:
@@ -135,11 +146,11 @@ def _expected(
     places, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
     both = np.isfinite(model[:old])
     if both.sum() < _ENOUGH_TO_PLACE or np.ptp(model[:old][both]) == 0.0:
-        return places, spread
+        return places, spread, np.zeros(len(places), dtype=bool)
     slope, height = np.polyfit(model[:old][both], scores[both], 1)
     off = scores[both] - (height + slope * model[:old][both])
     rest = float(off @ off) / (len(off) - 2)
     told = np.isfinite(model[old:])
     places[told] = height + slope * model[old:][told]
     spread[told] = min(prior, rest)
-    return places, spread
+    return places, spread, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isnan
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,7 +50,8 @@ class Suggestions:
     """Pairs to ask, the most urgent first.
 
     ``probability`` is the chance that the left item is put above by who is asked, or by an
-    annotator of typical reliability; ``information`` is in the unit that ``unit`` tells.
+    annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
+    relates the two items. ``information`` is in the unit that ``unit`` tells.
     """
 
     left: TextArray
@@ -95,6 +96,7 @@ class Suggestions:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         columns = {name: column.tolist() for name, column in self.pair_columns().items()}
+        columns["probability"] = [None if isnan(p) else p for p in columns["probability"]]
         return {
             "about": self.about,
             "unit": self.unit,
@@ -341,6 +343,8 @@ class _Batch:
         slope = np.array([person.reliability for _, person, *_ in self._chosen])
         ids, scores = self._beliefs.item_ids, self._beliefs.scores
         chance = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
+        # Across components the prior alone puts one above the other.
+        chance = np.where(self._beliefs.unrelated(first, second), np.nan, chance)
         who = None
         if self._chosen[0][1].id is not None:
             who = as_text(person.id for _, person, *_ in self._chosen)

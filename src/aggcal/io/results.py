@@ -12,8 +12,9 @@ from aggcal.io.per_item import fetch, ids, numbers
 from aggcal.tables import Columns
 
 _ITEMS = (
-    "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low", "rank_high", "model", "calibrated",
-    "calibrated_low", "calibrated_high", "block", "n_judgments",
+    "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
+    "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
+    "n_judgments", "component",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",

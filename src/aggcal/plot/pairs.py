@@ -129,6 +129,7 @@ def order_probabilities(
     """Draw the probability that the item of each row is above that of each column.
 
     It is about the consensus, as in `aggcal.Consensus.order_probability`, not about the truth.
+    What nothing compares, not even through other items, stays blank.
 
     Parameters
     ----------

@@ -38,6 +38,8 @@ HINTS = {
     "consensus_se": "standard error: how far off the consensus may well be",
     "block": "items of one block share one calibrated score",
     "n_judgments": "comparisons that the item was in",
+    "component": "items of different components were never compared, not even through others; "
+    "their ranks beside each other are a convention",
     "verdict": "what the reliability and its interval say",
     "reliability": "how much the answers tell; under it, its interval",
     "agreement": "share of the judgments that the consensus order confirms; a tie counts one half",
@@ -90,6 +92,7 @@ def item_listing(items: Columns, texts: Mapping[str, str] | None = None) -> List
         _column("consensus_se", found, decimals=rough, title="± error"),
         _column("block", found, decimals=0),
         _column("n_judgments", found, decimals=0, title="judgments"),
+        _column("component", found, decimals=0),
     ]
     columns = [column for column in shown if column is not None]
     return Listing("items", "items.csv", columns)

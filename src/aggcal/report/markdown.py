@@ -15,7 +15,9 @@ TOP = 20
 """Rows of a table: the others are in the files."""
 
 _NAME, _SAID, _MOST_MOVED = 80, 100, 5
-_PROMISES = {"whole_order", "certified_pairs", "measured_gain", "gain", "safe", "interval"}
+_PROMISES = {
+    "whole_order", "certified_pairs", "rank_intervals", "measured_gain", "gain", "safe", "interval",
+}  # fmt: skip
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FIRST = re.compile(r"^(|\d+)([#+=.)-])")

@@ -37,7 +37,7 @@ _UNCERTAIN = {
     "standard error": "how far off a number typically is, because the judgments are no more than "
     "these.",
     "certified pair": "two items whose order can be relied on, together with that of all other "
-    "certified pairs.",
+    "certified pairs, if the model is right and answers are independent.",
 }
 _KINDS = {
     "laplace": "the way in which the ranges were worked out: from how sharply the best numbers "

@@ -1,4 +1,7 @@
-"""The certified partial order: pairs that are right all together, at a family-wise level."""
+"""The certified partial order: pairs that are right all together, at a family-wise level.
+
+Only pairs within a connected component can be certified: nothing compares the others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from math import inf
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
+from aggcal.uncertainty.components import members, pairs_within
 from aggcal.uncertainty.covariance import Covariance, MatrixFreeCovariance
 from aggcal.uncertainty.student import quantile
 
@@ -17,8 +21,10 @@ from aggcal.uncertainty.student import quantile
 class Certified:
     """Pairs i above j with a gap of more than ``reach`` standard errors of the gap.
 
-    With probability ``level`` every one of them is right for the consensus (a union bound over
-    all pairs, whatever their dependence); nothing is said about the truth.
+    With posterior probability ``level``, under the model and its priors, every one of them is
+    right for the consensus (a union bound over all pairs within components, whatever the
+    dependence of their errors). It needs answers that are independent given the model, and says
+    nothing about the truth. Pairs of items in different components are never certified.
 
     Examples
     --------
@@ -26,17 +32,26 @@ class Certified:
     >>> found = Certified(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.95)
     >>> found.count, found.share, list(found.pairs())
     (2, 0.6666666666666666, [(0, 1), (0, 2)])
+
+    Nothing compares the third item with the others:
+
+    >>> alone = np.array([0, 0, 1])
+    >>> found = Certified(found.scores, found.covariance, 0.95, component=alone)
+    >>> found.n_pairs, list(found.pairs())
+    (1, [(0, 1)])
     """
 
     scores: FloatArray
     covariance: Covariance
     level: float
     freedom: float = inf
+    component: IntArray | None = None
+    """Label of each item's connected component; None where there is one."""
 
     @property
     def n_pairs(self) -> int:
-        """All pairs."""
-        return len(self.scores) * (len(self.scores) - 1) // 2
+        """All pairs within components."""
+        return pairs_within(self.component, len(self.scores))
 
     @property
     def reach(self) -> float:
@@ -49,13 +64,16 @@ class Certified:
         if isinstance(self.covariance, MatrixFreeCovariance):
             # The bound (se_i + se_j)² on the variance of a gap makes it one of disjoint intervals.
             se = self.reach * np.sqrt(self.covariance.variances)
-            ends = np.sort(self.scores + se)
-            return int(np.searchsorted(ends, self.scores - se, side="left").sum())
+            low, high = self.scores - se, self.scores + se
+            return sum(
+                int(np.searchsorted(np.sort(high[own]), low[own], side="left").sum())
+                for own in members(self.component, len(self.scores))
+            )
         return sum(len(below) for _, below in self._above())
 
     @property
     def share(self) -> float:
-        """Share of all pairs that are certified."""
+        """Share of the pairs within components that are certified."""
         return self.count / max(self.n_pairs, 1)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
@@ -65,10 +83,11 @@ class Certified:
                 yield i, j
 
     def _above(self) -> Iterator[tuple[int, IntArray]]:
-        every = np.arange(len(self.scores))
         reach = self.reach
-        for i in every.tolist():
-            gap = self.scores[i] - self.scores
-            ahead = np.flatnonzero(gap > 0.0)
-            sd = np.sqrt(self.covariance.gap_bound(np.full(len(ahead), i), ahead))
-            yield i, ahead[gap[ahead] > reach * sd]
+        for own in members(self.component, len(self.scores)):
+            for i in own.tolist():
+                gap = self.scores[i] - self.scores[own]
+                ahead = gap > 0.0
+                below = own[ahead]
+                sd = np.sqrt(self.covariance.gap_bound(np.full(len(below), i), below))
+                yield i, below[gap[ahead] > reach * sd]

@@ -1,4 +1,8 @@
-"""Rank intervals: between which places an item lies."""
+"""Rank intervals: between which places an item lies.
+
+An item that nothing compares with n' others may have all of them above it or none: its interval
+within its own component, [a, b], becomes [a, b + n'].
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from math import inf, isinf
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray
+from aggcal.uncertainty.components import members
 from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.uncertainty.shape import rank_quantiles, shaped_draws
 from aggcal.uncertainty.student import quantile
@@ -23,6 +28,7 @@ def rank_intervals(
     *,
     freedom: float = inf,
     prior_sd: float | None = None,
+    component: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
@@ -37,19 +43,41 @@ def rank_intervals(
     >>> low, high = rank_intervals(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.9, 0)
     >>> low, high
     (array([1, 2, 2]), array([1, 3, 3]))
+
+    Nothing compares the first item with the others:
+
+    >>> alone = np.array([1, 0, 0])
+    >>> rank_intervals(np.array([9.0, 0.0, 9.0]), DenseCovariance(np.eye(3)), 0.9, 0,
+    ...                component=alone)
+    (array([1, 2, 1]), array([3, 3, 2]))
     """
-    if len(scores) > MOST_DENSE:
-        reach = quantile(0.5 * (1.0 + level), freedom)
-        return _by_expectation(scores, np.sqrt(covariance.variances), reach)
+    n = len(scores)
+    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     random = np.random.default_rng(seed)
-    if prior_sd is not None:
+    drawn = None
+    if n <= MOST_DENSE and prior_sd is not None:
         drawn = shaped_draws(scores, covariance.variances, prior_sd, _DRAWS, random)
-    else:
-        apart = covariance.draws(_DRAWS, random)
-        if not isinf(freedom):
-            apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
-        drawn = scores + apart
-    return _around(scores, *rank_quantiles(drawn, level))
+    elif n <= MOST_DENSE:
+        drawn = scores + _apart(covariance, freedom, random)
+    for own in members(component, n):
+        if drawn is not None:
+            ends = _around(scores[own], *rank_quantiles(drawn[:, own], level))
+        elif len(own) > MOST_DENSE:
+            reach = quantile(0.5 * (1.0 + level), freedom)
+            ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), reach)
+        else:
+            # Few items of very many: their correlation is not at hand, and leaving it out widens.
+            some = random.standard_normal((_DRAWS, len(own))) * np.sqrt(covariance.variances[own])
+            ends = _around(scores[own], *rank_quantiles(scores[own] + some, level))
+        low[own], high[own] = ends[0], ends[1] + (n - len(own))
+    return low, high
+
+
+def _apart(covariance: Covariance, freedom: float, random: np.random.Generator) -> FloatArray:
+    apart = covariance.draws(_DRAWS, random)
+    if not isinf(freedom):
+        apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
+    return apart
 
 
 def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[IntArray, IntArray]:

@@ -11,6 +11,7 @@ import numpy as np
 from aggcal.arrays import FloatArray, IntArray, frozen
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.uncertainty.certified import Certified
+from aggcal.uncertainty.components import apart, several
 from aggcal.uncertainty.covariance import Covariance
 from aggcal.uncertainty.ranks import rank_intervals
 from aggcal.uncertainty.student import chance_below, quantile
@@ -51,6 +52,8 @@ class Uncertainty:
     freedom: float = inf
     """Degrees of freedom of the variances: few where they come from few annotators or draws."""
     warnings: tuple[AggcalWarning, ...] = ()
+    component: IntArray | None = None
+    """Label of each item's connected component; None where all are in one."""
 
     @classmethod
     def of(
@@ -66,6 +69,7 @@ class Uncertainty:
         freedom: float = inf,
         prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
+        component: IntArray | None = None,
         seed: int = 0,
     ) -> Uncertainty:
         """Derive intervals from a covariance.
@@ -85,6 +89,8 @@ class Uncertainty:
             prior whose shape is estimated, too.
         warnings
             What to say about them.
+        component
+            Label of each item's connected component: nothing is claimed across components.
         seed
             Of the draws that give the rank intervals.
 
@@ -96,12 +102,21 @@ class Uncertainty:
         array([1.163, 1.163])
         """
         check_level(level)
-        ranks = rank_intervals(scores, covariance, level, seed, freedom=freedom, prior_sd=prior_sd)
+        component = several(component)
+        low, high = rank_intervals(
+            scores,
+            covariance,
+            level,
+            seed,
+            freedom=freedom,
+            prior_sd=prior_sd,
+            component=component,
+        )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
             ends = _between(reliabilities, reliability_variances, level, freedom, bounds)
-        held = frozen(ranks[0]), frozen(ranks[1])
-        return cls(kind, level, scores, covariance, *held, *ends, freedom, warnings)
+        whole = (frozen(low), frozen(high), *ends)
+        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component)
 
     @property
     def covers(self) -> str:
@@ -124,23 +139,30 @@ class Uncertainty:
         return self.scores + _reach(self.level, self.freedom) * self.se
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
-        """Probability that the item at position i is above that at j, for the consensus."""
+        """Probability that the item at position i is above that at j, for the consensus.
+
+        NaN where the two are in different components: nothing compares them.
+        """
         gap = np.atleast_1d(self.scores[i] - self.scores[j])
         sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
-        ratio = np.divide(gap, sd, out=np.sign(gap) * np.inf, where=sd > 0.0)
-        return chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
+        chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        return np.where(apart(self.component, i, j), np.nan, chance)
 
     def certified(self, level: float | None = None) -> Certified:
         """Return the pairs whose order is certified at a family-wise level."""
         level = self.level if level is None else level
         check_level(level)
-        return Certified(self.scores, self.covariance, level, self.freedom)
+        return Certified(self.scores, self.covariance, level, self.freedom, self.component)
 
     def wrong_order_bound(self) -> float:
-        """δ₁: a bound on the chance that some two neighbours of the ranking are the wrong way.
+        """δ₁: posterior chance, at most, that some two neighbours of the ranking are the wrong way.
 
         An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
+        It is 1 where there are several components: nothing orders their items.
         """
+        if self.component is not None:
+            return 1.0
         order = np.argsort(-self.scores, kind="stable")
         above, below = order[:-1], order[1:]
         gap = self.scores[above] - self.scores[below]

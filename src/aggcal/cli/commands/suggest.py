@@ -17,7 +17,8 @@ def add(command: Parser) -> None:
     command.set_defaults(call=suggest)
     command.describe(
         "Prints a table: (annotator,) left, right, information, probability (that the left is put "
-        "above), reason. Pieces of the comparisons are joined and new items asked first."
+        "above; blank where nothing relates the two yet), reason. Pieces of the comparisons are "
+        "joined and new items asked first."
     )
     add_judgments(command)
     command.add_argument(

@@ -1,0 +1,77 @@
+"""Whether answers are independent given the model: what every claim of Stage 1 supposes.
+
+A check can find signs against it, and never proves it. Where there is such a sign, probabilities
+that suppose independence are not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SIGNS = {
+    "copies": "some annotators agree far more than independent people would",
+    "divided": "the annotators form camps",
+    "pair-effects": "answers to the same pair agree more than the scores explain",
+    "repeated-answers": "annotators repeat their own answers more than the scores explain",
+    "circular": "more triples of items go round in circles than chance explains",
+}
+"""Codes of the findings that speak against independent answers, and what they say."""
+
+_LOOKED_FOR = ("annotators who copy", "camps", "whether answers")
+"""How those entries of a check's ``not_checked`` begin that concern independence."""
+
+
+@dataclass(frozen=True)
+class Independence:
+    """What is known about it.
+
+    ``checked`` tells whether the data were looked over; ``signs`` what was found against it;
+    ``not_looked_for`` what was left out.
+
+    Examples
+    --------
+    >>> Independence().note, Independence().holds
+    ('not checked', None)
+    >>> found = Independence.of(["copies", "few-judgments"])
+    >>> found.holds, found.note
+    (False, 'some annotators agree far more than independent people would')
+    >>> Independence.of([]).note
+    'the data check found no sign against it'
+    """
+
+    checked: bool = False
+    signs: tuple[str, ...] = ()
+    not_looked_for: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, codes: Iterable[str], not_checked: Iterable[str] = ()) -> Independence:
+        """Take what a check found.
+
+        Parameters
+        ----------
+        codes
+            Of the findings.
+        not_checked
+            What the check left out.
+        """
+        found = set(codes)
+        left_out = tuple(each for each in not_checked if each.startswith(_LOOKED_FOR))
+        signs = tuple(SIGNS[code] for code in SIGNS if code in found)
+        return cls(checked=True, signs=signs, not_looked_for=left_out)
+
+    @property
+    def holds(self) -> bool | None:
+        """False where there is a sign against it; else None, for it cannot be proved."""
+        return False if self.signs else None
+
+    @property
+    def note(self) -> str:
+        """What is known, in words."""
+        if self.signs:
+            return "; ".join(self.signs)
+        if not self.checked:
+            return "not checked"
+        if self.not_looked_for:
+            return f"checked in part; not looked for: {'; '.join(self.not_looked_for)}"
+        return "the data check found no sign against it"
