@@ -34,6 +34,7 @@ from aggcal.io.formats.base import (
 )
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.formats.sample import Record, Sample, of_records
+from aggcal.io.formats.sides import labelled, side_of
 from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import load_memory
 from aggcal.io.parquet import parquet_rows
@@ -143,6 +144,11 @@ class _Brought:
                 )
             if form.name != "table":  # which knows best what it made of its columns
                 expressions[own] = cell(own)
+        if form.name != "table" and "outcome" in aliases.values() and "left" in expressions:
+            pair = expressions["left"], expressions["right"]
+            expressions["outcome"] = side_of(
+                source, cell("outcome"), pair, choices=self.choices, notes=notes
+            )
         return _under_our_names(source, expressions)
 
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
@@ -183,7 +189,9 @@ class _Brought:
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
         columns = frozenset(Row._fields[:5]) | used
-        return Source(self.connection, self.name, columns, (), None, self.path)
+        source = Source(self.connection, self.name, columns, (), None, self.path)
+        labelled(source, self.choices, notes)
+        return source
 
     def _insert(self, rows: Iterator[Row]) -> set[str]:
         """Write rows into the table, in batches; return which of the optional columns are used."""

@@ -69,8 +69,6 @@ class TableFormat:
     columns
         An SQL expression over the columns that are there for each of our own: annotator, left,
         right, outcome or annotator, winner, loser; weight, criterion, seconds, reason.
-    outcomes
-        What its outcome labels mean.
     """
 
     name: str
@@ -78,7 +76,6 @@ class TableFormat:
     is_mine: Callable[[Sample], bool]
     uses: tuple[str, ...] | Callable[[Sample], tuple[str, ...]]
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
         """Return the columns that it may read of such a file."""
@@ -97,7 +94,6 @@ class RecordFormat:
     summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
     renames: bool = False
 
 
@@ -109,7 +105,6 @@ class TextFormat:
     summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
