@@ -688,9 +688,9 @@ def test_the_outcome_is_a_side_or_an_item_throughout(
         ("rater,item_a,item_b,label\nu,0,1,1\nu,1,0,1\n", "a side or an item"),
         (
             "annotator,item_a,item_b,winner\nu,3,9,9\nu,5,7,1\n",
-            "'1', which is neither of its two items",
+            "'1', which is neither of its",
         ),
-        ("worker,left,right,label\nw,5,7,1\nw,5,7,5\n", "'1', which is neither of its two items"),
+        ("worker,left,right,label\nw,5,7,1\nw,5,7,5\n", "'1', which is neither of its"),
     ],
 )
 def test_an_outcome_that_may_be_two_things_is_refused(

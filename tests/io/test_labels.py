@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +214,7 @@ def test_items_that_are_called_like_sides(
 def test_a_side_that_may_be_an_item_is_refused(
     names: tuple[str, ...], items: tuple[str, str], values: list[str]
 ) -> None:
-    with pytest.raises(TableError, match="may name a side or an item.*write left, right or tie"):
+    with pytest.raises(TableError, match=r"may name a side or an item.*write left, right or tie"):
         strengths(values, names, items)
 
 

@@ -85,6 +85,8 @@ class Labels:
     """Whether the only numbers are 1 and 2, which are the first and the second item."""
     strengths: int
     """How many rows hold a number from 0 to 1 that is not to be read so."""
+    unknown: int
+    """How many rows hold something else."""
 
     @classmethod
     def of(cls, source: Source, said: str, choices: Choices) -> Labels:
@@ -103,15 +105,18 @@ class Labels:
             for label in number
         }
         value = f"try_cast({said} AS DOUBLE)"
-        listed = ", ".join(map(quoted, ("", *asked)))
+        # Labels are left out before numbers are looked for: it is slow to find that text is none.
+        listed = ", ".join(map(quoted, ("", *asked, *number)))
         counts = source.connection.execute(
-            f"SELECT count({value}), count_if({value} IN (1, 2)), count_if({value} = 2), "
-            f"count_if({value} BETWEEN 0 AND 1) FROM raw "
+            f"SELECT count(*), count({value}), count_if({value} IN (1, 2)), "
+            f"count_if({value} = 2), count_if({value} BETWEEN 0 AND 1) FROM raw "
             f"WHERE coalesce(lower({said}), '') NOT IN ({listed})"
         ).fetchall()[0]
-        numbers, pair, twos, strengths = (int(n or 0) for n in counts)
+        others, numbers, pair, twos, strengths = (int(n or 0) for n in counts)
         numbered = twos > 0 and pair == numbers
-        return cls(means, number, frozenset(asked), numbered, 0 if numbered else strengths)
+        unknown = others - (numbers if numbered else strengths)
+        strengths = 0 if numbered else strengths
+        return cls(means, number, frozenset(asked), numbered, strengths, unknown)
 
     def sql(self, said: str) -> str:
         """Write the SQL of what a label means; NULL where it is none."""
@@ -130,8 +135,9 @@ class Labels:
 
     @property
     def are_ours(self) -> bool:
-        """Whether there is no label but those of our own format, and no number but strengths."""
-        return not self.numbered and all(label in OUTCOMES for label in self.means)
+        """Whether there is nothing but the labels of our own format and strengths."""
+        ours = all(label in OUTCOMES for label in self.means)
+        return ours and not self.numbered and not self.unknown
 
     def say(self, notes: Notes, own: tuple[str, ...] = ()) -> None:
         """Say how labels were taken that are not our own, nor the format's."""

@@ -41,9 +41,7 @@ def side_of(
     open_ = f"{found.open(said)} IS NOT NULL"
     strength = f"try_cast({said} AS DOUBLE)"
     if own and found.are_ours:
-        known = f"{label} IS NOT NULL OR {strength} BETWEEN 0 AND 1"
-        if not source.one("count(*)", f"{open_} AND NOT coalesce({known}, false)"):
-            return said
+        return said
     item = f"(CASE {said} WHEN {pair[0]} THEN 'left' WHEN {pair[1]} THEN 'right' END)"
     side = (
         f"coalesce({label}, CASE WHEN {strength} = 1 THEN 'left' WHEN {strength} = 0 THEN 'right' "
