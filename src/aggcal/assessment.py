@@ -365,6 +365,7 @@ def assess(
         "reading": list(judgments.notes),
         "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
+        "n_duplicates": judgments.n_duplicates,
         "n_repeated": judgments.n_repeated,
         "not_fitted": judgments.unfitted.counts,
         "settings": {

@@ -12,7 +12,7 @@ from aggcal.arrays import IntArray
 from aggcal.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.check.answers import TIE
 from aggcal.check.camps import camp_findings, camps
-from aggcal.check.contradictions import contradictions, repeats
+from aggcal.check.contradictions import contradictions, repeated_questions, repeats
 from aggcal.check.copies import Copies, copies, copy_findings
 from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
@@ -34,7 +34,7 @@ from aggcal.scores import Scores
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
 
-_NOTES = {"repeated-rows", "unanswered", "separation"}
+_NOTES = {"duplicate-rows", "unanswered", "separation"}
 _FEWEST_TO_JUDGE_BY = 3
 
 Step = Callable[[str], None]
@@ -212,6 +212,7 @@ class _Look:
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
         self.findings += contradictions(self.fitted)
         self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
 
     def _agreement(self) -> None:
         found = krippendorff(self.fitted.answers)
@@ -241,7 +242,7 @@ def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None)
         "items": judgments.n_items,
         "annotators": judgments.n_annotators,
         "ties": int(judgments.count[judgments.outcome == TIE].sum()),
-        "repeated_rows": judgments.n_repeated,
+        "duplicate_rows": judgments.n_duplicates,
         "not_fitted": judgments.unfitted.counts,
         "components": len(graph.component_sizes),
         "strong_components": len(graph.strong_sizes),

@@ -17,6 +17,7 @@ from aggcal.errors import (
     WeightError,
     count,
 )
+from aggcal.io.duplicates import duplicate_rows
 from aggcal.io.formats.base import TableFormat
 from aggcal.io.formats.labels import OUTCOMES, is_both_bad
 from aggcal.io.rows import Reading
@@ -302,6 +303,7 @@ def encoded(
         sided=means is not None and "ranking" not in source.columns,
         format=reading.format.name,
         notes=reading.notes,
+        duplicates=duplicate_rows(source, merged),
     )
 
 

@@ -189,7 +189,10 @@ class _Brought:
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
         columns = frozenset(Row._fields[:5]) | used
-        source = Source(self.connection, self.name, columns, (), None, self.path)
+        everything = None if isinstance(form, TextFormat) else self._whole_records
+        source = Source(
+            self.connection, self.name, columns, (), None, self.path, everything=everything
+        )
         labelled(source, self.choices, notes)
         return source
 
@@ -250,6 +253,23 @@ class _Brought:
             values = self._table_rows()
         for k, value in enumerate(values, 1):
             yield Record(f"row {k}", _native(value))
+
+    def _whole_records(self) -> str:
+        """Tell rows apart by the records they come from, and by where in those they stand."""
+        run = self.connection.execute
+        run("ALTER TABLE raw RENAME TO taken")
+        codes = {record.place: hash(repr(record.value)) for record in self._records()}
+        for table in ("raw", "reject_errors", "reject_scans"):
+            run(f"DROP TABLE IF EXISTS {table}")
+        run("ALTER TABLE taken RENAME TO raw")
+        places = [str(place) for (place,) in run("SELECT place FROM raw ORDER BY rowid").fetchall()]
+        found = []
+        for place in places:
+            of_record, _, within = place.partition(", ")
+            # What is found nowhere is like nothing else.
+            found.append(hash((codes[of_record], within)) if of_record in codes else hash(place))
+        self.connection.register("everything", {"h": np.array(found, dtype=np.int64)})
+        return "SELECT h FROM everything"
 
     def _frame_rows(self) -> Iterator[Any]:
         """Go through a frame or a mapping of columns, lists in its cells as they are."""
