@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.aggregation import check_seed
 from aggcal.aggregators import Progress
 from aggcal.arrays import IntArray
 from aggcal.check.agreement import agreement_findings, infit, krippendorff, misfit
@@ -16,7 +17,7 @@ from aggcal.check.contradictions import contradictions, repeated_questions, repe
 from aggcal.check.copies import Copies, copies, copy_findings
 from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
-from aggcal.check.fitted import Fitted
+from aggcal.check.fitted import Fitted, refuse_method
 from aggcal.check.model_scores import opposite, unmatched
 from aggcal.check.pieces import one_way, with_joining_pairs
 from aggcal.check.position import position_findings, sides
@@ -90,7 +91,7 @@ def check(
     >>> found.findings[0].details["joining_pairs"]
     [['c', 'a']]
     """
-    refuse_aim(wanted_error)
+    check_aims(method, wanted_error, seed)
     step = on_step or (lambda _: None)
     if quick is None:
         quick = len(judgments.count) > MANY
@@ -120,6 +121,20 @@ def check(
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook)
+
+
+def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
+    """Refuse options of `check` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_aims("hra-x", None, 0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: a check cannot fit 'hra-x'; choose hra-g, ...
+    """
+    refuse_aim(wanted_error)
+    refuse_method(method)
+    check_seed(seed)
 
 
 class _Look:

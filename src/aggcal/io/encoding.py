@@ -18,8 +18,8 @@ from aggcal.errors import (
     count,
 )
 from aggcal.io.duplicates import duplicate_rows
-from aggcal.io.formats.base import TableFormat
-from aggcal.io.formats.labels import OUTCOMES, is_both_bad
+from aggcal.io.formats.base import OUTCOMES, TableFormat
+from aggcal.io.formats.labels import is_both_bad
 from aggcal.io.rows import Reading
 from aggcal.io.source import Source, quoted
 from aggcal.judgments import Judgments, Unfitted
@@ -123,22 +123,9 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
     """Write the SQL expression that turns an outcome into a known label or a number."""
     meaning = {label: label for label in OUTCOMES}
     for label, value in outcomes.items():
-        text = str(value).strip().lower()
-        if text not in OUTCOMES and not _is_strength(text):
-            raise OptionError(
-                f"outcome '{label}' is mapped to '{value}'; "
-                f"map it to one of {', '.join(OUTCOMES)} or to a number from 0 to 1."
-            )
-        meaning[str(label).strip().lower()] = text
+        meaning[str(label).strip().lower()] = str(value).strip().lower()
     cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
     return f"(CASE lower(outcome) {cases} ELSE outcome END)"
-
-
-def _is_strength(text: str) -> bool:
-    try:
-        return 0.0 <= float(text) <= 1.0
-    except ValueError:
-        return False
 
 
 def _refuse_outcomes(source: Source, means: str) -> None:

@@ -77,6 +77,23 @@ def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str,
     }
 
 
+def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
+    """Refuse options that are none, before anything is read."""
+    from aggcal.assessment import check_options
+
+    check_options(
+        method=options.method,
+        prior=prior_from(options),
+        features=options.features,
+        uncertainty=None if options.uncertainty == "none" else options.uncertainty,
+        level=options.level,
+        draws=options.draws,
+        seed=options.seed,
+        engine=options.engine,
+        **stage_2,
+    )
+
+
 def feature_files(options: argparse.Namespace) -> list[str]:
     """Return the file of features, if there is one.
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from math import inf
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from aggcal.errors import TableError
+from aggcal.errors import OptionError, TableError
 from aggcal.io.formats.sample import Record, Sample
 from aggcal.io.source import Source, cell, quoted
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
+RANKING_WEIGHTS = get_args(RankingWeight)
+
+OUTCOMES = ("left", "right", "tie", "skip", "failed")
+"""What an outcome can mean, beside a number from 0 to 1."""
 
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
@@ -32,6 +37,26 @@ class Choices:
     drafts: bool = False
     tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
+
+    def __post_init__(self) -> None:
+        # Before a file is looked at, which may be a large one.
+        for label, means in self.outcomes.items():
+            text = str(means).strip().lower()
+            strength = number_of(text)
+            if text not in OUTCOMES and not (strength is not None and 0.0 <= strength <= 1.0):
+                raise OptionError(
+                    f"outcome '{label}' is mapped to '{means}'; "
+                    f"map it to one of {', '.join(OUTCOMES)} or to a number from 0 to 1."
+                )
+        if self.ranking_weight not in RANKING_WEIGHTS:
+            raise OptionError(
+                f"ranking weight '{self.ranking_weight}' is unknown; choose "
+                f"{', '.join(RANKING_WEIGHTS)}."
+            )
+        if not 0.0 <= self.tie_within < inf:
+            raise OptionError(
+                f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
+            )
 
 
 class Row(NamedTuple):

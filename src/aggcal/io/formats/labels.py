@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggcal.io.formats.base import Choices, Notes
+from aggcal.io.formats.base import OUTCOMES, Choices, Notes
 from aggcal.io.formats.synonyms import LEFT_RIGHT
 from aggcal.io.source import Source, quoted
-
-OUTCOMES = ("left", "right", "tie", "skip", "failed")
-"""What an outcome can mean, beside a number from 0 to 1."""
 
 NO_SIDE = ("tie", "skip", "failed")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from aggcal.errors import OutcomeError
 from aggcal.io.formats.base import (
+    OUTCOMES,
     Choices,
     Notes,
     RecordFormat,
@@ -14,7 +15,7 @@ from aggcal.io.formats.base import (
     nobody,
     text_of,
 )
-from aggcal.io.formats.labels import LABELS, OUTCOMES, spelt
+from aggcal.io.formats.labels import LABELS, spelt
 from aggcal.io.formats.sample import Record, Sample
 
 
