@@ -206,16 +206,17 @@ def _seeded(method: Aggregator, seed: int) -> Aggregator:
     return method
 
 
-def check_seed(seed: int | None) -> None:
-    """Refuse a seed that is none."""
-    if seed is not None and (not isinstance(seed, Integral) or seed < 0):
+def check_seed(seed: Any) -> None:
+    """Refuse a seed that is no whole number from 0 on."""
+    if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
         raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
 
 
 def check_method(method: str | Aggregator, prior: PriorChoice, *, given_features: bool) -> None:
     """Refuse a method that is none, and a prior or features that it has no use for."""
-    if not (prior is None or isinstance(prior, Prior) or prior in ("default", "auto")):
-        raise OptionError(f"prior {prior!r} is unknown; give default, auto, None or a Prior.")
+    given: Any = prior
+    if not (given is None or isinstance(given, Prior) or given in ("default", "auto")):
+        raise OptionError(f"prior {given!r} is unknown; give default, auto, None or a Prior.")
     if not isinstance(method, str):
         if prior != "default" or given_features:
             raise OptionError(

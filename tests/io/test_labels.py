@@ -71,7 +71,7 @@ def test_every_label_means_the_same_under_every_name(header: tuple[str, ...]) ->
 def records(name: str, label: str) -> dict[str, Any]:
     """Return a record of a format, in which the left item is 'p', judged by its own label."""
     pair = {"model_a": "p", "model_b": "q", "winner": label}
-    return {
+    every: dict[str, dict[str, Any]] = {
         "arena": pair | {"judge": label},
         "table": {"annotator": label, "left": "p", "right": "q", "outcome": label},
         "evalica": {"left": "p", "right": "q", "winner": label, "judge": label},
@@ -91,7 +91,8 @@ def records(name: str, label: str) -> dict[str, Any]:
                 }
             ],
         },
-    }[name]
+    }
+    return every[name]
 
 
 BY_LABEL = ("arena", "table", "evalica", "crowd-kit", "alpaca-eval", "vote-log", "label-studio")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ _ONLY = (
 )
 
 
-def duplicate_rows(source: Source, merged: Mapping[str, np.ndarray]) -> int | None:
+def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
     """Count the judgments that repeat another one in every column of the file.
 
     None where there is no column but those by which equal rows are merged: all of them are
@@ -40,7 +40,7 @@ def duplicate_rows(source: Source, merged: Mapping[str, np.ndarray]) -> int | No
         How often each annotator (their number) said the same of two items: ``n``, ``annotator``,
         ``l`` and ``r``.
     """
-    again = merged["n"] != 1
+    again: np.ndarray = merged["n"] != 1
     if not again.any():
         return None
     names = {name.strip().lower() for name in source.found}
