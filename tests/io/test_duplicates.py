@@ -160,7 +160,12 @@ def test_duplicates_are_those_that_brute_force_finds(rows: list[tuple[str, ...]]
 
 
 def test_records_of_exports_are_compared_whole(tmp_path: Path) -> None:
-    game: dict[str, Any] = {"model_1": "a", "model_2": "b", "g1_winner": "model_1", "g2_winner": "model_1"}
+    game: dict[str, Any] = {
+        "model_1": "a",
+        "model_2": "b",
+        "g1_winner": "model_1",
+        "g2_winner": "model_1",
+    }
     game |= {"judge": "j", "turn": 1}
     path = tmp_path / "x.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (game, game | {"turn": 2}, game)))
