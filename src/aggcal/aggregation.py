@@ -192,17 +192,18 @@ def _aggregator(
     check_method(method, prior, given_features=features is not None)
     check_seed(seed)
     if not isinstance(method, str):
-        return method if seed is None else _seeded(method, seed)
+        seeded: Aggregator = method if seed is None else _seeded(method, seed)
+        return seeded
     named = _named(method)
     if not named.from_features:
         return named.make(prior=prior, seed=seed or 0)
     return named.make(features=feature_choice(features))
 
 
-def _seeded(method: Aggregator, seed: int) -> Aggregator:
+def _seeded(method: Any, seed: int) -> Any:
     """Return the same method with this seed, where it has one."""
     if is_dataclass(method) and any(part.name == "seed" for part in fields(method)):
-        return cast("Aggregator", replace(cast("Any", method), seed=seed))
+        return replace(cast("Any", method), seed=seed)
     return method
 
 
