@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Integral
+from typing import Any, cast
 
 from aggcal.aggregators import (
     BARCW,
@@ -25,10 +26,13 @@ from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator
 from aggcal.consensus import Aggregator, Consensus
-from aggcal.engines import Engine, laid_out
+from aggcal.engines import NAMES, Engine, laid_out
 from aggcal.errors import OptionError
 from aggcal.features import FeatureChoice, Features
 from aggcal.io import read_features
+from aggcal.models.priors import Prior
+from aggcal.uncertainty import KINDS
+from aggcal.uncertainty.summary import check_level
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,11 @@ METHODS: dict[str, Method] = {
 }
 """The methods that `aggregate` and the command line know by name."""
 
+_ALIKE = ("btl", "tcv")
+
+FEWEST_DRAWS = 10
+"""Of a bootstrap: with so few a standard error is itself off by about a quarter."""
+
 
 def aggregate(
     judgments: Any,
@@ -100,7 +109,7 @@ def aggregate(
     estimator: Estimator | None = None,
     features: Any = None,
     start: Start = None,
-    seed: int = 0,
+    seed: int | None = None,
     engine: str | Engine = "local",
     warn: bool = True,
     on_iteration: Progress | None = None,
@@ -126,7 +135,8 @@ def aggregate(
         Where to begin: an earlier consensus, scores, or one number per item of the judgments.
         The optimum does not depend on it; the time does.
     seed
-        Of everything random (the default methods use no randomness).
+        Of everything random, 0 by default (the default methods use no randomness). For a method
+        that is an object it takes the place of the object's own, where that has one.
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.dask.Dask``
@@ -162,7 +172,9 @@ def aggregate(
 
 
 def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
-    """Refuse an engine for a method that only works on one machine."""
+    """Refuse an engine that is none, or for a method that only works on one machine."""
+    if isinstance(engine, str) and engine not in NAMES:
+        raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(NAMES)}.")
     if engine == "local" or isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or _named(method).from_features:
@@ -191,29 +203,82 @@ def _aggregator(
     prior: PriorChoice,
     estimator: Estimator | None,
     features: Any,
-    seed: int,
+    seed: int | None,
 ) -> Aggregator:
+    check_method(method, prior, estimator, given_features=features is not None)
+    check_seed(seed)
     if not isinstance(method, str):
-        if prior != "default" or seed != 0 or features is not None or estimator is not None:
+        seeded: Aggregator = method if seed is None else _seeded(method, seed)
+        return seeded
+    named = _named(method)
+    if not named.from_features:
+        chosen = {} if estimator is None else {"estimator": estimator}
+        return named.make(prior=prior, seed=seed or 0, **chosen)
+    return named.make(features=feature_choice(features))
+
+
+def _seeded(method: Any, seed: int) -> Any:
+    """Return the same method with this seed, where it has one."""
+    if is_dataclass(method) and any(part.name == "seed" for part in fields(method)):
+        return replace(cast("Any", method), seed=seed)
+    return method
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse a seed that is no whole number from 0 on."""
+    if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
+        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+
+
+def check_method(
+    method: str | Aggregator,
+    prior: PriorChoice,
+    estimator: Estimator | None = None,
+    *,
+    given_features: bool,
+) -> None:
+    """Refuse a method that is none, and options that it has no use for."""
+    given: Any = prior
+    if not (given is None or isinstance(given, Prior) or given in ("default", "auto")):
+        raise OptionError(f"prior {given!r} is unknown; give default, auto, None or a Prior.")
+    if estimator is not None:
+        check_estimator(estimator)
+    if not isinstance(method, str):
+        if prior != "default" or given_features or estimator is not None:
             raise OptionError(
-                "prior, estimator, features and seed are for methods by name; give them to "
+                "prior, estimator and features are for methods by name; give them to "
                 f"{type(method).__name__} itself."
             )
         if isinstance(method, type) or not isinstance(method, Aggregator):
             raise OptionError(
                 f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
             )
-        return method
-    named = _named(method)
-    check_features(method, given=features is not None)
-    if estimator is not None and not named.reliabilities:
+        return
+    check_features(method, given=given_features)
+    if estimator is not None and not _named(method).reliabilities:
         raise OptionError(f"{method} has no reliabilities to estimate; leave the estimator out.")
-    if not named.from_features:
-        chosen = {} if estimator is None else {"estimator": estimator}
-        return named.make(prior=prior, seed=seed, **chosen)
-    if prior != "default":
+    if _named(method).from_features and prior != "default":
         raise OptionError(f"{method} has no prior of that kind; leave prior out.")
-    return named.make(features=feature_choice(features))
+
+
+def check_uncertainty(
+    method: str | Aggregator, kind: str | None, *, level: float, draws: int
+) -> None:
+    """Refuse an uncertainty that is none, or that a method does not have."""
+    check_level(level)
+    if kind is None:
+        return
+    if kind not in KINDS:
+        raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
+    if kind == "bootstrap" and draws < FEWEST_DRAWS:
+        raise OptionError(
+            f"a bootstrap of {draws} draws says little; give at least {FEWEST_DRAWS}."
+        )
+    if kind.startswith("sandwich") and isinstance(method, str) and method not in _ALIKE:
+        raise OptionError(
+            f"'{kind}' is for methods that take annotators to be alike ({', '.join(_ALIKE)}), not "
+            f"for {method}; choose laplace or bootstrap."
+        )
 
 
 def feature_choice(features: Any) -> FeatureChoice:

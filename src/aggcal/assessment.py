@@ -13,10 +13,24 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from aggcal import __version__
-from aggcal.aggregation import aggregate, check_engine, feature_choice
+from aggcal.aggregation import (
+    aggregate,
+    check_engine,
+    check_method,
+    check_seed,
+    check_uncertainty,
+    feature_choice,
+)
 from aggcal.aggregators import PriorChoice
 from aggcal.arrays import TextArray
-from aggcal.calibration import SHOWN, Calibration, calibrate
+from aggcal.calibration import (
+    SHOWN,
+    Calibration,
+    calibrate,
+    check_calibration,
+    check_tables,
+    read_known,
+)
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
 from aggcal.engines import Engine, laid_out, place_of
@@ -32,7 +46,6 @@ from aggcal.report.render import RENDERERS
 from aggcal.report.report import Report
 from aggcal.scores import Scores
 from aggcal.tables import Columns, as_frame
-from aggcal.uncertainty.summary import check_level
 
 if TYPE_CHECKING:
     from aggcal.advice import Advice
@@ -320,7 +333,7 @@ def assess(
     model_sd: float | None = None,
     anchors: Any = None,
     second_model: Any = None,
-    seed: int = 0,
+    seed: int | None = None,
     engine: str | Engine = "local",
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
@@ -351,12 +364,34 @@ def assess(
     Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
     """
     began = time.perf_counter()
-    check_engine(method, engine)
-    judgments = laid_out(judgments, engine)
+    check_options(
+        method=method,
+        calibrator=calibrator,
+        prior=prior,
+        features=features,
+        weights=weights,
+        uncertainty=uncertainty,
+        level=level,
+        draws=draws,
+        model_sd=model_sd,
+        second_model=second_model,
+        seed=seed,
+        engine=engine,
+    )
+    if scores is None and not (model_sd is anchors is second_model is None):
+        raise OptionError(
+            "model_sd, anchors and second_model are for calibration; give the model's scores too."
+        )
+    # What is small is read before what may be large, and all is checked before anything is fitted.
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
+    anchors, second_model = read_known(anchors, second_model)
     if features is not None:
         features = feature_choice(features)
+    judgments = laid_out(judgments, engine)
+    known = {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
+    if scores is not None:
+        check_tables(calibrator, scores, judgments.item_ids, **known)
     consensus = aggregate(
         judgments,
         method,
@@ -366,12 +401,12 @@ def assess(
         warn=False,
         on_iteration=on_iteration,
     )
-    check_level(level)
+    drawn = seed or 0
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != "laplace" or consensus.quantifiable:
         consensus = consensus.quantify(
-            uncertainty, level=level, draws=draws, seed=seed, on_draw=on_draw
+            uncertainty, level=level, draws=draws, seed=drawn, on_draw=on_draw
         )
     calibration = None
     if scores is not None:
@@ -380,11 +415,9 @@ def assess(
             consensus,
             method=calibrator,
             weights=weights,
-            model_sd=model_sd,
-            anchors=anchors,
-            second_model=second_model,
+            **known,
             level=level,
-            seed=seed,
+            seed=drawn,
             warn=False,
         )
     rows = {
@@ -395,6 +428,7 @@ def assess(
         "reading": list(judgments.notes),
         "criteria": list(judgments.criteria),
         "n_rows": judgments.n_rows,
+        "n_duplicates": judgments.n_duplicates,
         "n_repeated": judgments.n_repeated,
         "not_fitted": judgments.unfitted.counts,
         "settings": {
@@ -405,7 +439,7 @@ def assess(
             "level": level,
             "draws": draws,
             "model_sd": model_sd,
-            "seed": seed,
+            "seed": drawn,
             "engine": place_of(judgments),
         },
     }
@@ -416,6 +450,36 @@ def assess(
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
+
+
+def check_options(
+    *,
+    method: str | Aggregator = "hra-g",
+    calibrator: str = "atc",
+    prior: PriorChoice = "default",
+    features: Any = None,
+    weights: Literal["sd"] | None = "sd",
+    uncertainty: str | None = "laplace",
+    level: float = LEVEL,
+    draws: int = 200,
+    model_sd: float | None = None,
+    second_model: Any = None,
+    seed: int | None = None,
+    engine: str | Engine = "local",
+) -> None:
+    """Refuse options of `assess` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_options(level=95)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
+    """
+    check_method(method, prior, given_features=features is not None)
+    check_engine(method, engine)
+    check_seed(seed)
+    check_uncertainty(method, uncertainty, level=level, draws=draws)
+    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 
 
 def _write(text: str, file: IO[str]) -> None:

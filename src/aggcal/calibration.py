@@ -19,6 +19,7 @@ from aggcal.consensus import LEVEL, Consensus
 from aggcal.display import card, head, unwrapped, wrapped
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
+from aggcal.io.scores import read_truth
 from aggcal.judgments import Judgments
 from aggcal.prediction import Prediction, predict
 from aggcal.scores import Scores
@@ -277,31 +278,26 @@ def calibrate(
     >>> result.items["block"]
     array([1, 2, 2])
     """
-    if method not in CALIBRATORS:
-        raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
-    if model_sd is not None and not _SMALLEST_SD <= model_sd <= 1.0 / _SMALLEST_SD:
-        raise OptionError(f"the model sd is {model_sd}; give a number above 0.")
+    check_calibration(
+        method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
+    )
     if seed < 0:
         raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
+    anchors, second_model = read_known(anchors, second_model)
     if not isinstance(consensus, Consensus | Scores):
         consensus = replace(read_scores(consensus), source="the consensus")
     fitted = consensus if isinstance(consensus, Consensus) else None
     known = fitted.uncertainty if fitted is not None else None
     if level is None:
         level = known.level if known is not None else LEVEL
-    check_level(level)
     ids = consensus.item_ids
     heights = consensus.scores if isinstance(consensus, Consensus) else consensus.values
 
     model = aligned(scores.values, scores.item_ids, ids)
     both = np.isfinite(model)
-    if not both.any():
-        raise TooLittleDataError(
-            f"no item is in both tables (the consensus has {some(ids)}, {scores.source} has "
-            f"{some(scores.item_ids)}); check that both use the same ids."
-        )
+    check_tables(method, scores, ids, model_sd=model_sd, anchors=anchors, second_model=second_model)
     weight, weighted = _weights(weights, scores, ids)
     seen = set(ids)
     said = unmatched_warnings(list(ids[~both]), [i for i in scores.item_ids if i not in seen])
@@ -340,6 +336,68 @@ def calibrate(
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
+
+
+def read_known(anchors: Any, second_model: Any) -> tuple[Any, Scores | None]:
+    """Read anchors and the scores of a second model, if they are not read already."""
+    if anchors is not None and not isinstance(anchors, Scores | Mapping):
+        anchors = read_truth(anchors)[0]
+    if second_model is not None and not isinstance(second_model, Scores):
+        second_model = read_scores(second_model)
+    return anchors, second_model
+
+
+def check_calibration(
+    method: str,
+    *,
+    weights: Literal["sd"] | Mapping[str, float] | None = "sd",
+    model_sd: float | None = None,
+    second_model: Any = None,
+    level: float | None = None,
+) -> None:
+    """Refuse options of a calibration that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_calibration("atcc")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: calibrator 'atcc' is unknown; choose atc, fused, safe.
+    """
+    if method not in CALIBRATORS:
+        raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
+    if not isinstance(weights, Mapping) and weights not in ("sd", None):
+        raise OptionError(f"weights {weights!r} is unknown; give 'sd', a mapping, or None.")
+    if model_sd is not None and not _SMALLEST_SD <= model_sd <= 1.0 / _SMALLEST_SD:
+        raise OptionError(f"the model sd is {model_sd}; give a number above 0.")
+    if second_model is not None and method != "fused":
+        raise OptionError(f"a second model is of use to 'fused' only, not to '{method}'.")
+    if level is not None:
+        check_level(level)
+
+
+def check_tables(
+    method: str,
+    scores: Scores,
+    ids: TextArray,
+    *,
+    model_sd: float | None = None,
+    anchors: Any = None,
+    second_model: Any = None,
+) -> None:
+    """Refuse tables that cannot be calibrated by an order of these items, before it is known."""
+    if method == "safe" and stated_variances(model_sd, scores, ids[:0]) is None:
+        raise OptionError(
+            "the safe calibrator needs the standard deviation of the model's scores; give "
+            "--model-sd or model_sd=, or an sd column (such as its validation error)."
+        )
+    both = np.isfinite(aligned(scores.values, scores.item_ids, ids))
+    if not both.any():
+        raise TooLittleDataError(
+            f"no item is in both tables (the consensus has {some(ids)}, {scores.source} has "
+            f"{some(scores.item_ids)}); check that both use the same ids."
+        )
+    anchors_among(anchors, ids[both])
+    second_scores(second_model, method, ids[both])
 
 
 def _covariance(consensus: Consensus | Scores, both: BoolArray) -> Covariance | None:
@@ -419,8 +477,6 @@ def _weights(
                 "give every scored item a positive weight."
             )
         return aligned(np.array(list(named.values())), list(named), ids), True
-    if weights not in ("sd", None):
-        raise OptionError(f"weights {weights!r} is unknown; give 'sd', a mapping, or None.")
     if weights is None or scores.sd is None:
         return np.ones(len(ids)), False
     # Only ratios count: about the median, squares neither over- nor underflow.

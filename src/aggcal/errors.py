@@ -17,7 +17,7 @@ The tree::
 
     AggcalWarning (a UserWarning)
     ├── SelfPairWarning         an item compared with itself: not fitted
-    ├── RepeatedRowsWarning     the same row more than once: merged into a weight
+    ├── DuplicateRowsWarning    rows that are equal in every column
     ├── UnansweredWarning       skipped and failed judgments: kept, not fitted
     ├── OneAnnotatorWarning     reliabilities cannot be told from the scale
     ├── PooledCriteriaWarning   judgments of several criteria fitted together
@@ -156,10 +156,10 @@ class SelfPairWarning(AggcalWarning):
     code = "self-pairs"
 
 
-class RepeatedRowsWarning(AggcalWarning):
-    """The same judgment was recorded more than once."""
+class DuplicateRowsWarning(AggcalWarning):
+    """Rows are equal in every column: perhaps one judgment was recorded more than once."""
 
-    code = "repeated-rows"
+    code = "duplicate-rows"
 
 
 class UnansweredWarning(AggcalWarning):

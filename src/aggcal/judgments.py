@@ -103,6 +103,8 @@ class Judgments:
     sided: bool = False
     format: str = "table"
     notes: tuple[str, ...] = ()
+    duplicates: int | None = None
+    """How many rows repeat an earlier one in every column; None: all that were merged do."""
 
     def __post_init__(self) -> None:
         for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
@@ -183,10 +185,10 @@ class Judgments:
     def _remarks(self) -> list[str]:
         """Say what is not in the counts: where it comes from, what was merged or set aside."""
         said = [f"from {clipped(self.source, 60)} ({self.format})"]
+        if self.n_duplicates:
+            said.append(f"{count(self.n_duplicates, 'duplicate row')} (every column equal)")
         if self.n_repeated:
-            said.append(
-                f"{count(self.n_repeated, 'repeated row')} merged into the weight of the first"
-            )
+            said.append(f"{count(self.n_repeated, 'repeated answer')}")
         if self.unfitted.counts:
             kinds = ", ".join(f"{n:,} {reason}" for reason, n in self.unfitted.counts.items())
             said.append(f"not fitted: {kinds}")
@@ -219,9 +221,19 @@ class Judgments:
         return self.outcome.strides == (0,) and bool(self.outcome[:1].all())
 
     @property
-    def n_repeated(self) -> int:
-        """Rows that repeat an earlier one to the letter."""
+    def n_merged(self) -> int:
+        """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
+
+    @property
+    def n_duplicates(self) -> int:
+        """Rows that are equal to an earlier one in every column of the file."""
+        return self.n_merged if self.duplicates is None else self.duplicates
+
+    @property
+    def n_repeated(self) -> int:
+        """Judgments that repeat an earlier answer of the same annotator, duplicates left out."""
+        return self.n_merged - self.n_duplicates
 
     @cached_property
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
@@ -287,6 +299,7 @@ class Judgments:
             source=self.source,
             seconds=None if self.seconds is None else self.seconds[chosen],
             sided=self.sided,
+            duplicates=None if self.duplicates is None else 0,
         )
 
     def swapped(self) -> Judgments:

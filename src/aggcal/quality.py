@@ -5,9 +5,9 @@ from __future__ import annotations
 from aggcal.errors import (
     AggcalWarning,
     DisconnectedWarning,
+    DuplicateRowsWarning,
     OneAnnotatorWarning,
     PooledCriteriaWarning,
-    RepeatedRowsWarning,
     SelfPairWarning,
     SeparationWarning,
     UnansweredWarning,
@@ -30,7 +30,7 @@ def data_warnings(
     >>> for warning in data_warnings(aggcal.read_judgments(rows)):
     ...     print(warning.what)
     1 self-pair was not fitted ('bob' compared 'b' with itself)
-    1 row repeats an earlier one (the same annotator, items and outcome; ...)
+    1 duplicate row (every column equal) is counted separately
     """
     graph = graph or ComparisonGraph(judgments)
     return [*_rows(judgments), *_annotators(judgments), *_items(graph)]
@@ -67,13 +67,13 @@ def _rows(judgments: Judgments) -> list[AggcalWarning]:
                 "nothing to do unless there are many",
             )
         )
-    if judgments.n_repeated:
-        verb = "repeats" if judgments.n_repeated == 1 else "repeat"
+    if judgments.n_duplicates:
+        verb = "is" if judgments.n_duplicates == 1 else "are"
         found.append(
-            RepeatedRowsWarning(
-                f"{count(judgments.n_repeated, 'row')} {verb} an earlier one (the same annotator, "
-                "items and outcome; other columns are not looked at)",
-                "each counts as a judgment of its own: remove those that are copies of one answer",
+            DuplicateRowsWarning(
+                f"{count(judgments.n_duplicates, 'duplicate row')} (every column equal) {verb} "
+                "counted separately",
+                "remove any that were recorded twice",
             )
         )
     if len(judgments.criteria) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -185,6 +185,28 @@ def row_columns(
             f"{len(names)}; give every row the same columns."
         )
     return {n: _objects(c) for n, c in zip(names, zip(*every, strict=True), strict=True)}, names
+
+
+def as_texts(values: Iterable[object]) -> TextArray:
+    """Return cells as text, None where there is nothing.
+
+    Examples
+    --------
+    >>> as_texts([3.0, "a", None])
+    array(['3', 'a', None], dtype=object)
+    """
+    return _objects(values)
+
+
+def frame_cells(data: Any) -> Iterator[Iterable[object]]:
+    """Go through all columns of a data frame."""
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    for k in range(frame.shape[1]):
+        yield _series(frame[:, k])
 
 
 def _objects(values: Iterable[object]) -> TextArray:

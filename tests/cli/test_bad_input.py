@@ -32,7 +32,7 @@ BAD_JUDGMENTS = {
     "too many values": ("annotator,winner,loser\nu,a,b\n\nu,a,b,c\n", "line 4 has too many"),
     "open quotation": ('annotator,winner,loser\nu,"a,b\nu,a,c\n', "line 2 has a quotation mark"),
     "missing id": ("annotator,winner,loser\nu,a,b\n\nu,,b\n", "line 4 has no value"),
-    "unknown outcome": (LONG + "u,a,b,left\nu,b,c,both bad\n", "line 3 has the unknown outcome"),
+    "unknown outcome": (LONG + "u,a,b,left\nu,b,c,both odd\n", "line 3 has the unknown outcome"),
     "outcome above 1": (LONG + "u,a,b,left\nu,b,c,1.5\n", "line 3 has the outcome 1.5"),
     "outcome below 0": (LONG + "u,a,b,-0.1\n", "outside 0 to 1"),
     "outcome not a number": (LONG + "u,a,b,nan\n", "outside 0 to 1"),

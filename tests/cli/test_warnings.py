@@ -27,7 +27,7 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     expected = [
         "1 self-pair was not fitted ('u' compared 'd' with itself)",
-        "1 row repeats an earlier one",
+        "1 duplicate row (every column equal) is counted separately",
         "1 skip",
         "one annotator only ('u')",
         "into 2 separate pieces",
@@ -88,7 +88,7 @@ def test_reading_level_warnings(reading_level: Path, command: Command) -> None:
     assert summary["n_rows"] == 12_728
     assert summary["n_judgments"] == 12_726
     assert summary["not_fitted"] == {"self-pair": 2}
-    assert summary["n_repeated"] == 25
+    assert summary["n_duplicates"] + summary["n_repeated"] == 25
 
 
 def test_check_tells_what_is_wrong_and_what_to_do(tmp_path: Path, command: Command) -> None:
@@ -100,7 +100,7 @@ def test_check_tells_what_is_wrong_and_what_to_do(tmp_path: Path, command: Comma
     codes = {finding["code"] for finding in found["findings"]}
     assert codes == {
         "self-pairs",
-        "repeated-rows",
+        "duplicate-rows",
         "unanswered",
         "one-annotator",
         "disconnected",

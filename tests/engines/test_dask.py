@@ -81,7 +81,7 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     assert seen[-1] == 100.0
     read = aggcal.read_judgments(folder)
     assert judgments.unfitted.counts == read.unfitted.counts
-    assert (judgments.n_rows, judgments.n_repeated) == (read.n_rows, read.n_repeated)
+    assert (judgments.n_rows, judgments.n_merged) == (read.n_rows, read.n_merged)
     url = aggcal.aggregate(f"file://{folder}/*.parquet", engine=engine, warn=False)
     np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
 
@@ -91,7 +91,7 @@ def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) 
     judgments = engine.read(str(write_parts(tmp_path / "same", columns, 4)))
     assert judgments.n_judgments == 8
     assert len(judgments.rows) == 2
-    assert judgments.n_repeated == 6
+    assert judgments.n_duplicates == 6
 
 
 def test_every_file_may_have_its_own_ids(engine: Dask, tmp_path: Path) -> None:

@@ -637,12 +637,12 @@ def test_both_bad_can_be_left_out(tmp_path: Path) -> None:
 
 
 UNKNOWN = {
-    "arena": json.dumps([BATTLE | {"winner": "neither"}] * 2 + [BATTLE]),
-    "table": "annotator,left,right,outcome\nu,a,b,neither\nu,a,c,neither\nu,a,b,left\n",
-    "evalica": "left,right,winner\na,b,neither\na,c,neither\na,b,left\n",
-    "vote-log": text(VOTE | {"type": "neither"}, VOTE | {"type": "neither"}, VOTE),
-    "label-studio": json.dumps([pairwise("neither"), pairwise("neither"), pairwise()]),
-    "crowd-kit": "worker,left,right,label\nw,a,b,neither\nw,a,c,neither\nw,a,b,a\n",
+    "arena": json.dumps([BATTLE | {"winner": "unclear"}] * 2 + [BATTLE]),
+    "table": "annotator,left,right,outcome\nu,a,b,unclear\nu,a,c,unclear\nu,a,b,left\n",
+    "evalica": "left,right,winner\na,b,unclear\na,c,unclear\na,b,left\n",
+    "vote-log": text(VOTE | {"type": "unclear"}, VOTE | {"type": "unclear"}, VOTE),
+    "label-studio": json.dumps([pairwise("unclear"), pairwise("unclear"), pairwise()]),
+    "crowd-kit": "worker,left,right,label\nw,a,b,unclear\nw,a,c,unclear\nw,a,b,a\n",
 }
 
 
@@ -650,9 +650,9 @@ UNKNOWN = {
 def test_an_unknown_label_is_counted_and_can_be_mapped(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(UNKNOWN[name])
-    with pytest.raises(OutcomeError, match=r"'neither' \(2x\).*--outcome 'neither=left'"):
+    with pytest.raises(OutcomeError, match=r"'unclear' \(2x\).*--outcome 'unclear=MEANING'"):
         aggcal.read_judgments(path)
-    found = aggcal.read_judgments(path, outcomes={"neither": "tie"})
+    found = aggcal.read_judgments(path, outcomes={"unclear": "tie"})
     assert sorted(p for *_, p in judged(found))[1:2] == [0.5]
     assert found.n_judgments == 3
 
@@ -686,8 +686,11 @@ def test_the_outcome_is_a_side_or_an_item_throughout(
         ("annotator,item_a,item_b,winner\nu,b,a,a\nu,b,a,b\n", "a side or an item"),
         ("left,right,winner\ny,x,x\nx,y,y\n", "a side or an item"),
         ("rater,item_a,item_b,label\nu,0,1,1\nu,1,0,1\n", "a side or an item"),
-        ("annotator,item_a,item_b,winner\nu,3,9,9\nu,5,7,1\n", "'neither item: 1' .1x"),
-        ("worker,left,right,label\nw,5,7,1\nw,5,7,5\n", "'neither item: 1' .1x"),
+        (
+            "annotator,item_a,item_b,winner\nu,3,9,9\nu,5,7,1\n",
+            "'1', which is neither of its",
+        ),
+        ("worker,left,right,label\nw,5,7,1\nw,5,7,5\n", "'1', which is neither of its"),
     ],
 )
 def test_an_outcome_that_may_be_two_things_is_refused(

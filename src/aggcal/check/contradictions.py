@@ -37,6 +37,21 @@ def repeats(answers: Answers) -> dict[str, Any]:
     return {"judged_again": int(np.sum(ups + downs > 1)), "both_ways": int(both.sum())}
 
 
+def repeated_questions(answers: Answers) -> int:
+    """Count judgments of a pair that the same annotator judged before, duplicate rows left out.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> names = ("annotator", "winner", "loser", "day")
+    >>> rows = [dict(zip(names, row, strict=True)) for row in ("uab1", "uba2", "uba2")]
+    >>> repeated_questions(Answers.of(aggcal.read_judgments(rows)))
+    1
+    """
+    judgments = answers.judgments
+    return judgments.n_judgments - len(answers.grouped.pair) - judgments.n_duplicates
+
+
 def contradictions(fitted: Fitted) -> list[Finding]:
     """Tell of annotators who contradict themselves more than their own reliability explains.
 

@@ -21,6 +21,17 @@ FITTED = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
 """The methods that a check can fit: those that need nothing but judgments."""
 
 
+def refuse_method(method: str) -> None:
+    """Refuse a method that a check cannot fit.
+
+    Examples
+    --------
+    >>> refuse_method("btl")
+    """
+    if method not in FITTED:
+        raise OptionError(f"a check cannot fit '{method}'; choose {', '.join(FITTED)}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A consensus, and what it leads one to expect, on the logistic scale whatever the link.
@@ -58,8 +69,7 @@ class Fitted:
         >>> bool((fitted.chance > 0.5).all())
         True
         """
-        if method not in FITTED:
-            raise OptionError(f"a check cannot fit '{method}'; choose {', '.join(FITTED)}.")
+        refuse_method(method)
         consensus = aggregate(judgments, method, seed=seed, warn=False, on_iteration=on_iteration)
         return cls.by(judgments, consensus)
 

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.aggregation import check_seed
 from aggcal.aggregators import Progress
 from aggcal.arrays import IntArray
 from aggcal.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.check.answers import TIE
 from aggcal.check.camps import camp_findings, camps
-from aggcal.check.contradictions import contradictions, repeats
+from aggcal.check.contradictions import contradictions, repeated_questions, repeats
 from aggcal.check.copies import Copies, copies, copy_findings
 from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
-from aggcal.check.fitted import Fitted
+from aggcal.check.fitted import Fitted, refuse_method
 from aggcal.check.model_scores import opposite, unmatched
 from aggcal.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.check.pieces import one_way, with_joining_pairs
@@ -35,7 +36,7 @@ from aggcal.scores import Scores
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
 
-_NOTES = {"repeated-rows", "unanswered", "separation"}
+_NOTES = {"duplicate-rows", "unanswered", "separation"}
 _FEWEST_TO_JUDGE_BY = 3
 
 Step = Callable[[str], None]
@@ -91,7 +92,7 @@ def check(
     >>> found.findings[0].details["joining_pairs"]
     [['c', 'a']]
     """
-    refuse_aim(wanted_error)
+    check_aims(method, wanted_error, seed)
     step = on_step or (lambda _: None)
     if quick is None:
         quick = len(judgments.count) > MANY
@@ -121,6 +122,20 @@ def check(
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook)
+
+
+def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
+    """Refuse options of `check` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_aims("hra-x", None, 0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: a check cannot fit 'hra-x'; choose hra-g, ...
+    """
+    refuse_aim(wanted_error)
+    refuse_method(method)
+    check_seed(seed)
 
 
 class _Look:
@@ -224,6 +239,7 @@ class _Look:
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
         self.findings += contradictions(self.fitted)
         self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
 
     def _agreement(self) -> None:
         found = krippendorff(self.fitted.answers)
@@ -253,7 +269,7 @@ def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None)
         "items": judgments.n_items,
         "annotators": judgments.n_annotators,
         "ties": int(judgments.count[judgments.outcome == TIE].sum()),
-        "repeated_rows": judgments.n_repeated,
+        "duplicate_rows": judgments.n_duplicates,
         "not_fitted": judgments.unfitted.counts,
         "components": len(graph.component_sizes),
         "strong_components": len(graph.strong_sizes),

@@ -43,6 +43,32 @@ def anybody(beliefs: Beliefs) -> Person:
     return Person(None, beliefs.typical_reliability, 0.0)
 
 
+def refuse_people(
+    judgments: Judgments, annotators: Sequence[str], new_annotators: Sequence[str]
+) -> None:
+    """Refuse annotators who did not judge, new ones who did, and any who are named twice."""
+    named = [str(who) for who in annotators]
+    fresh = [str(who) for who in new_annotators]
+    known = set(judgments.annotator_ids)
+    unknown = [who for who in named if who not in known]
+    if unknown:
+        raise OptionError(
+            f"{count(len(unknown), 'annotator')} without a judgment that could be fitted "
+            f"({some(unknown)}); check the ids, or name those who have not judged yet with "
+            "--new-annotator (from Python new_annotators=)."
+        )
+    old = [who for who in fresh if who in known]
+    if old:
+        raise OptionError(
+            f"{count(len(old), 'new annotator')} with judgments already ({some(old)}); name them "
+            "with --annotator (from Python annotators=)."
+        )
+    everyone = [*named, *fresh]
+    twice = [who for who in dict.fromkeys(everyone) if everyone.count(who) > 1]
+    if twice:
+        raise OptionError(f"annotators named more than once: {some(twice)}; name each once.")
+
+
 def people(
     judgments: Judgments,
     beliefs: Beliefs,
@@ -63,23 +89,6 @@ def people(
     named = [str(who) for who in annotators]
     fresh = [str(who) for who in new_annotators]
     known = {who: u for u, who in enumerate(judgments.annotator_ids)}
-    unknown = [who for who in named if who not in known]
-    if unknown:
-        raise OptionError(
-            f"{count(len(unknown), 'annotator')} without a judgment that could be fitted "
-            f"({some(unknown)}); check the ids, or name those who have not judged yet with "
-            "--new-annotator (from Python new_annotators=)."
-        )
-    old = [who for who in fresh if who in known]
-    if old:
-        raise OptionError(
-            f"{count(len(old), 'new annotator')} with judgments already ({some(old)}); name them "
-            "with --annotator (from Python annotators=)."
-        )
-    everyone = [*named, *fresh]
-    twice = [who for who in dict.fromkeys(everyone) if everyone.count(who) > 1]
-    if twice:
-        raise OptionError(f"annotators named more than once: {some(twice)}; name each once.")
     n = beliefs.n_items
     starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
     found = []

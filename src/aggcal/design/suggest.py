@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal.aggregation import aggregate
+from aggcal.aggregation import aggregate, check_seed
 from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.consensus import Consensus
 from aggcal.design.beliefs import LINKS, Beliefs
@@ -21,7 +21,7 @@ from aggcal.design.criterion import (
     information,
     reliability_information,
 )
-from aggcal.design.people import Person, Turn, anybody, people, turns
+from aggcal.design.people import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_items
@@ -176,17 +176,27 @@ def suggest_pairs(
     >>> found.pairs["reason"].tolist()
     ['new item', 'close and uncertain']
     """
-    if not isinstance(judgments, Judgments):
-        judgments = read_judgments(judgments)
+    check_suggestion(
+        n=n,
+        about=about,
+        scored=scores is not None,
+        per_annotator=per_annotator,
+        per_item=per_item,
+        explore=explore,
+        method=method,
+        seed=seed,
+    )
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
-    _check_numbers(n, per_annotator, per_item, explore, seed)
-    _check_choices(about, judgments, scores, method)
+    further = _ids(items)
+    if not isinstance(judgments, Judgments):
+        judgments = read_judgments(judgments)
+    _check_tables(judgments, scores, annotators or [], new_annotators)
     if consensus is None:
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
         raise OptionError("the consensus is of other judgments; leave it out.")
-    beliefs = Beliefs.of(judgments, consensus, scores, _ids(items))
+    beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores" and np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
         raise OptionError(
             "fewer than two items have a score; use the same ids in both tables, or --about order."
@@ -371,9 +381,25 @@ def _ids(items: Any) -> TextArray:
     raise OptionError("items are given as a list of ids, a path, or a table with a column 'item'.")
 
 
-def _check_numbers(
-    n: int | None, per_annotator: int | None, per_item: int | None, explore: float, seed: int
+def check_suggestion(
+    *,
+    n: int | None = None,
+    about: str = "order",
+    scored: bool = False,
+    per_annotator: int | None = None,
+    per_item: int | None = None,
+    explore: float = EXPLORE,
+    method: str = "hra-g",
+    seed: int = 0,
 ) -> None:
+    """Refuse options of `suggest_pairs` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_suggestion(n=0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the number of pairs is 0; give at least 1.
+    """
     for name, number in (
         ("pairs", n),
         ("pairs per annotator", per_annotator),
@@ -383,22 +409,27 @@ def _check_numbers(
             raise OptionError(f"the number of {name} is {number}; give at least 1.")
     if not 0.0 <= explore <= 1.0:
         raise OptionError(f"the share to explore is {explore}; give a number from 0 to 1.")
-    if seed < 0:
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
-
-
-def _check_choices(about: str, judgments: Judgments, scores: Scores | None, method: str) -> None:
-    if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
-        raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
+    check_seed(seed)
     if about not in UNITS:
         raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
-    if about == "scores" and scores is None:
+    if about == "scores" and not scored:
         raise OptionError("suggestions about scores need the model's scores; give them too.")
     if method not in LINKS:
         raise OptionError(
             f"pairs cannot be suggested by '{method}': what one judgment tells is not known for "
             f"it; choose {', '.join(LINKS)}."
         )
+
+
+def _check_tables(
+    judgments: Judgments,
+    scores: Scores | None,
+    annotators: Sequence[str],
+    new_annotators: Sequence[str],
+) -> None:
+    if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
+        raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
+    refuse_people(judgments, annotators, new_annotators)
 
 
 def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:

@@ -64,6 +64,7 @@ class ShardedJudgments(Judgments):
             about.sided,
             about.format,
             about.notes,
+            about.duplicates,
             rows=ShardedRows.over(shards, about.n_items),
             engine=engine,
             item_facts=shards.total("item_facts"),
@@ -78,8 +79,8 @@ class ShardedJudgments(Judgments):
         return int(self.annotator_counts.sum())
 
     @property
-    def n_repeated(self) -> int:
-        """Rows that repeat an earlier one to the letter."""
+    def n_merged(self) -> int:
+        """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - self.distinct
 
     @cached_property

@@ -122,6 +122,8 @@ class Summary:
     sided: bool = True
     aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = field(default_factory=dict)
     """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
+    duplicates: int | None = None
+    """As in `Judgments`; of rows of different files only the columns that are used are compared."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -146,6 +148,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         part.notes,
         part.sided,
         _shortened(aside),
+        part.duplicates,
     )
 
 
@@ -159,6 +162,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
     for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
         before = aside.get(row, (0, place))
         aside[row] = before[0] + number, before[1]
+    known = [part.duplicates for part in parts if part.duplicates is not None]
     said = [part.notes for part in parts if part.notes is not None]
     common = None
     if said:
@@ -172,6 +176,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         common,
         all(part.sided for part in parts),
         _shortened(aside),
+        None if not known else sum(known),
     )
 
 
@@ -246,6 +251,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         sided=total.sided,
         format=next(iter(total.formats)),
         notes=total.notes or (),
+        duplicates=total.duplicates,
     )
     return Numbering(
         about,

@@ -89,6 +89,9 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         first.sided and added.sided,
         first.format if first.format == added.format else "several formats",
         tuple(dict.fromkeys((*first.notes, *added.notes))),
+        None
+        if first.duplicates is None and added.duplicates is None
+        else first.n_duplicates + added.n_duplicates,
     )
 
 

@@ -17,12 +17,13 @@ from aggcal.errors import (
     WeightError,
     count,
 )
-from aggcal.io.formats.base import TableFormat
+from aggcal.io.duplicates import duplicate_rows
+from aggcal.io.formats.base import OUTCOMES, TableFormat
+from aggcal.io.formats.labels import is_both_bad
 from aggcal.io.rows import Reading
 from aggcal.io.source import Source, quoted
 from aggcal.judgments import Judgments, Unfitted
 
-_OUTCOMES = ("left", "right", "tie", "skip", "failed")
 _LISTED = 5
 _LIGHTEST, _HEAVIEST = 1e-50, 1e50
 
@@ -52,7 +53,7 @@ def checked(
             f"{source.name}: has winners and losers, so there is no outcome to map; "
             "leave the outcomes out."
         )
-    means = _meaning({**reading.format.outcomes, **outcomes}) if long else None
+    means = _meaning(outcomes) if long else None
     _refuse_missing_ids(source, ("annotator", *pair), means)
     if means is not None:
         _refuse_outcomes(source, means)
@@ -67,11 +68,12 @@ def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list
     if "outcome" not in source.columns:
         return []
     asked = [str(label).strip().lower() for label in outcomes]
-    own = {*reading.format.outcomes, *_OUTCOMES}
     return [
         f"no row has the outcome '{label}' that was mapped"
         for label in asked
-        if label not in own and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
+        if label not in OUTCOMES
+        and not is_both_bad(label)
+        and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
     ]
 
 
@@ -119,24 +121,11 @@ def choose_criterion(
 
 def _meaning(outcomes: Mapping[str, str | float]) -> str:
     """Write the SQL expression that turns an outcome into a known label or a number."""
-    meaning = {label: label for label in _OUTCOMES}
+    meaning = {label: label for label in OUTCOMES}
     for label, value in outcomes.items():
-        text = str(value).strip().lower()
-        if text not in _OUTCOMES and not _is_strength(text):
-            raise OptionError(
-                f"outcome '{label}' is mapped to '{value}'; "
-                f"map it to one of {', '.join(_OUTCOMES)} or to a number from 0 to 1."
-            )
-        meaning[str(label).strip().lower()] = text
+        meaning[str(label).strip().lower()] = str(value).strip().lower()
     cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
     return f"(CASE lower(outcome) {cases} ELSE outcome END)"
-
-
-def _is_strength(text: str) -> bool:
-    try:
-        return 0.0 <= float(text) <= 1.0
-    except ValueError:
-        return False
 
 
 def _refuse_outcomes(source: Source, means: str) -> None:
@@ -147,7 +136,7 @@ def _refuse_outcomes(source: Source, means: str) -> None:
             f"{source.name}: {place} has no outcome ({count(missing, 'such row')} in all); "
             "write left, right, tie, skip, failed or a number from 0 to 1."
         )
-    labels = ", ".join(f"'{label}'" for label in _OUTCOMES)
+    labels = ", ".join(f"'{label}'" for label in OUTCOMES)
     unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
     number = source.one("count(*)", unknown)
     if number:
@@ -157,9 +146,9 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
         raise OutcomeError(
             f"{source.name}: {place} has the unknown outcome '{value}' ({number:,} of "
-            f"{source.rows():,} rows: {listed}{more}); outcomes are left, right, tie, skip, failed "
-            f"or a number from 0 to 1: say what each label means, one by one, with --outcome "
-            f"'{value}=left' (or right, tie, ...; from Python outcomes={{{value!r}: 'left'}})."
+            f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
+            f"--outcome '{value}=MEANING' (from Python outcomes={{{value!r}: MEANING}}), where "
+            f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
     number = source.one("count(*)", outside)
@@ -168,7 +157,8 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         raise OutcomeError(
             f"{source.name}: {place} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
-            "left and 0 a clear right."
+            f"left and 0 a clear right, or say what each number means with --outcome "
+            f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
         )
 
 
@@ -300,6 +290,7 @@ def encoded(
         sided=means is not None and "ranking" not in source.columns,
         format=reading.format.name,
         notes=reading.notes,
+        duplicates=duplicate_rows(source, merged),
     )
 
 

@@ -200,7 +200,19 @@ def _load_json(
             f"compression='{file.compression}')"
         )
         fill(connection, {n: cell(found[k]) for n, k in present.items()}, relation)
-    return Source(connection, file.name, frozenset(present), found, None, file.path)
+    records = (
+        f"SELECT hash(json::VARCHAR) AS h FROM read_json_objects({quoted(file.plain)}, "
+        f"format='{layout}', compression='{file.compression}')"
+    )
+    return Source(
+        connection,
+        file.name,
+        frozenset(present),
+        found,
+        None,
+        file.path,
+        everything=lambda: records,
+    )
 
 
 def _load_csv(
@@ -224,18 +236,19 @@ def _load_csv(
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
 
-    def relation(*, strict: bool, longest: int = _USUAL_LINE) -> str:
+    def relation(*, strict: bool, longest: int = _USUAL_LINE, again: bool = False) -> str:
         return (
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
-            f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
-            f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}'"
+            f", quote='\"', escape='\"', columns={{{columns}}}"
+            f", store_rejects={str(not again).lower()}, strict_mode={str(strict).lower()}"
+            f", skip={skip}, compression='{file.compression}'"
             f", max_line_size={longest})"
         )
 
     cells = {n: f"c{k}" for n, k in present.items()}
     every = [f"c{k}" for k in range(len(found))]
-    strict = True
+    strict, longest = True, _USUAL_LINE
     try:
         fill(connection, cells, relation(strict=True), every)
     except duckdb.InvalidInputException:
@@ -246,9 +259,26 @@ def _load_csv(
         # DuckDB's buffers grow with the longest line, so that is only allowed where there is one.
         for table in ("raw", "reject_errors", "reject_scans"):
             connection.execute(f"DROP TABLE {table}")
-        fill(connection, cells, relation(strict=strict, longest=_LONGEST_LINE), every)
+        longest = _LONGEST_LINE
+        fill(connection, cells, relation(strict=strict, longest=longest), every)
     _refuse_rejects(connection, file, len(found))
-    return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
+
+    def everything() -> str:
+        texts = [f"trim({name})" for name in every]
+        blank = " AND ".join(f"coalesce({text}, '') = ''" for text in texts)
+        again = relation(strict=strict, longest=longest, again=True)
+        return f"SELECT hash({', '.join(texts)}) AS h FROM {again} WHERE NOT ({blank})"
+
+    return Source(
+        connection,
+        file.name,
+        frozenset(present),
+        found,
+        None,
+        file.path,
+        delimiter,
+        everything,
+    )
 
 
 def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:

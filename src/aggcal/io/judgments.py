@@ -75,8 +75,9 @@ def read_judgments(
     Returns
     -------
     Judgments
-        Equal rows are merged into weights. Self-pairs, ``skip`` and ``failed`` are kept and
-        counted in ``unfitted``.
+        Equal rows are merged into weights; ``n_duplicates`` and ``n_repeated`` tell how many were
+        equal in every column, and how many only in those that are used. Self-pairs, ``skip``
+        and ``failed`` are kept and counted in ``unfitted``.
 
     Examples
     --------

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import TableError
 from aggcal.io.database import connected
+from aggcal.io.duplicates import registered
 from aggcal.io.files import load_file
 from aggcal.io.source import Source, fill
-from aggcal.tables import Columns, frame_columns, row_columns
+from aggcal.tables import Columns, frame_cells, frame_columns, row_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -88,4 +89,15 @@ def load_memory(
             raise TableError(
                 f"the {what} hold text that is not valid Unicode (half of a character); clean it."
             ) from None
-    return Source(connection, what, frozenset(present), tuple(found), backend)
+
+    def everything() -> str:
+        return registered(connection, columns.values() if framed is None else frame_cells(data))
+
+    return Source(
+        connection,
+        what,
+        frozenset(present),
+        tuple(found),
+        backend,
+        everything=everything,
+    )

@@ -44,7 +44,16 @@ def load_parquet(
             kinds = [str(row[1]) for row in described]
             cells = {n: _text(cell(found[k]), kinds[k]) for n, k in present.items()}
             fill(connection, cells, relation)
-    return Source(connection, name, frozenset(present), found, None, path)
+    every = ", ".join(map(cell, found))
+    return Source(
+        connection,
+        name,
+        frozenset(present),
+        found,
+        None,
+        path,
+        everything=lambda: f"SELECT hash({every}) AS h FROM {relation}",
+    )
 
 
 def parquet_rows(

@@ -34,6 +34,7 @@ from aggcal.io.formats.base import (
 )
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.formats.sample import Record, Sample, of_records
+from aggcal.io.formats.sides import labelled, side_of
 from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import load_memory
 from aggcal.io.parquet import parquet_rows
@@ -143,6 +144,11 @@ class _Brought:
                 )
             if form.name != "table":  # which knows best what it made of its columns
                 expressions[own] = cell(own)
+        if form.name != "table" and "outcome" in aliases.values() and "left" in expressions:
+            pair = expressions["left"], expressions["right"]
+            expressions["outcome"] = side_of(
+                source, cell("outcome"), pair, choices=self.choices, notes=notes
+            )
         return _under_our_names(source, expressions)
 
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
@@ -183,7 +189,12 @@ class _Brought:
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
         columns = frozenset(Row._fields[:5]) | used
-        return Source(self.connection, self.name, columns, (), None, self.path)
+        everything = None if isinstance(form, TextFormat) else self._whole_records
+        source = Source(
+            self.connection, self.name, columns, (), None, self.path, everything=everything
+        )
+        labelled(source, self.choices, notes)
+        return source
 
     def _insert(self, rows: Iterator[Row]) -> set[str]:
         """Write rows into the table, in batches; return which of the optional columns are used."""
@@ -242,6 +253,23 @@ class _Brought:
             values = self._table_rows()
         for k, value in enumerate(values, 1):
             yield Record(f"row {k}", _native(value))
+
+    def _whole_records(self) -> str:
+        """Tell rows apart by the records they come from, and by where in those they stand."""
+        run = self.connection.execute
+        run("ALTER TABLE raw RENAME TO taken")
+        codes = {record.place: hash(repr(record.value)) for record in self._records()}
+        for table in ("raw", "reject_errors", "reject_scans"):
+            run(f"DROP TABLE IF EXISTS {table}")
+        run("ALTER TABLE taken RENAME TO raw")
+        places = [str(place) for (place,) in run("SELECT place FROM raw ORDER BY rowid").fetchall()]
+        found = []
+        for place in places:
+            of_record, _, within = place.partition(", ")
+            # What is found nowhere is like nothing else.
+            found.append(hash((codes[of_record], within)) if of_record in codes else hash(place))
+        self.connection.register("everything", {"h": np.array(found, dtype=np.int64)})
+        return "SELECT h FROM everything"
 
     def _frame_rows(self) -> Iterator[Any]:
         """Go through a frame or a mapping of columns, lists in its cells as they are."""

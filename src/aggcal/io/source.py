@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,8 @@ class Source:
     backend: str | None = None
     path: Path | None = None
     delimiter: str | None = None
+    everything: Callable[[], str] | None = None
+    """What tells rows apart by all columns of the table; see `aggcal.io.duplicates`."""
 
     @property
     def columns_found(self) -> str:

@@ -8,10 +8,12 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
 from aggcal.cli.options.engine import engine_from
+from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.report import add_report_options, text_files, texts_from
 from aggcal.cli.options.stage_1 import (
     add_stage_1,
+    check_stage_1,
     feature_files,
     features_from,
     prior_from,
@@ -39,9 +41,13 @@ def aggregate(options: argparse.Namespace) -> int:
     """Fit the consensus."""
     from aggcal.assessment import assess
     from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.io.writable import refuse_unwritable
     from aggcal.io.write import refuse_overwriting
 
     console = Console(quiet=options.quiet)
+    check_stage_1(options)
+    choices_from(options)
+    refuse_unwritable(options.output)
     inputs = (options.judgments, *feature_files(options), *text_files(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)

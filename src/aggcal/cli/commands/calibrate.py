@@ -41,13 +41,24 @@ def add(command: Parser) -> None:
 
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
+    from aggcal.aggregation import check_seed
     from aggcal.assessment import Assessment
     from aggcal.calibration import calibrate as project
+    from aggcal.calibration import check_calibration
     from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.io.writable import refuse_unwritable
     from aggcal.io.write import refuse_overwriting
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
+    check_calibration(
+        options.calibrator,
+        model_sd=options.model_sd,
+        second_model=options.second_model,
+        level=options.level,
+    )
+    check_seed(options.seed)
+    refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     consensus = _consensus(options)

@@ -7,6 +7,7 @@ import argparse
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.cli.options.stage_1 import METHODS_WITHOUT_FEATURES
@@ -46,9 +47,12 @@ def add(command: Parser) -> None:
 def check(options: argparse.Namespace) -> int:
     """Print what stands out."""
     from aggcal.check import check as look_over
+    from aggcal.check.survey import check_aims
     from aggcal.io.write import to_json
 
     console = Console(quiet=options.quiet)
+    check_aims(options.method, options.precision, options.seed)
+    choices_from(options)
     scores = None if options.scores is None else scores_from(options)
     found = look_over(
         judgments_from(options, console),

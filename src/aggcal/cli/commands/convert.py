@@ -9,8 +9,7 @@ from aggcal.cli.console import Console
 from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
-    columns_from,
-    outcomes_from,
+    choices_from,
 )
 from aggcal.errors import count
 
@@ -35,20 +34,15 @@ def add(command: Parser) -> None:
 
 def convert(options: argparse.Namespace) -> int:
     """Read the files and write the table."""
+    from pathlib import Path
+
     from aggcal.io.convert import convert_judgments
-    from aggcal.io.formats.base import Choices
+    from aggcal.io.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
-    choices = Choices(
-        outcomes_from(options),
-        columns_from(options),
-        options.judged_by,
-        options.left_key,
-        options.right_key,
-        options.drafts,
-        options.tie_within,
-        options.ranking_weight,
-    )
+    choices = choices_from(options)
+    if options.output != "-":
+        refuse_unwritable(Path(options.output).parent)
     done = convert_judgments(
         options.inputs,
         options.output,

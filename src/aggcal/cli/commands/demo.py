@@ -33,12 +33,16 @@ def demo(options: argparse.Namespace) -> int:
     """Simulate, run, evaluate, and name the report."""
     from pathlib import Path
 
+    from aggcal.aggregation import check_seed
     from aggcal.assessment import assess
     from aggcal.cli.results import tell, with_command
     from aggcal.io import read_judgments, read_scores
+    from aggcal.io.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     folder = Path(options.output)
+    check_seed(options.seed)
+    refuse_unwritable(folder)
     data = folder / "data"
     write_study(data, **(DEMO_STUDY | {"seed": options.seed}))
     console.say(f"simulated a study whose truth is known: {data}")

@@ -35,8 +35,10 @@ def reproduce(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.experiments.reproduce import reproduce as make
+    from aggcal.io.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
+    refuse_unwritable(options.output)
     make(options.what, options.output, quick=options.quick, say=console.say)
     console.say("the page:")
     print((Path(options.output) / "index.html").resolve())

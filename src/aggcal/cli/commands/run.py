@@ -8,11 +8,13 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
 from aggcal.cli.options.engine import engine_from
+from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.report import add_report_options, text_files, texts_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_1 import (
     add_stage_1,
+    check_stage_1,
     feature_files,
     features_from,
     prior_from,
@@ -44,13 +46,22 @@ def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it."""
     from aggcal.assessment import assess
     from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.io.writable import refuse_unwritable
     from aggcal.io.write import refuse_overwriting
 
     console = Console(quiet=options.quiet)
+    check_stage_1(
+        options,
+        calibrator=options.calibrator,
+        model_sd=options.model_sd,
+        second_model=options.second_model,
+    )
+    choices_from(options)
+    refuse_unwritable(options.output)
     inputs = (options.judgments, options.scores, *knowledge_files(options), *feature_files(options))
     refuse_overwriting(options.output, RESULT_FILES, (*inputs, *text_files(options)))
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
-    scores = scores_from(options)
+    scores, known = scores_from(options), knowledge_from(options)
     with engine_from(options, console) as engine:
         result = assess(
             judgments_from(options, console, engine),
@@ -60,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             prior=prior,
             features=features,
             **uncertainty_from(options, console),
-            **knowledge_from(options),
+            **known,
             seed=options.seed,
             engine=engine or "local",
             warn=False,

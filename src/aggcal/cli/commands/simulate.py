@@ -39,6 +39,9 @@ def add(command: Parser) -> None:
 
 def simulate(options: argparse.Namespace) -> int:
     """Make the study that was described."""
+    from aggcal.io.writable import refuse_unwritable
+
+    refuse_unwritable(options.output)
     paths = write_study(
         options.output,
         items=options.items,

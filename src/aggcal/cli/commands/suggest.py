@@ -8,6 +8,7 @@ import sys
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 
@@ -98,11 +99,25 @@ def suggest(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.design import suggest_pairs
+    from aggcal.design.suggest import check_suggestion
+    from aggcal.io.writable import refuse_unwritable
     from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, write_files
 
     console = Console(quiet=options.quiet)
+    check_suggestion(
+        n=options.pairs,
+        about=options.about,
+        scored=options.scores is not None,
+        per_annotator=options.per_annotator,
+        per_item=options.per_item,
+        explore=options.explore,
+        method=options.method,
+        seed=options.seed,
+    )
+    choices_from(options)
     if options.output is not None:
         target = Path(options.output)
+        refuse_unwritable(target.parent)
         inputs = [options.judgments, options.scores, options.items]
         refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
     scores = None if options.scores is None else scores_from(options)

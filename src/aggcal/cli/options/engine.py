@@ -36,19 +36,19 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def check_engine_options(options: argparse.Namespace) -> None:
+    """Refuse a cluster for an engine that has none."""
+    if options.engine != "dask" and (options.scheduler, options.workers) != (None, None):
+        given = "--scheduler" if options.scheduler is not None else "--workers"
+        raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
+
+
 @contextmanager
 def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
     """Start the engine that was asked for, and end it when everything is written."""
-    from aggcal.aggregation import check_engine
-
-    if options.engine != "dask":
-        given = "--scheduler" if options.scheduler is not None else "--workers"
-        if options.scheduler is not None or options.workers is not None:
-            raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
     if options.engine == "local":
         yield None
         return
-    check_engine(options.method, options.engine)
     if options.engine == "gpu":
         from aggcal.engines import named
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.errors import OptionError
+
+if TYPE_CHECKING:
+    from aggcal.io.formats.base import Choices
 
 JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
@@ -74,6 +78,22 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
     return group
+
+
+def choices_from(options: argparse.Namespace) -> Choices:
+    """Return how the files are to be understood, or refuse it before they are read."""
+    from aggcal.io.formats.base import Choices
+
+    return Choices(
+        outcomes_from(options),
+        columns_from(options),
+        options.judged_by,
+        options.left_key,
+        options.right_key,
+        options.drafts,
+        options.tie_within,
+        options.ranking_weight,
+    )
 
 
 def outcomes_from(options: argparse.Namespace) -> dict[str, str | float]:

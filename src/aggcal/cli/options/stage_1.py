@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.engine import add_engine_options
+from aggcal.cli.options.engine import add_engine_options, check_engine_options
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -75,6 +75,24 @@ def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str,
         "draws": options.draws,
         "on_draw": console.on_draw,
     }
+
+
+def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
+    """Refuse options that are none, before anything is read."""
+    from aggcal.assessment import check_options
+
+    check_engine_options(options)
+    check_options(
+        method=options.method,
+        prior=prior_from(options),
+        features=options.features,
+        uncertainty=None if options.uncertainty == "none" else options.uncertainty,
+        level=options.level,
+        draws=options.draws,
+        seed=options.seed,
+        engine=options.engine,
+        **stage_2,
+    )
 
 
 def feature_files(options: argparse.Namespace) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats.labels import Labels
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.synonyms import ANNOTATOR
 from aggcal.io.source import Source
 
 _NEEDS = ("generator_1", "generator_2", "preference")
@@ -20,13 +22,14 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     # 1 is the first output, 2 the second, what lies between a soft preference; null is a judge
     # whose answer could not be read, and 0 a draw of early versions.
     empty = "preference IS NULL OR lower(preference) IN ('nan', 'none', 'null')"
+    label = Labels.of(source, "preference", choices).sql("preference")
     return {
-        "annotator": annotator_or_nobody(source, choices, notes, "annotator"),
+        "annotator": annotator_or_nobody(source, choices, notes, *ANNOTATOR),
         "left": "generator_1",
         "right": "generator_2",
         "outcome": f"CASE WHEN {empty} THEN 'failed' WHEN {number} = 0 THEN 'tie' "
         f"WHEN {number} BETWEEN 1 AND 2 THEN (2 - {number})::VARCHAR "
-        "ELSE 'preference ' || preference END",
+        f"ELSE coalesce({label}, 'preference ' || preference) END",
         "reason": f"CASE WHEN {empty} THEN 'no preference' END",
     }
 
@@ -35,6 +38,6 @@ FORMAT = TableFormat(
     "alpaca-eval",
     "AlpacaEval annotations: generator_1, generator_2, preference",
     _is_mine,
-    (*_NEEDS, "annotator"),
+    (*_NEEDS, *ANNOTATOR),
     _columns,
 )

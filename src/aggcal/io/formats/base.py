@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from math import inf
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from aggcal.errors import TableError
+from aggcal.errors import OptionError, TableError
 from aggcal.io.formats.sample import Record, Sample
 from aggcal.io.source import Source, cell, quoted
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
+RANKING_WEIGHTS = get_args(RankingWeight)
+
+OUTCOMES = ("left", "right", "tie", "skip", "failed")
+"""What an outcome can mean, beside a number from 0 to 1."""
 
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
@@ -32,6 +37,26 @@ class Choices:
     drafts: bool = False
     tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
+
+    def __post_init__(self) -> None:
+        # Before a file is looked at, which may be a large one.
+        for label, means in self.outcomes.items():
+            text = str(means).strip().lower()
+            strength = number_of(text)
+            if text not in OUTCOMES and not (strength is not None and 0.0 <= strength <= 1.0):
+                raise OptionError(
+                    f"outcome '{label}' is mapped to '{means}'; "
+                    f"map it to one of {', '.join(OUTCOMES)} or to a number from 0 to 1."
+                )
+        if self.ranking_weight not in RANKING_WEIGHTS:
+            raise OptionError(
+                f"ranking weight '{self.ranking_weight}' is unknown; choose "
+                f"{', '.join(RANKING_WEIGHTS)}."
+            )
+        if not 0.0 <= self.tie_within < inf:
+            raise OptionError(
+                f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
+            )
 
 
 class Row(NamedTuple):
@@ -69,8 +94,6 @@ class TableFormat:
     columns
         An SQL expression over the columns that are there for each of our own: annotator, left,
         right, outcome or annotator, winner, loser; weight, criterion, seconds, reason.
-    outcomes
-        What its outcome labels mean.
     """
 
     name: str
@@ -78,7 +101,6 @@ class TableFormat:
     is_mine: Callable[[Sample], bool]
     uses: tuple[str, ...] | Callable[[Sample], tuple[str, ...]]
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
         """Return the columns that it may read of such a file."""
@@ -97,7 +119,6 @@ class RecordFormat:
     summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
     renames: bool = False
 
 
@@ -109,7 +130,6 @@ class TextFormat:
     summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
-    outcomes: Mapping[str, str | float] = field(default_factory=dict)
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat

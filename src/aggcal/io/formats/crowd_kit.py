@@ -19,9 +19,7 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
         "annotator": "worker",
         "left": '"left"',
         "right": '"right"',
-        "outcome": side_of(
-            source, "label", ('"left"', '"right"'), labels={}, choices=choices, notes=notes
-        ),
+        "outcome": side_of(source, "label", ('"left"', '"right"'), choices=choices, notes=notes),
     } | {name: name for name in ("weight",) if name in source.columns}
 
 

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats.labels import LABELS, spelt
 from aggcal.io.formats.sample import Sample
 from aggcal.io.formats.sides import side_of
+from aggcal.io.formats.synonyms import ANNOTATOR
 from aggcal.io.source import Source
 
-_LABELS = {"x": "left", "y": "right", "draw": "tie", "ignore": "skip"}
-_KNOWN = {"left", "right", "tie", *_LABELS}
+_WHO = ("annotator", "worker", "judge")
 
 
 def _is_mine(sample: Sample) -> bool:
     if not sample.has("left", "right", "winner") or sample.has("outcome"):
         return False
-    return any(value.lower() in _KNOWN for value in sample.values("winner"))
+    if any(sample.has(name) for name in ANNOTATOR if name not in _WHO):
+        return False  # a table that names who judged in words that evalica does not have
+    return any(spelt(value) in LABELS for value in sample.values("winner"))
 
 
 def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
     return {
-        "annotator": annotator_or_nobody(source, choices, notes, "annotator", "worker", "judge"),
+        "annotator": annotator_or_nobody(source, choices, notes, *_WHO),
         "left": '"left"',
         "right": '"right"',
         "outcome": side_of(
-            source, "winner", ('"left"', '"right"'), labels=_LABELS, choices=choices, notes=notes
+            source, "winner", ('"left"', '"right"'), choices=choices, notes=notes, labels=("x", "y")
         ),
     } | {name: name for name in ("weight",) if name in source.columns}
 
@@ -34,7 +37,6 @@ FORMAT = TableFormat(
     "evalica",
     "evalica: left, right, winner (left, right or tie)",
     _is_mine,
-    ("left", "right", "winner", "annotator", "worker", "judge", "weight"),
+    ("left", "right", "winner", *_WHO, "weight"),
     _columns,
-    _LABELS,
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aggcal.errors import OutcomeError
 from aggcal.io.formats.base import (
+    OUTCOMES,
     Choices,
     Notes,
     RecordFormat,
@@ -13,6 +15,7 @@ from aggcal.io.formats.base import (
     nobody,
     text_of,
 )
+from aggcal.io.formats.labels import LABELS, spelt
 from aggcal.io.formats.sample import Record, Sample
 
 
@@ -21,6 +24,7 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    mapped = {str(label).strip().lower() for label in choices.outcomes}
     for record in records:
         entry = mapping_of(record.value, record.place, "record")
         who = text_of(entry.get("judge")) or nobody(choices, notes)
@@ -31,9 +35,19 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
             ("g2_winner", second, first, {"model_1": "right", "model_2": "left"}),
         ):
             winner = text_of(entry.get(game)) or "failed"
-            outcome = sides.get(winner, winner)
+            outcome = sides.get(spelt(winner), winner)
+            if outcome == winner and winner.lower() not in mapped and not _is_clear(winner):
+                raise OutcomeError(
+                    f"{record.place}: {game} is '{winner}', which may name a model or the place "
+                    "where it was shown; write model_1, model_2, tie or error."
+                )
             reason = f"{game} is '{winner}'" if winner in ("error", "failed") else None
             yield Row(who, left, right, outcome, record.place, reason=reason)
+
+
+def _is_clear(label: str) -> bool:
+    """Whether a label means the same in both games, or is not known and will be refused as such."""
+    return label.lower() in OUTCOMES or LABELS.get(spelt(label)) not in ("left", "right")
 
 
 FORMAT = RecordFormat(
@@ -41,5 +55,4 @@ FORMAT = RecordFormat(
     "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner",
     _is_mine,
     _rows,
-    {"error": "failed"},
 )

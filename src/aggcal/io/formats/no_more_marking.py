@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.synonyms import ANNOTATOR
 from aggcal.io.source import Source, cell
 
 _TIMES = ("timetaken(ms)", "timetaken (ms)", "timetaken")
-_WHO = ("judgeid", "judge", "judgename")
+_WHO = tuple(dict.fromkeys(("judgeid", "judge", "judgename", *ANNOTATOR)))
 
 
 def _is_mine(sample: Sample) -> bool:

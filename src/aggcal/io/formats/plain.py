@@ -25,8 +25,6 @@ _FORMS = (
     " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
     " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
 )
-_LABELS = {"a": "left", "b": "right", "draw": "tie"}
-"""Labels of tables that are not quite ours: in our own an outcome is left, right or tie."""
 
 
 def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
@@ -78,10 +76,8 @@ def _items_and_outcome(source: Source, choices: Choices, notes: Notes) -> dict[s
     outcome = next((name for name in OUTCOME if name in source.columns), None)
     if outcome is None:
         return {"left": one, "right": other}
-    said = cell(outcome)
-    if outcome != "outcome":
-        labels = {**_LABELS, pair[1]: "left", pair[2]: "right"}
-        said = side_of(source, said, (one, other), labels=labels, choices=choices, notes=notes)
+    own = outcome == "outcome"
+    said = side_of(source, cell(outcome), (one, other), choices=choices, notes=notes, own=own)
     return {"left": one, "right": other, "outcome": said}
 
 

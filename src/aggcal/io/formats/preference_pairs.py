@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
 from aggcal.io.formats.sample import Sample
+from aggcal.io.formats.synonyms import ANNOTATOR
 from aggcal.io.source import Source
 
 _MODELS = ("chosen_model", "rejected_model")
-_WHO = ("annotator", "worker", "judge", "user_id")
 
 
 def _is_mine(sample: Sample) -> bool:
@@ -22,7 +22,7 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
         names = _MODELS
         notes.append("the items are the models (chosen_model, rejected_model), not their texts")
     return {
-        "annotator": annotator_or_nobody(source, choices, notes, *_WHO),
+        "annotator": annotator_or_nobody(source, choices, notes, *ANNOTATOR),
         "winner": _said(names[0]),
         "loser": _said(names[1]),
     } | {name: name for name in ("weight",) if name in source.columns}
@@ -38,6 +38,6 @@ FORMAT = TableFormat(
     "preference-pairs",
     "preference pairs: chosen, rejected",
     _is_mine,
-    ("chosen", "rejected", *_MODELS, *_WHO, "weight"),
+    ("chosen", "rejected", *_MODELS, *ANNOTATOR, "weight"),
     _columns,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aggcal.errors import OptionError, TableError, count
+from aggcal.errors import TableError, count
 from aggcal.io.formats.base import (
     Choices,
     Notes,
@@ -29,8 +29,6 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    if not choices.tie_within >= 0.0:
-        raise OptionError("ratings cannot tie within a negative distance; give 0 or more.")
     rated: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     places: dict[tuple[str, str, str], str] = {}
     blank = []

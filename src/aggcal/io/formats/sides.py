@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from aggcal.errors import TableError
+from aggcal.errors import OutcomeError, TableError, count
 from aggcal.io.formats.base import Choices, Notes
+from aggcal.io.formats.labels import NO_SIDE, Labels
 from aggcal.io.source import Source, quoted
-
-_NO_SIDE = ("tie", "skip", "failed")
 
 
 def side_of(
@@ -16,9 +13,10 @@ def side_of(
     said: str,
     pair: tuple[str, str],
     *,
-    labels: Mapping[str, str],
     choices: Choices,
     notes: Notes,
+    labels: tuple[str, ...] = (),
+    own: bool = False,
 ) -> str:
     """Write the SQL of the outcome of tables that say it by labels or by the id of the winner.
 
@@ -33,37 +31,69 @@ def side_of(
     said, pair
         The SQL of the column that says who won, and of the items on the left and on the right.
     labels
-        What its labels mean, in small letters, beyond left, right, tie, skip and failed.
+        Labels that the format is known for: nobody need be told how they were taken.
+    own
+        Whether the column is our own ``outcome``. Where it holds nothing but what ours may hold, it
+        means that, whatever the items are called.
     """
-    mapped = {str(label).strip().lower() for label in choices.outcomes}
-    known = {**{x: x for x in ("left", "right", *_NO_SIDE)}, **labels}
-    known = {label: means for label, means in known.items() if label not in mapped}
-    whens = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in known.items())
-    label = f"(CASE lower({said}) {whens} END)"
-    item = f"(CASE {said} WHEN {pair[0]} THEN 'left' WHEN {pair[1]} THEN 'right' END)"
+    found = Labels.of(source, said, choices)
+    label = found.sql(said)
+    open_ = f"{found.open(said)} IS NOT NULL"
     strength = f"try_cast({said} AS DOUBLE)"
+    if own and found.are_ours:
+        return said
+    item = f"(CASE {said} WHEN {pair[0]} THEN 'left' WHEN {pair[1]} THEN 'right' END)"
     side = (
         f"coalesce({label}, CASE WHEN {strength} = 1 THEN 'left' WHEN {strength} = 0 THEN 'right' "
         f"WHEN {strength} BETWEEN 0 AND 1 THEN 'between' END)"
     )
-    listed = ", ".join(map(quoted, ("", *mapped)))
-    open_ = f"coalesce(lower({said}), '') NOT IN ({listed})"
-    decided = f"{open_} AND ({item} IS NOT NULL OR coalesce({label}, '') NOT IN {_NO_SIDE})"
+    by_label = f"coalesce({label}, {said})"
     if not source.one("count(*)", f"{open_} AND {item} IS NOT NULL"):
-        numbers = source.one("count(*)", f"{open_} AND {label} IS NULL AND {strength} IS NOT NULL")
-        if numbers:
-            notes.append("numbers that say who won are taken as the strength of the left")
-        return f"coalesce({label}, {said})"
+        _say(found, notes, labels, own=own)
+        return by_label
+    decided = f"{open_} AND ({item} IS NOT NULL OR coalesce({label}, '') NOT IN {NO_SIDE})"
     by_item = not source.one("count(*)", f"{decided} AND {item} IS NULL")
     by_side = not source.one("count(*)", f"{decided} AND {side} IS NULL")
-    if by_item and by_side and source.one("count(*)", f"{decided} AND {item} <> {side}"):
+    differ = f"{decided} AND {item} <> {side}"
+    if by_item and by_side and source.one("count(*)", differ):
+        place, value = source.first(differ, said)
         raise TableError(
-            f"{source.name}: cannot tell whether the outcome names a side or an item, since items "
-            "are called like sides; write left, right and tie."
+            f"{source.name}: {place} has the outcome '{value}', which may name a side or an item, "
+            "and the other rows do not tell which; write left, right or tie in every row."
         )
     if by_side:
-        return f"coalesce({label}, {said})"
-    # What is neither item must not pass for a side or a strength: it is an unknown outcome.
-    neutral = f"CASE WHEN {label} IN {_NO_SIDE} THEN {label} END"
-    stray = f"CASE WHEN {open_} AND {side} IS NOT NULL THEN 'neither item: ' || {said} END"
-    return f"coalesce({item}, {neutral}, {stray}, {said})"
+        _say(found, notes, labels, own=own)
+        return by_label
+    if not by_item:
+        # What is neither item must not pass for a side or a strength where others name items.
+        stray = f"{decided} AND {item} IS NULL AND {side} IS NOT NULL"
+        number = source.one("count(*)", stray)
+        if number:
+            place, value = source.first(stray, said)
+            raise OutcomeError(
+                f"{source.name}: {place} has the outcome '{value}', which is neither of its two "
+                f"items though other rows name the item that won ({count(number, 'such row')}); "
+                "correct it, or write left, right or tie in every row."
+            )
+    neutral = ", ".join(map(quoted, NO_SIDE))
+    return f"coalesce({item}, CASE WHEN {label} IN ({neutral}) THEN {label} END, {said})"
+
+
+def _say(found: Labels, notes: Notes, labels: tuple[str, ...], *, own: bool) -> None:
+    found.say(notes, labels)
+    if found.strengths and not own:
+        notes.append(
+            "numbers that say who won are taken as the strength of the left: 1 means that the left "
+            "item won, 0 the right"
+        )
+
+
+def labelled(source: Source, choices: Choices, notes: Notes) -> None:
+    """Give the labels of records that were taken apart our own names, in place."""
+    found = Labels.of(source, "outcome", choices)
+    if not found.are_ours:
+        label = found.sql("outcome")
+        source.connection.execute(
+            f"UPDATE raw SET outcome = {label} WHERE {label} IS NOT NULL AND outcome <> {label}"
+        )
+        found.say(notes)

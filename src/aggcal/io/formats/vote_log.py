@@ -9,7 +9,7 @@ from aggcal.errors import TableError
 from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, nobody, text_of
 from aggcal.io.formats.sample import Record, Sample
 
-_VOTES = {"leftvote": "left", "rightvote": "right", "tievote": "tie", "bothbad_vote": "tie"}
+_VOTES = ("leftvote", "rightvote", "tievote", "bothbad_vote")
 _NO_VOTES = ("chat", "upvote", "downvote", "flag", "share", "load", "regenerate", "clear_history")
 
 
@@ -18,22 +18,15 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    both_bad = 0
     for record in records:
         entry = mapping_of(record.value, record.place, "entry")
         kind = text_of(entry.get("type")) or ""
         left, right = _models(entry, record.place, asked=kind in _VOTES)
         who = text_of(entry.get("ip")) or nobody(choices, notes)
-        both_bad += kind == "bothbad_vote"
         if kind in _NO_VOTES:
             yield Row(who, left, right, "skip", record.place, reason=f"a {kind}, no vote")
         else:
             yield Row(who, left, right, kind, record.place)
-    if both_bad:
-        notes.append(
-            f"{both_bad:,} 'both bad' are counted as ties; leave them out with "
-            "--outcome bothbad_vote=skip"
-        )
 
 
 def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str | None, str | None]:
@@ -49,4 +42,4 @@ def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str |
     return None, None
 
 
-FORMAT = RecordFormat("vote-log", "the raw vote log of a FastChat server", _is_mine, _rows, _VOTES)
+FORMAT = RecordFormat("vote-log", "the raw vote log of a FastChat server", _is_mine, _rows)

@@ -1,0 +1,158 @@
+"""What outcome labels mean: one table for every format and every column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aggcal.io.formats.base import OUTCOMES, Choices, Notes
+from aggcal.io.formats.synonyms import LEFT_RIGHT
+from aggcal.io.source import Source, quoted
+
+NO_SIDE = ("tie", "skip", "failed")
+
+# fmt: off
+_THINGS = (
+    "model", "item", "option", "choice", "response", "output", "text", "answer", "assistant",
+    "candidate", "system", "generator", "completion", "summary", "image", "sample",
+)
+_SIDES = (
+    ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
+    ("leftvote", "rightvote"), ("left_vote", "right_vote"),
+    ("a>b", "b>a"), ("a>>b", "b>>a"), ("[[a>b]]", "[[b>a]]"), ("[[a>>b]]", "[[b>>a]]"),
+    *((f"{thing}_{one}", f"{thing}_{two}") for thing in _THINGS for one, two in ("ab", "12")),
+    *((f"{thing}1", f"{thing}2") for thing in _THINGS),
+    *LEFT_RIGHT,
+)
+_BOTH_BAD = (
+    "both_bad", "bothbad", "tie_(bothbad)", "tie_(both_bad)", "bothbad_vote", "both_are_bad",
+)
+_TIES = (
+    "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
+    "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]",
+)
+# fmt: on
+_NEITHER = "neither"
+"""Counted as a tie, which not everybody would do: so it is said."""
+
+
+def spelt(label: str) -> str:
+    """Return a label without its capitals, and with one sign for all that parts words.
+
+    Examples
+    --------
+    >>> spelt(" Model A"), spelt("both-bad")
+    ('model_a', 'both_bad')
+    """
+    return label.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+LABELS: dict[str, str] = {
+    **{spelt(left): "left" for left, _ in _SIDES},
+    **{spelt(right): "right" for _, right in _SIDES},
+    **dict.fromkeys((*_TIES, *_BOTH_BAD, _NEITHER), "tie"),
+    **dict.fromkeys(("skip", "skipped", "ignore"), "skip"),
+    **dict.fromkeys(("failed", "error"), "failed"),
+}
+"""What each label means. The numbers 1 and 2 are sides, too, where a column has no others."""
+
+_LONGEST = max(map(len, LABELS))
+
+
+def is_both_bad(label: str) -> bool:
+    """Whether a label says "both bad", which every arena spells its own way.
+
+    Examples
+    --------
+    >>> is_both_bad("tie (bothbad)"), is_both_bad("tie")
+    (True, False)
+    """
+    return spelt(label) in _BOTH_BAD
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one column: what those that occur mean, and how often they do."""
+
+    means: Mapping[str, str]
+    """By the label in small letters; those that the user maps are not among them."""
+    number: Mapping[str, int]
+    mapped: frozenset[str]
+    numbered: bool
+    """Whether the only numbers are 1 and 2, which are the first and the second item."""
+    strengths: int
+    """How many rows hold a number from 0 to 1 that is not to be read so."""
+    unknown: int
+    """How many rows hold something else."""
+
+    @classmethod
+    def of(cls, source: Source, said: str, choices: Choices) -> Labels:
+        """Look at a column of a table; ``said`` is its SQL."""
+        asked = {str(k).strip().lower(): str(v) for k, v in choices.outcomes.items()}
+        known = ", ".join(map(quoted, LABELS))
+        found = source.connection.execute(
+            f"SELECT v, n FROM (SELECT lower({said}) AS v, count(*) AS n FROM raw "
+            f"WHERE length({said}) <= {_LONGEST} GROUP BY v) "
+            f"WHERE replace(replace(v, ' ', '_'), '-', '_') IN ({known}) ORDER BY v"
+        ).fetchall()
+        number = {str(v): int(n) for v, n in found if v not in asked}
+        bad = next((means for label, means in asked.items() if is_both_bad(label)), None)
+        means = {
+            label: bad if bad is not None and is_both_bad(label) else LABELS[spelt(label)]
+            for label in number
+        }
+        value = f"try_cast({said} AS DOUBLE)"
+        # Labels are left out before numbers are looked for: it is slow to find that text is none.
+        listed = ", ".join(map(quoted, ("", *asked, *number)))
+        counts = source.connection.execute(
+            f"SELECT count(*), count({value}), count_if({value} IN (1, 2)), "
+            f"count_if({value} = 2), count_if({value} BETWEEN 0 AND 1) FROM raw "
+            f"WHERE coalesce(lower({said}), '') NOT IN ({listed})"
+        ).fetchall()[0]
+        others, numbers, pair, twos, strengths = (int(n or 0) for n in counts)
+        numbered = twos > 0 and pair == numbers
+        unknown = others - (numbers if numbered else strengths)
+        strengths = 0 if numbered else strengths
+        return cls(means, number, frozenset(asked), numbered, strengths, unknown)
+
+    def sql(self, said: str) -> str:
+        """Write the SQL of what a label means; NULL where it is none."""
+        whens = [f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in self.means.items()]
+        label = f"CASE lower({said}) {' '.join(whens)} END" if whens else "NULL"
+        if not self.numbered:
+            return f"({label})"
+        value = f"try_cast({self.open(said)} AS DOUBLE)"
+        sides = f"CASE {value} WHEN 1 THEN 'left' WHEN 2 THEN 'right' END"
+        return f"coalesce({label}, {sides})"
+
+    def open(self, said: str) -> str:
+        """Write the SQL of a label, NULL where the user says what it means."""
+        listed = ", ".join(map(quoted, ("", *sorted(self.mapped))))
+        return f"(CASE WHEN lower({said}) IN ({listed}) THEN NULL ELSE {said} END)"
+
+    @property
+    def are_ours(self) -> bool:
+        """Whether there is nothing but the labels of our own format and strengths."""
+        ours = all(label in OUTCOMES for label in self.means)
+        return ours and not self.numbered and not self.unknown
+
+    def say(self, notes: Notes, own: tuple[str, ...] = ()) -> None:
+        """Say how labels were taken that are not our own, nor the format's."""
+        taken = [
+            f"'{label}' as {means}"
+            for label, means in self.means.items()
+            if means != "tie" and label not in (*OUTCOMES, *own) and not is_both_bad(label)
+        ]
+        if self.numbered:
+            taken.append("1 as left, 2 as right")
+        if taken:
+            notes.append(f"outcomes taken: {', '.join(taken)}")
+        for name, labels in (
+            ("both bad", [k for k in self.means if is_both_bad(k) and self.means[k] == "tie"]),
+            (_NEITHER, [k for k in self.means if k == _NEITHER]),
+        ):
+            number = sum(self.number[label] for label in labels)
+            if number:
+                verb = "is counted as a tie" if number == 1 else "are counted as ties"
+                label = spelt(name)
+                notes.append(f"{number:,} '{name}' {verb}; --outcome {label}=skip leaves them out")
