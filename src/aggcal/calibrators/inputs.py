@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray
+from aggcal.calibrators.draws import Knowledge, agreement_beyond_chance
 from aggcal.calibrators.fused import Fused, fuse
 from aggcal.calibrators.moments import Moments, moments
-from aggcal.calibrators.projection import project
+from aggcal.calibrators.projection import project, projected_values
 from aggcal.calibrators.safe import james_stein
 from aggcal.errors import (
     AggcalWarning,
@@ -33,6 +35,18 @@ FEWEST_ANCHORS = 5
 _FEWEST_SHARED = 5
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What the projection does if the truth follows exactly what the annotators agree on.
+
+    ``distance`` is how far such a truth is from the consensus order (root mean square, in the
+    model's units), ``helps`` the share of draws in which calibration brings the scores closer to it.
+    """
+
+    distance: float
+    helps: float
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What a calibration was made from: the items that are in both tables."""
@@ -51,6 +65,8 @@ class Inputs:
     seed: int
     scale: float
     """Of ``consensus``, relative to the reported one."""
+    freedom: float = inf
+    """Degrees of freedom of ``covariance``."""
 
     @cached_property
     def moments(self) -> Moments:
@@ -102,28 +118,44 @@ class Inputs:
         return projected, block, np.zeros(len(block))
 
     @cached_property
-    def expected_distance(self) -> float | None:
-        """Bound on the root mean square distance of the exact consensus from the order.
-
-        In model units: E dist² ≤ ½ Σ E(inverted gap)² over pairs, which for a gap Δ with standard
-        error σ is (Δ² + σ²) Φ(−Δ/σ) − Δσ φ(Δ/σ).
-        """
-        from scipy.special import ndtr
-
-        n = len(self.model)
-        if self.covariance is None or n > MOST_DENSE:
+    def knowledge(self) -> Knowledge | None:
+        """What draws of the exact consensus are made from; None where it counts as exact."""
+        if self.covariance is None:
             return None
-        total, every = 0.0, np.arange(n)
-        for i in range(n - 1):
-            rest = every[i + 1 :]
-            gap = np.abs(self.consensus[i] - self.consensus[rest])
-            sd = np.sqrt(self.covariance.gap_bound(np.full(len(rest), i), rest))
-            ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
-            density = np.exp(-0.5 * np.square(ratio)) / np.sqrt(2.0 * np.pi)
-            total += float(((gap**2 + sd**2) * ndtr(-ratio) - gap * sd * density).sum())
-        # No more than the spread of the consensus itself.
-        spread = float(np.var(self.consensus) + self.covariance.variances.mean())
-        return float(self.moments.slope * np.sqrt(min(0.5 * total / n, spread)))
+        least = 0.0 if self.variances is None else float(self.variances.min())
+        return Knowledge(
+            self.consensus, self.covariance, self.model, self.moments, least, self.freedom
+        )
+
+    @cached_property
+    def dependent(self) -> bool:
+        """Whether the model agrees with the estimate more than with any exact consensus.
+
+        No draw of the exact consensus, of 1,000 (200 for many items), is in as good agreement with
+        the estimate as the model's scores are: they know of the same judgments.
+        """
+        if self.knowledge is None:
+            return False
+        pairs, share = agreement_beyond_chance(self.knowledge, self.seed)
+        return pairs > 0 and share == 0.0
+
+    @cached_property
+    def outlook(self) -> Outlook | None:
+        """What calibration does if the truth follows the exact consensus; None if not known."""
+        if self.knowledge is None or len(self.model) > MOST_DENSE or self.dependent:
+            return None
+        projected, even = self.projected[0], np.ones(len(self.model))
+        square, helps, total = 0.0, 0, 0
+        for drawn, slope in self.knowledge.draws(self.seed):
+            truth = slope * drawn
+            apart = truth - projected_values(self.consensus, truth, even)
+            square += float(apart @ apart)
+            # The level of the truth is that of the model, in the mean.
+            truth += self.model.mean() - truth.mean()
+            before, after = self.model - truth, projected - truth
+            helps += bool(after @ after < before @ before)
+            total += 1
+        return Outlook(sqrt(square / total / len(self.model)), helps / total)
 
     @property
     def model_variance(self) -> float:
