@@ -97,7 +97,9 @@ class Knowledge:
         along = spread > _NULL * float(spread.max(initial=0.0))
         axes, spread = axes[:, along], spread[along]
         level, place = self.model @ axes, self.consensus @ axes
-        for slope, noise, wide in zip(slopes, noises, self._scales(random, self.number), strict=True):
+        for slope, noise, wide in zip(
+            slopes, noises, self._scales(random, self.number), strict=True
+        ):
             variance = wide * spread
             total = slope**2 * variance + noise
             mean = slope * variance / total * (level - slope * place)

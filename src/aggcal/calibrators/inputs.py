@@ -15,6 +15,7 @@ from aggcal.calibrators.draws import Knowledge, agreement_beyond_chance
 from aggcal.calibrators.fused import Fused, fuse
 from aggcal.calibrators.moments import Moments, moments
 from aggcal.calibrators.projection import project, projected_values
+from aggcal.calibrators.risk import Risk, projection_risk
 from aggcal.calibrators.safe import james_stein
 from aggcal.errors import (
     AggcalWarning,
@@ -156,6 +157,14 @@ class Inputs:
             helps += bool(after @ after < before @ before)
             total += 1
         return Outlook(sqrt(square / total / len(self.model)), helps / total)
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The error of the projection, by the stated sd."""
+        variances = self.variances
+        if variances is None:
+            variances = np.full(len(self.model), self.model_variance)
+        return projection_risk(self.model, *self.projected, self.weight, variances)
 
     @property
     def model_variance(self) -> float:

@@ -118,9 +118,7 @@ def interval(
     )
 
 
-def _tails(
-    found: Iterator[FloatArray], items: int, kept: int
-) -> tuple[FloatArray, FloatArray]:
+def _tails(found: Iterator[FloatArray], items: int, kept: int) -> tuple[FloatArray, FloatArray]:
     """Return so many of the lowest and of the highest values, holding no others.
 
     All draws of ten million items would take 16 GB; those beyond a quantile of 2.5% take 1 GB.
