@@ -455,8 +455,11 @@ def _interval(calibration: Calibration) -> Guarantee:
         return Guarantee(
             "interval",
             "The intervals",
-            "There are none: the consensus came without an uncertainty, and there are no anchors "
-            "or too few.",
+            "There are none: the scores are the same for every order that the judgments allow, and "
+            "there are no anchors or too few."
+            if calibration.inputs is not None and calibration.inputs.covariance is not None
+            else "There are none: the consensus came without an uncertainty, and there are no "
+            "anchors or too few.",
             "consensus",
             "diagnostic",
             {},
@@ -488,11 +491,11 @@ def _interval(calibration: Calibration) -> Guarantee:
 
 _SAME_SHARE = (
     "Each range covers what the calibrated score would be for the exact consensus of these "
-    "annotators, with as much of the model kept as here"
+    "annotators, with as much of the model"
 )
 _COVERS = {
     "atc": "Each range covers what the calibrated score would be if the annotators' consensus "
     "were known exactly",
-    "fused": _SAME_SHARE,
-    "safe": _SAME_SHARE,
+    "fused": _SAME_SHARE + " and of a straight line kept as here",
+    "safe": _SAME_SHARE + " kept as here",
 }

@@ -106,12 +106,14 @@ class Knowledge:
             toss = np.sqrt(variance * noise / total) * random.standard_normal(len(variance))
             yield self.consensus + axes @ (mean + toss), float(slope)
 
-    def judged(self, seed: int, number: int | None = None) -> Iterator[FloatArray]:
-        """Draw the exact consensus given the judgments alone."""
+    def judged(
+        self, seed: int, number: int | None = None, times: float = 1.0
+    ) -> Iterator[FloatArray]:
+        """Draw the exact consensus given the judgments alone, errors enlarged as often."""
         random = np.random.default_rng(seed)
         n, number = len(self.model), number or self.number
         batch = number if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
-        scales = np.sqrt(self._scales(random, number))
+        scales = times * np.sqrt(self._scales(random, number))
         for done in range(0, number, batch):
             apart = self.covariance.draws(min(batch, number - done), random)
             yield from self.consensus + apart * scales[done : done + len(apart), None]

@@ -41,7 +41,8 @@ class Outlook:
     """What the projection does if the truth follows exactly what the annotators agree on.
 
     ``distance`` is how far such a truth is from the consensus order (root mean square, in the
-    model's units), ``helps`` the share of draws in which calibration brings the scores closer to it.
+    model's units), ``helps`` the share of draws in which calibrated scores are closer to it than
+    the model's.
     """
 
     distance: float

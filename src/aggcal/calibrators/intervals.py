@@ -18,8 +18,7 @@ from aggcal.calibrators.anchors import (
 from aggcal.calibrators.base import refit_base
 from aggcal.calibrators.draws import FEW
 from aggcal.calibrators.inputs import FEWEST_ANCHORS, Inputs
-from aggcal.calibrators.projection import project, projected_values
-from aggcal.calibrators.safe import james_stein
+from aggcal.calibrators.projection import projected_values
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
 from aggcal.kernels.threads import in_turn
 
@@ -28,6 +27,7 @@ _SLICE = 1 << 17
 _FOLDS = 5
 _ROUNDING = 1e-9
 _NO_WIDTH = 1e-12
+_ENLARGED = (2.0, 4.0, 8.0)
 
 CONSENSUS = "sampling uncertainty of the consensus"
 """Covers what the calibrated score would be if the annotators' order were known exactly."""
@@ -207,8 +207,8 @@ def _calibrator(
         return projected_values(drawn, inputs.model, inputs.weight)
 
     def safe(drawn: FloatArray) -> FloatArray:
-        base, block = project(drawn, inputs.model)
-        return james_stein(inputs.model, base, int(block.max()), inputs.model_variance)[0]
+        base = projected_values(drawn, inputs.model, np.ones(len(values)))
+        return np.asarray(base + kept * (inputs.model - base))
 
     if method == "atc":
         return projected
@@ -240,8 +240,9 @@ def _drawn_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Draw the exact consensus, given the model too unless it knows of the same judgments.
 
-    An interval that has no width is one that rests on the model's word: there the judgments alone
-    decide, first by the same quantiles and then by all of their draws.
+    An interval that has no width rests on the model's word: there the judgments alone decide, first
+    by the same quantiles, then by all of their draws. Where an item changes its place in these and
+    its value does not (deep in a block), errors are enlarged until it does.
     """
     known = inputs.knowledge
     if known is None:
@@ -253,13 +254,39 @@ def _drawn_interval(
         draws = (draw for draw, _ in known.draws(inputs.seed))
         found = interval(draws, known.number, values, at, level)
         low, high = found.low, found.high
-    if _flat(low, high).any():
-        alone = interval(known.judged(inputs.seed), known.number, values, at, level)
-        for ends in ((alone.low, alone.high), (alone.least, alone.greatest)):
-            flat = _flat(low, high)
-            low = np.where(flat, np.minimum(low, ends[0]), low)
-            high = np.where(flat, np.maximum(high, ends[1]), high)
+    if not _flat(low, high).any():
+        return low, high
+    alone = interval(known.judged(inputs.seed), known.number, values, at, level)
+    low, high = _widened(low, high, alone.low, alone.high)
+    low, high = _widened(low, high, alone.least, alone.greatest)
+    if len(values) > FEW or not _flat(low, high).any():
+        return low, high
+    loose = _changes_place(known.judged(inputs.seed))
+    for times in _ENLARGED:
+        if not (loose & _flat(low, high)).any():
+            break
+        drawn = known.judged(inputs.seed, times=times)
+        wider = interval(drawn, known.number, values, at, level)
+        least = np.where(loose, wider.least, low)
+        low, high = _widened(low, high, least, np.where(loose, wider.greatest, high))
     return low, high
+
+
+def _changes_place(draws: Iterable[FloatArray]) -> BoolArray:
+    """Whether items have different ranks in some draws."""
+    ranks = np.array([np.argsort(np.argsort(draw)) for draw in draws])
+    return np.asarray(np.ptp(ranks, axis=0) > 0)
+
+
+def _widened(
+    low: FloatArray, high: FloatArray, least: FloatArray, greatest: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Take other ends where there is no width."""
+    flat = _flat(low, high)
+    return (
+        np.where(flat, np.minimum(low, least), low),
+        np.where(flat, np.maximum(high, greatest), high),
+    )
 
 
 def _flat(low: FloatArray, high: FloatArray) -> BoolArray:

@@ -26,7 +26,7 @@ class Moments:
     """Slope and variances, in the model's units.
 
     ``residual`` is Var(d), a twentieth of ``total`` at least; ``crowd`` and ``noise`` are the parts
-    it was divided into, and ``known`` says by what (None: all of it is taken for the model's noise).
+    it was divided into, and ``known`` says by what (None: all of it counts as the model's noise).
     A stated ``noise`` is as stated, and may be more than the estimate of the whole.
     """
 
@@ -43,7 +43,7 @@ class Moments:
 
     @property
     def explained(self) -> bool:
-        """Whether the uncertainty of the ranking alone explains what model and consensus differ by."""
+        """Whether the ranking's uncertainty alone explains what model and consensus differ by."""
         return self.residual > self.total - self.ranking
 
     def at_most(self, other: float = 0.0) -> float | None:
@@ -53,7 +53,7 @@ class Moments:
         --------
         >>> found = moments(np.array([1.0, -1.0, 0.0, 0.0, -1.0, 1.0]), np.arange(6.0), None)
         >>> round(found.at_most(), 2), found.at_most(9.0)
-        (5.49, None)
+        (5.63, None)
         """
         from scipy.special import chdtri
 

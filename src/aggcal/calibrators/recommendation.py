@@ -71,9 +71,9 @@ def recommendation(method: str, inputs: Inputs, gain: Gain | None) -> list[Aggca
     elif inputs.outlook is not None and inputs.outlook.helps < _HARDLY_EVER:
         return [
             HarmfulWarning(
-                "projection is likely to hurt: the ranking is too uncertain for a model that agrees "
-                "with it so well. Even if the truth follows exactly what the annotators agree on, "
-                f"it helps with a probability of {inputs.outlook.helps:.0%} only",
+                "projection is likely to hurt: even if the truth follows exactly what the "
+                "annotators agree on, it helps with a probability of only "
+                f"{inputs.outlook.helps:.0%}, because the ranking is so uncertain",
                 remedy + ", or gather more judgments",
             )
         ]
