@@ -234,10 +234,11 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     within = None
     hint = ""
     if outlook is not None:
+        near = outlook.distance < 0.5 * size
         hint = (
             f" If the truth followed exactly what the annotators agree on, that distance would be "
-            f"about {outlook.distance:.3g}, and calibration would help with a probability of "
-            f"{outlook.helps:.0%}."
+            f"about {outlook.distance:.3g}: "
+            + ("near enough." if near else "more than that, so that calibration may help or hurt.")
         )
     if size == 0.0:
         says = "The model's scores follow the consensus order already: calibration changed nothing."
@@ -258,7 +259,6 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
             "moved_rms": size,
             "distance_allowed_rms": 0.5 * size,
             "distance_if_consensus_is_true_rms": None if outlook is None else outlook.distance,
-            "helps_if_consensus_is_true": None if outlook is None else outlook.helps,
             "items": n,
         },
         (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray
-from aggcal.calibrators.draws import Knowledge, agreement_beyond_chance
+from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.fused import Fused, fuse
 from aggcal.calibrators.moments import Moments, moments
 from aggcal.calibrators.projection import project, projected_values
@@ -41,12 +41,12 @@ class Outlook:
     """What the projection does if the truth follows exactly what the annotators agree on.
 
     ``distance`` is how far such a truth is from the consensus order (root mean square, in the
-    model's units), ``helps`` the share of draws in which calibrated scores are closer to it than
+    model's units), ``hurts`` the share of draws in which calibrated scores are further from it than
     the model's.
     """
 
     distance: float
-    helps: float
+    hurts: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,23 +131,24 @@ class Inputs:
 
     @cached_property
     def dependent(self) -> bool:
-        """Whether the model agrees with the estimate more than with any exact consensus.
+        """Whether the model agrees with the estimate more than any exact consensus does.
 
-        No draw of the exact consensus, of 1,000 (200 for many items), is in as good agreement with
-        the estimate as the model's scores are: they know of the same judgments.
+        Then its scores know of the same judgments.
         """
-        if self.knowledge is None:
-            return False
-        pairs, share = agreement_beyond_chance(self.knowledge, self.seed)
-        return pairs > 0 and share == 0.0
+        return self.knowledge is not None and agreement(self.knowledge, self.seed).beyond_chance
 
     @cached_property
     def outlook(self) -> Outlook | None:
-        """What calibration does if the truth follows the exact consensus; None if not known."""
+        """What calibration does if the truth follows the exact consensus; None if not known.
+
+        None too where calibration does nothing, or the model knows of the same judgments.
+        """
         if self.knowledge is None or len(self.model) > MOST_DENSE or self.dependent:
             return None
         projected, even = self.projected[0], np.ones(len(self.model))
-        square, helps, total = 0.0, 0, 0
+        if not (projected != self.model).any():
+            return None
+        square, hurts, total = 0.0, 0, 0
         for drawn, slope in self.knowledge.draws(self.seed):
             truth = slope * drawn
             apart = truth - projected_values(self.consensus, truth, even)
@@ -155,9 +156,9 @@ class Inputs:
             # The level of the truth is that of the model, in the mean.
             truth += self.model.mean() - truth.mean()
             before, after = self.model - truth, projected - truth
-            helps += bool(after @ after < before @ before)
+            hurts += bool(after @ after > before @ before)
             total += 1
-        return Outlook(sqrt(square / total / len(self.model)), helps / total)
+        return Outlook(sqrt(square / total / len(self.model)), hurts / total)
 
     @cached_property
     def risk(self) -> Risk:

@@ -20,9 +20,9 @@ _UNEVEN = 1.5
 _BEYOND_CHANCE = 2.0
 _TOO_ALIKE = 0.98
 
-_HARDLY_EVER = 0.1
-"""The probability that calibration helps below which it is said to hurt: higher, and the warning is
-wrong more often; lower, and more harm passes unsaid."""
+_LIKELY = 0.75
+"""The share of simulated cases from which projection is said to hurt: with a lower one the warning
+is wrong more often, with a higher one more harm passes unsaid."""
 
 _IMPOSSIBLE, _TOO_LARGE = 0.001, 2.0
 """A stated sd is called too large where chance makes it look so in fewer than 1 of 1,000 studies,
@@ -68,12 +68,13 @@ def recommendation(method: str, inputs: Inputs, gain: Gain | None) -> list[Aggca
                     remedy,
                 )
             ]
-    elif inputs.outlook is not None and inputs.outlook.helps < _HARDLY_EVER:
+    elif inputs.outlook is not None and inputs.outlook.hurts > _LIKELY:
         return [
             HarmfulWarning(
                 "projection is likely to hurt: even if the truth follows exactly what the "
-                "annotators agree on, it helps with a probability of only "
-                f"{inputs.outlook.helps:.0%}, because the ranking is so uncertain",
+                "annotators agree on, the ranking is so uncertain that in "
+                f"{inputs.outlook.hurts:.0%} of simulated cases the model's own scores are closer "
+                "to it",
                 remedy + ", or gather more judgments",
             )
         ]

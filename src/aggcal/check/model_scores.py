@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.calibrators.draws import Knowledge, agreement_beyond_chance
+from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
 from aggcal.calibrators.moments import moments
 from aggcal.check.findings import Finding, listed
@@ -70,9 +70,8 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
 
     Scores made without these judgments agree at best with what the annotators would settle on in
     the end, from which the consensus differs by chance; scores made from them share its errors. The
-    exact consensus is drawn 1,000 times. The note is given where no draw agrees with the consensus
-    as well as the scores do, which happens to scores of another source less than once in 1,000
-    studies.
+    exact consensus is drawn 1,000 times. The note is given where the scores have a third fewer
+    pairs the other way round than any of these draws.
 
     Examples
     --------
@@ -94,10 +93,8 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
     model, place = model[both], known.scores[both]
     covariance = known.covariance if len(both) == len(known.scores) else known.covariance.of(both)
     found = moments(model, place, covariance)
-    pairs, share = agreement_beyond_chance(
-        Knowledge(place, covariance, model, found, freedom=known.freedom), seed
-    )
-    if not pairs or share > 0.0:
+    near = agreement(Knowledge(place, covariance, model, found, freedom=known.freedom), seed)
+    if not near.beyond_chance:
         return []
     return [
         Finding(
@@ -107,6 +104,6 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
             "for scores of another source; they may have been made from these judgments, and "
             "Stage 2 assumes that the errors of both are independent",
             "calibrate scores that were made without these judgments",
-            {"items": len(both), "pairs": pairs},
+            {"pairs": near.pairs, "reversed": near.against, "expected_at_least": near.least},
         )
     ]
