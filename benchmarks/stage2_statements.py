@@ -1,4 +1,4 @@
-"""Whether what Stage 2 says is true: coverage of its intervals, and its sentences about a stated sd.
+"""Whether what Stage 2 says is true: coverage of its intervals, and sentences about a stated sd.
 
     python benchmarks/stage2_statements.py [STUDIES]
 
@@ -13,12 +13,12 @@ error holds, and how often "likely to hurt" is right.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aggcal.arrays import FloatArray
-from aggcal.calibrators.base import Base, fit_base
+from aggcal.calibrators.base import fit_base
 from aggcal.calibrators.inputs import Inputs
 from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.projection import project
@@ -36,6 +36,8 @@ MODELS = {"good": 0.1, "fair": 1.0, "poor": 3.0, "made of the consensus": None}
 
 @dataclass(frozen=True)
 class Study:
+    """An exact consensus, what is known of it, and the truth."""
+
     exact: FloatArray
     inputs: Inputs
     truth: FloatArray
@@ -77,7 +79,7 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
     base = project(made.exact, inputs.model)[0]
     if method == "fused":
         fitted = fit_base(made.exact, inputs.model, inputs.seed)
-        base = Base(inputs.fused.base.straight, fitted._line, fitted._curve)(made.exact)
+        base = replace(fitted, straight=inputs.fused.base.straight)(made.exact)
     target = base + kept * (inputs.model - base)
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
     wide = found.high - found.low

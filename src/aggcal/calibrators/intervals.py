@@ -27,7 +27,9 @@ _SLICE = 1 << 17
 _FOLDS = 5
 _ROUNDING = 1e-9
 _NO_WIDTH = 1e-12
+
 _ENLARGED = (2.0, 4.0, 8.0)
+"""How many times larger errors are tried, the smallest first, until an interval gets a width."""
 
 CONSENSUS = "sampling uncertainty of the consensus"
 """Covers what the calibrated score would be if the annotators' order were known exactly."""
@@ -192,8 +194,8 @@ def calibrated_intervals(
 
     at_draw = _calibrator(method, inputs, values, kept)
     low, high = _drawn_interval(inputs, values, at_draw)
-    if not (high > low).any():
-        # Whatever the order, the scores are these: there is nothing that it leaves open.
+    if not (high > low).any() and _order_open(inputs):
+        # Whatever the order, the scores are these: an interval would look like certainty about it.
         return Intervals(gain=gain, warnings=tuple(said))
     return Intervals(low, high, CONSENSUS, gain, tuple(said))
 
@@ -270,6 +272,13 @@ def _drawn_interval(
         least = np.where(loose, wider.least, low)
         low, high = _widened(low, high, least, np.where(loose, wider.greatest, high))
     return low, high
+
+
+def _order_open(inputs: Inputs) -> bool:
+    known = inputs.knowledge
+    if known is None or len(inputs.model) > FEW:
+        return False
+    return bool(_changes_place(known.judged(inputs.seed)).any())
 
 
 def _changes_place(draws: Iterable[FloatArray]) -> BoolArray:
