@@ -220,12 +220,12 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
     apart = (model[i] != model[j]) & (estimate[i] != estimate[j])
     i, j = i[apart], j[apart]
     up = estimate[i] > estimate[j]
-    against = np.count_nonzero((model[i] > model[j]) != up)
+    against = int(np.count_nonzero((model[i] > model[j]) != up))
     least = len(i)
     number = _TOSSES if n <= MOST_DENSE else DRAWS
     for draw in known.judged(seed, number):
         mine = draw[chosen]
-        least = min(least, np.count_nonzero((mine[i] > mine[j]) != up))
+        least = min(least, int(np.count_nonzero((mine[i] > mine[j]) != up)))
         if against >= _FEWER * least:
             break
     return Agreement(len(i), against, least)

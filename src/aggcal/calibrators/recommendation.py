@@ -20,7 +20,7 @@ _UNEVEN = 1.5
 _BEYOND_CHANCE = 2.0
 _TOO_ALIKE = 0.98
 
-_LIKELY = 0.75
+_LIKELY = 2.0 / 3.0
 """The share of simulated cases from which projection is said to hurt: with a lower one the warning
 is wrong more often, with a higher one more harm passes unsaid."""
 
