@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,7 @@ def test_a_certain_order_leaves_nothing_open() -> None:
 
 def test_scores_that_no_order_changes_get_no_interval() -> None:
     _, inputs = study(5, 1.0, 1.0, 1)
-    flat = Inputs(**{**vars_of(inputs), "model": np.full(5, 7.0)})
+    flat = replace(inputs, model=np.full(5, 7.0))
     values, _, kept = flat.calibrated("atc")
     assert calibrated_intervals("atc", flat, values, kept).low is None
 
@@ -95,17 +97,13 @@ def test_scores_made_of_the_consensus_do_not_make_intervals_shrink() -> None:
     inside = []
     for seed in range(10):
         exact, inputs = study(25, 1.0, 1.0, seed)
-        made = Inputs(**{**vars_of(inputs), "model": np.tanh(inputs.consensus)})
+        made = replace(inputs, model=np.tanh(inputs.consensus))
         assert made.dependent
         low, high = ends(made)
         target = project(exact, made.model)[0]
         inside.append(np.mean((low - 1e-9 <= target) & (target <= high + 1e-9)))
         assert (high > low).all()
     assert np.mean(inside) > 0.8, "it was 0.1"
-
-
-def vars_of(inputs: Inputs) -> dict[str, object]:
-    return {name: getattr(inputs, name) for name in Inputs.__dataclass_fields__}
 
 
 def test_check_notes_scores_made_of_the_judgments_and_no_others() -> None:
@@ -176,7 +174,7 @@ def test_the_sentences_hold_the_stated_sd(method: str) -> None:
 def test_an_sd_that_is_impossible_is_called_so() -> None:
     for items in (10, 40):
         _, inputs = study(items, 0.3, 3.0, 2, stated=True)
-        wrong = Inputs(**{**vars_of(inputs), "variances": np.full(items, 300.0**2)})
+        wrong = replace(inputs, variances=np.full(items, 300.0**2))
         (found,) = contradictions("atc", wrong)
         assert "check its unit" in str(found)
 
