@@ -81,6 +81,8 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
         fitted = fit_base(made.exact, inputs.model, inputs.seed)
         base = replace(fitted, straight=inputs.fused.base.straight)(made.exact)
     target = base + kept * (inputs.model - base)
+    if inputs.covariance is None:
+        return np.nan, 0.0, np.nan
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
     wide = found.high - found.low
     slack = 1e-9 * SD

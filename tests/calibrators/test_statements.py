@@ -74,6 +74,10 @@ def test_scores_that_no_order_changes_get_no_interval() -> None:
     flat = replace(inputs, model=np.full(5, 7.0))
     values, _, kept = flat.calibrated("atc")
     assert calibrated_intervals("atc", flat, values, kept).low is None
+    for seed in range(5):  # three items are too few for safe to move anything
+        _, inputs = study(3, 1.0, 30.0, seed, stated=True)
+        values, _, kept = inputs.calibrated("safe")
+        assert calibrated_intervals("safe", inputs, values, kept).low is None
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def calibrated_intervals(
 
     at_draw = _calibrator(method, inputs, values, kept)
     low, high = _drawn_interval(inputs, values, at_draw)
-    if not (high > low).any() and _order_open(inputs):
+    if _flat(low, high).all() and _order_open(inputs):
         # Whatever the order, the scores are these: an interval would look like certainty about it.
         return Intervals(gain=gain, warnings=tuple(said))
     return Intervals(low, high, CONSENSUS, gain, tuple(said))
