@@ -24,7 +24,7 @@ from aggcal.aggregators import (
 )
 from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.aggregators.quantify import Quantify
-from aggcal.aggregators.thurstone import ThurstoneAggregator
+from aggcal.aggregators.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.engines import NAMES, Engine, laid_out
 from aggcal.errors import OptionError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings as python_warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -314,6 +315,7 @@ def calibrate(
         second_scores(second_model, method, ids[both]),
         level,
         seed,
+        known.freedom if known is not None else inf,
     )
     values, block, kept = inputs.calibrated(method)
     found = calibrated_intervals(method, inputs, values, kept)

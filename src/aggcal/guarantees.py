@@ -311,14 +311,15 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     moved = inputs.model - inputs.projected[0]
     n = len(moved)
     size = float(np.sqrt(moved @ moved / n))
-    expected = inputs.expected_distance
+    outlook = inputs.outlook
     within = None
     hint = ""
-    if expected is not None:
-        comfortable = expected < 0.5 * size
+    if outlook is not None:
+        near = outlook.distance < 0.5 * size
         hint = (
             f" If the truth followed exactly what the annotators agree on, that distance would be "
-            f"{expected:.3g} or less on average: {'' if comfortable else 'not '}near enough."
+            f"about {outlook.distance:.3g}: "
+            + ("near enough." if near else "more than that, so that calibration may help or hurt.")
         )
     if size == 0.0:
         says = "The model's scores follow the consensus order already: calibration changed nothing."
@@ -338,7 +339,7 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
         {
             "moved_rms": size,
             "distance_allowed_rms": 0.5 * size,
-            "distance_if_consensus_is_true_rms": expected,
+            "distance_if_consensus_is_true_rms": None if outlook is None else outlook.distance,
             "items": n,
         },
         (
@@ -374,26 +375,32 @@ def _noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:
     return (
         Condition("the stated model sd is right, or at most 1.4 times too large"),
         Condition("the model's errors have one standard deviation", even),
-        Condition("they are independent of each other and of the judgments, and about normal"),
+        Condition(
+            "they are independent of each other and of the judgments, and about normal",
+            False if inputs.dependent else None,
+        ),
     )
 
 
 def _sure(inputs: Inputs) -> Guarantee:
-    variance, n = inputs.model_variance, len(inputs.model)
-    moved, blocks = inputs.model - inputs.projected[0], int(inputs.projected[1].max())
-    risk = float(moved @ moved) / n - variance + 2.0 * variance * blocks / n
-    said = f"{risk:.3g}"
-    if risk <= 0.0:
-        said = "about 0 (the estimate is negative: the stated sd is probably too large)"
+    variance, risk = inputs.model_variance, inputs.risk
+    limit = "" if risk.at_most is None else f" (at most {risk.at_most:.3g}, with 95% confidence)"
+    said = f"is estimated (by Stein's method) as {risk.estimate:.3g}{limit}"
+    if risk.estimate == 0.0:
+        said = f"is too small to tell from 0{limit}"
     return Guarantee(
         "sure",
         "Estimated error of the projection",
         f"The mean squared error of the calibrated scores, from what the model would say without "
-        f"noise, is estimated (by Stein's method) as {said}; that of the model's own scores is "
-        f"{variance:.3g}.",
+        f"noise, {said}; that of the model's own scores, by the stated sd, is {variance:.3g}.",
         "model",
         "estimate",
-        {"sure": risk, "model_variance": variance, "blocks": blocks},
+        {
+            "sure": risk.estimate,
+            "at_most": risk.at_most,
+            "model_variance": variance,
+            "blocks": int(inputs.projected[1].max()),
+        },
         (
             Condition("the stated model sd is right: a larger one makes the estimate too small"),
             *_noise_conditions(inputs)[1:],
@@ -461,17 +468,18 @@ def _unidentified(inputs: Inputs) -> Guarantee:
         "crowd_variance": crowd if known else None,
         "model_variance": noise if known else None,
     }
-    off = f"the model's scores are typically {found.residual**0.5:.3g} off where the "
-    start = f"{off[0].upper()}{off[1:]}annotators' scores would put them."
-    if inputs.covariance is not None:
-        start = (
-            f"Beyond what the uncertainty of the ranking explains, {off}annotators' scores would "
-            "put them."
-        )
+    start = _off(inputs)
     if known:
+        common = _typically(crowd, found.at_most(noise) if known == "model sd" else None)
+        own = f"the model's own is {_typically(noise)}"
+        if inputs.variances is not None:
+            own = f"the model's own is {inputs.model_variance**0.5:.3g}, as stated"
+        says = f"{start} By the {known}, the annotators' common error is {common}; {own}."
+    elif found.explained and inputs.covariance is not None:
         says = (
-            f"{start} By the {known}, the annotators' common error is typically "
-            f"{crowd**0.5:.3g} and the model's own {noise**0.5:.3g} (their squares add up)."
+            f"{start} Whether the annotators share an error, and how far off the model is, cannot "
+            "be told from this data. How far off the model typically is (its sd), some true scores "
+            "(anchors) or a second model would tell."
         )
     else:
         says = (
@@ -491,6 +499,31 @@ def _unidentified(inputs: Inputs) -> Guarantee:
     )
 
 
+def _off(inputs: Inputs) -> str:
+    """Say how far the model's scores are from where the annotators' would put them."""
+    found = inputs.moments
+    if inputs.covariance is None:
+        return (
+            f"The model's scores are typically {found.residual**0.5:.3g} off where the annotators' "
+            "scores would put them."
+        )
+    if found.explained:
+        return (
+            "The model's scores are no further from where the annotators' scores would put them "
+            "than the uncertainty of the ranking explains."
+        )
+    return (
+        "Beyond what the uncertainty of the ranking explains, the model's scores are typically "
+        f"{found.residual**0.5:.3g} off where the annotators' scores would put them."
+    )
+
+
+def _typically(variance: float, most: float | None = None) -> str:
+    if variance > 0.0:
+        return f"typically {variance**0.5:.3g}"
+    return "too small to tell from 0" + ("" if most is None else f" (at most {most**0.5:.3g})")
+
+
 _SOURCES = {
     "model sd": "the stated model sd is right",
     "second model": "the second model's errors are independent of the first's and the annotators'",
@@ -503,8 +536,11 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         return Guarantee(
             "interval",
             "The intervals",
-            "There are none: the consensus came without an uncertainty, and there are no anchors "
-            "or too few.",
+            "There are none: the scores are the same for every order that the judgments allow, and "
+            "there are no anchors or too few."
+            if calibration.inputs is not None and calibration.inputs.covariance is not None
+            else "There are none: the consensus came without an uncertainty, and there are no "
+            "anchors or too few.",
             "consensus",
             "diagnostic",
             {},
@@ -536,11 +572,11 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
 
 _SAME_SHARE = (
     "Each range covers what the calibrated score would be for the exact consensus of these "
-    "annotators, with as much of the model kept as here"
+    "annotators, with as much of the model"
 )
 _COVERS = {
     "atc": "Each range covers what the calibrated score would be if the annotators' consensus "
     "were known exactly",
-    "fused": _SAME_SHARE,
-    "safe": _SAME_SHARE,
+    "fused": _SAME_SHARE + " and of a straight line kept as here",
+    "safe": _SAME_SHARE + " kept as here",
 }

@@ -16,7 +16,7 @@ from aggcal.arrays import FloatArray
 from aggcal.calibrators.projection import project
 
 _FOLDS = 10
-_BAGS, _FOLD_BAGS = 60, 20
+_BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6
 _FLAT = 1e-12
 _FEWEST = 8
 
@@ -61,6 +61,21 @@ def fit_base(x: FloatArray, y: FloatArray, seed: int = 0) -> Base:
     flat = _FLAT * float(np.square(y - y.mean()).sum())
     weight = float(apart @ (y - curved)) / size if size > flat else 1.0
     return Base(min(max(weight, 0.0), 1.0), _line(x, y), _bagged(x, y, _BAGS, random))
+
+
+def refit_base(x: FloatArray, y: FloatArray, straight: float, seed: int = 0) -> Base:
+    """Fit E[y | x] with the weight of the line held, and fewer curves: for draws of x.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> refit_base(x, 2.0 * x, 0.5)(np.array([0.5])).round(1)
+    array([1.])
+    """
+    line = _line(x, y)
+    if len(x) < _FEWEST or straight >= 1.0:
+        return Base(1.0, line, line)
+    return Base(straight, line, _bagged(x, y, _DRAW_BAGS, np.random.default_rng(seed)))
 
 
 def _line(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from aggcal.arrays import FloatArray, IntArray, TextArray
+from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.fused import Fused, fuse
 from aggcal.calibrators.moments import Moments, moments
-from aggcal.calibrators.projection import project
+from aggcal.calibrators.projection import project, projected_values
+from aggcal.calibrators.risk import Risk, projection_risk
 from aggcal.calibrators.safe import james_stein
 from aggcal.errors import (
     AggcalWarning,
@@ -33,6 +36,19 @@ FEWEST_ANCHORS = 5
 _FEWEST_SHARED = 5
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What the projection does if the truth follows exactly what the annotators agree on.
+
+    ``distance`` is how far such a truth is from the consensus order (root mean square, in the
+    model's units), ``hurts`` the share of draws in which calibrated scores are further from it than
+    the model's.
+    """
+
+    distance: float
+    hurts: float
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What a calibration was made from: the items that are in both tables."""
@@ -49,6 +65,8 @@ class Inputs:
     second: FloatArray | None
     level: float
     seed: int
+    freedom: float = inf
+    """Degrees of freedom of ``covariance``."""
 
     @cached_property
     def moments(self) -> Moments:
@@ -100,28 +118,53 @@ class Inputs:
         return projected, block, np.zeros(len(block))
 
     @cached_property
-    def expected_distance(self) -> float | None:
-        """Bound on the root mean square distance of the exact consensus from the order.
-
-        In model units: E dist² ≤ ½ Σ E(inverted gap)² over pairs, which for a gap Δ with standard
-        error σ is (Δ² + σ²) Φ(−Δ/σ) − Δσ φ(Δ/σ).
-        """
-        from scipy.special import ndtr
-
-        n = len(self.model)
-        if self.covariance is None or n > MOST_DENSE:
+    def knowledge(self) -> Knowledge | None:
+        """What draws of the exact consensus are made from; None where it counts as exact."""
+        if self.covariance is None:
             return None
-        total, every = 0.0, np.arange(n)
-        for i in range(n - 1):
-            rest = every[i + 1 :]
-            gap = np.abs(self.consensus[i] - self.consensus[rest])
-            sd = np.sqrt(self.covariance.gap_bound(np.full(len(rest), i), rest))
-            ratio = np.divide(gap, sd, out=np.full(len(rest), np.inf), where=sd > 0.0)
-            density = np.exp(-0.5 * np.square(ratio)) / np.sqrt(2.0 * np.pi)
-            total += float(((gap**2 + sd**2) * ndtr(-ratio) - gap * sd * density).sum())
-        # No more than the spread of the consensus itself.
-        spread = float(np.var(self.consensus) + self.covariance.variances.mean())
-        return float(self.moments.slope * np.sqrt(min(0.5 * total / n, spread)))
+        least = 0.0 if self.variances is None else float(self.variances.min())
+        return Knowledge(
+            self.consensus, self.covariance, self.model, self.moments, least, self.freedom
+        )
+
+    @cached_property
+    def dependent(self) -> bool:
+        """Whether the model agrees with the estimate more than any exact consensus does.
+
+        Then its scores know of the same judgments.
+        """
+        return self.knowledge is not None and agreement(self.knowledge, self.seed).beyond_chance
+
+    @cached_property
+    def outlook(self) -> Outlook | None:
+        """What calibration does if the truth follows the exact consensus; None if not known.
+
+        None too where calibration does nothing, or the model knows of the same judgments.
+        """
+        if self.knowledge is None or len(self.model) > MOST_DENSE or self.dependent:
+            return None
+        projected, even = self.projected[0], np.ones(len(self.model))
+        if not (projected != self.model).any():
+            return None
+        square, hurts, total = 0.0, 0, 0
+        for drawn, slope in self.knowledge.draws(self.seed):
+            truth = slope * drawn
+            apart = truth - projected_values(self.consensus, truth, even)
+            square += float(apart @ apart)
+            # The level of the truth is that of the model, in the mean.
+            truth += self.model.mean() - truth.mean()
+            before, after = self.model - truth, projected - truth
+            hurts += bool(after @ after > before @ before)
+            total += 1
+        return Outlook(sqrt(square / total / len(self.model)), hurts / total)
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The error of the projection, by the stated sd."""
+        variances = self.variances
+        if variances is None:
+            variances = np.full(len(self.model), self.model_variance)
+        return projection_risk(self.model, *self.projected, self.weight, variances)
 
     @property
     def model_variance(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,19 +15,21 @@ from aggcal.calibrators.anchors import (
     gain_on_anchors,
     split,
 )
+from aggcal.calibrators.base import refit_base
+from aggcal.calibrators.draws import FEW
 from aggcal.calibrators.inputs import FEWEST_ANCHORS, Inputs
-from aggcal.calibrators.moments import Moments
-from aggcal.calibrators.projection import project
+from aggcal.calibrators.projection import projected_values
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
 from aggcal.kernels.threads import in_turn
-from aggcal.uncertainty import Covariance
-from aggcal.uncertainty.covariance import MOST_DENSE
 
-DRAWS = 200
-_BATCH = 25
 _NUMBERS = 25_000_000
 _SLICE = 1 << 17
 _FOLDS = 5
+_ROUNDING = 1e-9
+_NO_WIDTH = 1e-12
+
+_ENLARGED = (2.0, 4.0, 8.0)
+"""How many times larger errors are tried, the smallest first, until an interval gets a width."""
 
 CONSENSUS = "sampling uncertainty of the consensus"
 """Covers what the calibrated score would be if the annotators' order were known exactly."""
@@ -66,59 +68,63 @@ def _cross_fitted_gain(inputs: Inputs) -> Gain | None:
     )
 
 
-def consensus_draws(
-    consensus: FloatArray,
-    covariance: Covariance,
-    model: FloatArray,
-    found: Moments,
-    seed: int,
-) -> Iterator[FloatArray]:
-    """Draw the exact consensus given the judgments *and* the model's scores.
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The ends of an interval, and the least and the greatest value of all draws."""
 
-    The model's scores say something about where an item belongs; draws that ignored them would
-    disagree with them more than the exact consensus does, and projections onto their orders would
-    be too flat. (A normal draw is conditioned by Matheron's rule.)
-    """
-    random = np.random.default_rng(seed)
-    noise = np.full(len(model), max(found.residual, 1e-300))
-    centred = model - model.mean() - found.slope * (consensus - consensus.mean())
-    # All at once where they are few numbers; else in batches, to save memory.
-    batch = DRAWS if len(model) <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // len(model)))
-    for done in range(0, DRAWS, batch):
-        apart = covariance.draws(min(batch, DRAWS - done), random)
-        drawn = consensus + apart
-        if found.slope > 0.0:
-            error = np.sqrt(noise) * random.standard_normal(apart.shape)
-            surprise = (centred - found.slope * apart - error).T
-            drawn += covariance.gain(found.slope, 0.0, noise, surprise)[0].T / found.slope
-        yield from drawn
+    low: FloatArray
+    high: FloatArray
+    least: FloatArray
+    greatest: FloatArray
 
 
 def interval(
-    draws: Iterator[FloatArray],
+    draws: Iterable[FloatArray],
+    number: int,
     calibrated: FloatArray,
     at: Callable[[FloatArray], FloatArray],
     level: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return quantiles of what calibration makes of each draw, widened to hold the estimate."""
-    outside = 0.5 * (1.0 - level)
-    if DRAWS * len(calibrated) <= _NUMBERS:
-        found = np.array([at(draw) for draw in draws])
-        low, high = np.quantile(found, [outside, 1.0 - outside], axis=0)
+) -> Ends:
+    """Return quantiles of what calibration makes of each draw, widened to hold the estimate.
+
+    Parameters
+    ----------
+    draws, number
+        Of the exact consensus, and how many there are.
+    calibrated
+        The estimate.
+    at
+        What calibration makes of a draw.
+    level
+        Of the interval. Its ends are values of draws, rounded outwards.
+
+    Examples
+    --------
+    >>> draws = [np.array([float(k)]) for k in range(101)]
+    >>> found = interval(draws, 101, np.array([50.0]), lambda draw: draw, 0.9)
+    >>> found.low, found.high, found.greatest
+    (array([5.]), array([95.]), array([100.]))
+    """
+    position = int(0.5 * (1.0 - level) * (number - 1) + _ROUNDING)
+    if number * len(calibrated) <= _NUMBERS:
+        found = np.sort([at(draw) for draw in draws], axis=0)
+        lowest, highest = found[: position + 1], found[len(found) - 1 - position :]
     else:
         # Sorting is most of the work, and lets other threads run.
-        low, high = _ends(in_turn(at, draws), len(calibrated), outside * (DRAWS - 1))
-    return np.minimum(low, calibrated), np.maximum(high, calibrated)
+        lowest, highest = _tails(in_turn(at, iter(draws)), len(calibrated), position + 1)
+    return Ends(
+        np.minimum(lowest.max(axis=0), calibrated),
+        np.maximum(highest.min(axis=0), calibrated),
+        np.minimum(lowest.min(axis=0), calibrated),
+        np.maximum(highest.max(axis=0), calibrated),
+    )
 
 
-def _ends(
-    found: Iterator[FloatArray], items: int, position: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the values at a position from below and from above, holding only what lies beyond.
+def _tails(found: Iterator[FloatArray], items: int, kept: int) -> tuple[FloatArray, FloatArray]:
+    """Return so many of the lowest and of the highest values, holding no others.
 
     All draws of ten million items would take 16 GB; those beyond a quantile of 2.5% take 1 GB.
     """
-    kept = int(position) + 2
     lowest, highest = np.full((kept, items), np.inf), np.full((kept, items), -np.inf)
     for values in found:
         # The largest of the lowest is at 0, the smallest of the highest too.
@@ -126,11 +132,7 @@ def _ends(
             here = slice(k, k + _SLICE)
             _replace_first(lowest[:, here], values[here], np.less, np.argmax)
             _replace_first(highest[:, here], values[here], np.greater, np.argmin)
-    lowest.sort(axis=0)
-    highest.sort(axis=0)
-    share = position - int(position)
-    low = (1.0 - share) * lowest[-2] + share * lowest[-1]
-    return low, (1.0 - share) * highest[1] + share * highest[0]
+    return lowest, highest
 
 
 def _replace_first(
@@ -190,20 +192,112 @@ def calibrated_intervals(
     if inputs.covariance is None:
         return Intervals(gain=gain, warnings=tuple(said))
 
-    def projected(drawn: FloatArray) -> FloatArray:
-        return project(drawn, inputs.model, inputs.weight)[0]
+    at_draw = _calibrator(method, inputs, values, kept)
+    low, high = _drawn_interval(inputs, values, at_draw)
+    if _flat(low, high).all() and _order_open(inputs):
+        # Whatever the order, the scores are these: an interval would look like certainty about it.
+        return Intervals(gain=gain, warnings=tuple(said))
+    return Intervals(low, high, CONSENSUS, gain, tuple(said))
 
-    def fused(drawn: FloatArray) -> FloatArray:
-        base = inputs.fused.base(drawn)
-        return base + kept * (inputs.model - base) + inputs.fused.shift
+
+def _calibrator(
+    method: str, inputs: Inputs, values: FloatArray, kept: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return what this calibrator makes of an exact consensus."""
+
+    def projected(drawn: FloatArray) -> FloatArray:
+        return projected_values(drawn, inputs.model, inputs.weight)
 
     def safe(drawn: FloatArray) -> FloatArray:
-        base = project(drawn, inputs.model)[0]
-        return base + kept * (inputs.model - base)
+        base = projected_values(drawn, inputs.model, np.ones(len(values)))
+        return np.asarray(base + kept * (inputs.model - base))
 
-    draws = consensus_draws(
-        inputs.consensus, inputs.covariance, inputs.model, inputs.moments, inputs.seed
+    if method == "atc":
+        return projected
+    if method == "safe":
+        return safe
+    model, base = inputs.model, inputs.fused.base
+    if len(model) > FEW:
+
+        def held(drawn: FloatArray) -> FloatArray:
+            expected = base(drawn)
+            return expected + kept * (model - expected) + inputs.fused.shift
+
+        return held
+
+    # The base of an exact consensus would be another one: it is fitted to each draw.
+    def expected(drawn: FloatArray) -> FloatArray:
+        return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
+
+    start = (1.0 - kept) * expected(inputs.consensus)
+
+    def fused(drawn: FloatArray) -> FloatArray:
+        return np.asarray(values + (1.0 - kept) * expected(drawn) - start)
+
+    return fused
+
+
+def _drawn_interval(
+    inputs: Inputs, values: FloatArray, at: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the exact consensus, given the model too unless it knows of the same judgments.
+
+    An interval that has no width rests on the model's word: there the judgments alone decide, first
+    by the same quantiles, then by all of their draws. Where an item changes its place in these and
+    its value does not (deep in a block), errors are enlarged until it does.
+    """
+    known = inputs.knowledge
+    if known is None:
+        return values, values
+    level = inputs.level
+    if inputs.dependent:
+        low = high = values
+    else:
+        draws = (draw for draw, _ in known.draws(inputs.seed))
+        found = interval(draws, known.number, values, at, level)
+        low, high = found.low, found.high
+    if not _flat(low, high).any():
+        return low, high
+    alone = interval(known.judged(inputs.seed), known.number, values, at, level)
+    low, high = _widened(low, high, alone.low, alone.high)
+    low, high = _widened(low, high, alone.least, alone.greatest)
+    if len(values) > FEW or not _flat(low, high).any():
+        return low, high
+    loose = _changes_place(known.judged(inputs.seed))
+    for times in _ENLARGED:
+        if not (loose & _flat(low, high)).any():
+            break
+        drawn = known.judged(inputs.seed, times=times)
+        wider = interval(drawn, known.number, values, at, level)
+        least = np.where(loose, wider.least, low)
+        low, high = _widened(low, high, least, np.where(loose, wider.greatest, high))
+    return low, high
+
+
+def _order_open(inputs: Inputs) -> bool:
+    known = inputs.knowledge
+    if known is None or len(inputs.model) > FEW:
+        return False
+    return bool(_changes_place(known.judged(inputs.seed)).any())
+
+
+def _changes_place(draws: Iterable[FloatArray]) -> BoolArray:
+    """Whether items have different ranks in some draws."""
+    ranks = np.array([np.argsort(np.argsort(draw)) for draw in draws])
+    return np.asarray(np.ptp(ranks, axis=0) > 0)
+
+
+def _widened(
+    low: FloatArray, high: FloatArray, least: FloatArray, greatest: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Take other ends where there is no width."""
+    flat = _flat(low, high)
+    return (
+        np.where(flat, np.minimum(low, least), low),
+        np.where(flat, np.maximum(high, greatest), high),
     )
-    at_draw = {"atc": projected, "fused": fused, "safe": safe}[method]
-    low, high = interval(draws, values, at_draw, inputs.level)
-    return Intervals(low, high, CONSENSUS, gain, tuple(said))
+
+
+def _flat(low: FloatArray, high: FloatArray) -> BoolArray:
+    """Whether an interval has no width, in the digits that numbers have."""
+    return np.asarray(high - low <= _NO_WIDTH * float(np.abs(high).max()))

@@ -25,8 +25,9 @@ _SURE = 2.0
 class Moments:
     """Slope and variances, in the model's units.
 
-    ``residual`` is Var(d); ``crowd`` and ``noise`` are the parts it was divided into, and
-    ``known`` says by what (None: all of it is taken for the model's noise).
+    ``residual`` is Var(d), a twentieth of ``total`` at least; ``crowd`` and ``noise`` are the parts
+    it was divided into, and ``known`` says by what (None: all of it counts as the model's noise).
+    A stated ``noise`` is as stated, and may be more than the estimate of the whole.
     """
 
     slope: float
@@ -36,6 +37,29 @@ class Moments:
     crowd: float
     noise: float
     known: str | None
+    total: float = 0.0
+    """Mean square of what is left of the model's scores, the ranking's uncertainty included."""
+    freedom: int = 1
+
+    @property
+    def explained(self) -> bool:
+        """Whether the ranking's uncertainty alone explains what model and consensus differ by."""
+        return self.residual > self.total - self.ranking
+
+    def at_most(self, other: float = 0.0) -> float | None:
+        """Return a 95% limit of what is left beyond the ranking's uncertainty and something else.
+
+        Examples
+        --------
+        >>> found = moments(np.array([1.0, -1.0, 0.0, 0.0, -1.0, 1.0]), np.arange(6.0), None)
+        >>> round(found.at_most(), 2), found.at_most(9.0)
+        (5.63, None)
+        """
+        from scipy.special import chdtri
+
+        largest = self.total * self.freedom / float(chdtri(self.freedom, 0.95))
+        left = largest - self.ranking - other
+        return left if left > 0.0 else None
 
 
 def moments(
@@ -70,14 +94,16 @@ def moments(
     n = len(model)
     slope, left = _regressed(model, consensus)
     wide = 0.0 if covariance is None else float(covariance.variances.mean())
-    total = float(left @ left) / max(n - 2, 1)
+    freedom = max(n - 2, 1)
+    total = float(left @ left) / freedom
     residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
     crowd, noise, known = 0.0, residual, None
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
-    chance = (residual + slope**2 * wide) ** 2 / max(n - 2, 1)
+    chance = (residual + slope**2 * wide) ** 2 / freedom
     if model_variance is not None:
+        # A stated sd is taken at its word: what is left over is the crowd's.
         crowd, known = _shrunk(residual - model_variance, chance), "model sd"
-        noise = residual - crowd if crowd > 0.0 else min(residual, model_variance)
+        noise = model_variance
     elif second is not None:
         both = np.isfinite(second)
         other_slope, other_left = _regressed(second[both], consensus[both])
@@ -88,11 +114,11 @@ def moments(
         se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (spread or 1.0))
         if other_slope <= _SURE * se:
             # A second model that knows nothing of the items tells nothing of the first.
-            return Moments(slope, slope**2 * wide, residual, 0.0, residual, None)
+            return Moments(slope, slope**2 * wide, residual, 0.0, residual, None, total, freedom)
         common = (shared - slope * other_slope * wide) * slope / other_slope
         crowd = min(_shrunk(common, 0.5 * chance), (1.0 - _LEAST_SHARE) * residual)
         noise, known = residual - crowd, "second model"
-    return Moments(slope, slope**2 * wide, residual, crowd, noise, known)
+    return Moments(slope, slope**2 * wide, residual, crowd, noise, known, total, freedom)
 
 
 def _shrunk(difference: float, chance: float) -> float:

@@ -20,10 +20,18 @@ _UNEVEN = 1.5
 _BEYOND_CHANCE = 2.0
 _TOO_ALIKE = 0.98
 
+_LIKELY = 2.0 / 3.0
+"""The share of simulated cases from which projection is said to hurt: with a lower one the warning
+is wrong more often, with a higher one more harm passes unsaid."""
+
+_IMPOSSIBLE, _TOO_LARGE = 0.001, 2.0
+"""A stated sd is called too large where chance makes it look so in fewer than 1 of 1,000 studies,
+and by a factor of 2: heavy tails make it look too large by less."""
+
 
 def recommendation(method: str, inputs: Inputs, gain: Gain | None) -> list[AggcalWarning]:
     """Say when the data show that another calibrator would do better."""
-    found, n = inputs.moments, len(inputs.model)
+    n = len(inputs.model)
     if method == "safe" and inputs.variances is not None:
         widest = float(np.sqrt(inputs.variances.max() / inputs.variances.min()))
         if widest > _UNEVEN:
@@ -50,36 +58,27 @@ def recommendation(method: str, inputs: Inputs, gain: Gain | None) -> list[Aggca
             )
         ]
     if inputs.variances is not None:
-        # A stated sd that is too large must not hide harm: the data bound it.
-        variance = min(inputs.model_variance, found.residual)
-        projected, block = inputs.projected
-        left = float(np.square(inputs.model - projected).sum())
-        risk = left / n - variance + 2.0 * variance * int(block.max()) / n
-        if risk > variance:
+        risk = inputs.risk
+        if risk.hurts:
+            own = inputs.model_variance
             return [
                 HarmfulWarning(
-                    f"projection is likely to hurt: its estimated squared error is {risk:.3g}, "
-                    f"that of the model by its own sd {variance:.3g}",
+                    f"projection is likely to hurt: its estimated squared error is "
+                    f"{own + risk.excess:.3g}, that of the model by the stated sd {own:.3g}",
                     remedy,
                 )
             ]
-    elif found.ranking > found.residual and _far_off(inputs):
+    elif inputs.outlook is not None and inputs.outlook.hurts > _LIKELY:
         return [
             HarmfulWarning(
-                "projection is likely to hurt: the ranking's own uncertainty, in the model's "
-                f"units, is {found.ranking**0.5:.3g}, while model and ranking differ by only "
-                f"{found.residual**0.5:.3g} beyond it",
+                "projection is likely to hurt: even if the truth follows exactly what the "
+                "annotators agree on, the ranking is so uncertain that in "
+                f"{inputs.outlook.hurts:.0%} of simulated cases the model's own scores are closer "
+                "to it",
                 remedy + ", or gather more judgments",
             )
         ]
     return []
-
-
-def _far_off(inputs: Inputs) -> bool:
-    """Whether even a truth that followed the exact consensus may be too far from the order."""
-    moved = inputs.model - inputs.projected[0]
-    allowed = 0.5 * float(np.sqrt(moved @ moved / len(moved)))
-    return inputs.expected_distance is None or inputs.expected_distance >= allowed
 
 
 def contradictions(method: str, inputs: Inputs) -> list[AggcalWarning]:
@@ -89,6 +88,8 @@ def contradictions(method: str, inputs: Inputs) -> list[AggcalWarning]:
         return found
     if inputs.anchors is not None:
         found += _odd_anchors(inputs)
+    if inputs.variances is not None:
+        found += _odd_sd(inputs, inputs.variances)
     if method != "fused":
         return found
     if inputs.covariance is None:
@@ -98,18 +99,36 @@ def contradictions(method: str, inputs: Inputs) -> list[AggcalWarning]:
                 "give it some (a consensus_se or sd column), or leave --uncertainty on",
             )
         )
-    known, whole = inputs.variances, inputs.moments.residual
-    if known is not None and float(known.mean()) > whole:
-        found.append(
-            HarmfulWarning(
-                f"the stated model sd ({float(known.mean()) ** 0.5:.3g}) is more than all that "
-                f"model and consensus differ by ({whole**0.5:.3g})",
-                "it was taken as that: check its unit",
-            )
-        )
     if inputs.second is not None:
         found += _odd_second(inputs, inputs.second)
     return found
+
+
+def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
+    """Test whether the model's errors can be as large as stated.
+
+    Whatever else is in the differences of model and consensus, they vary by the model's errors at
+    least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom.
+    """
+    from scipy.special import chdtr
+
+    weight = 1.0 / variances
+    x = inputs.consensus - np.average(inputs.consensus, weights=weight)
+    y = inputs.model - np.average(inputs.model, weights=weight)
+    size = float(weight @ np.square(x))
+    slope = float((weight * x) @ y) / size if size > 0.0 else 0.0
+    left, freedom = float(weight @ np.square(y - slope * x)), len(x) - 2
+    if left / freedom > _TOO_LARGE**-2 or float(chdtr(freedom, left)) >= _IMPOSSIBLE:
+        return []
+    stated = inputs.model_variance**0.5
+    return [
+        HarmfulWarning(
+            f"the stated model sd ({stated:.3g}) is too large: model and consensus differ by "
+            f"{stated * (left / freedom) ** 0.5:.3g} in all (errors of the stated sd would give so "
+            "little in fewer than 1 of 1,000 studies)",
+            "check its unit, and that the model's scores were not made from these judgments",
+        )
+    ]
 
 
 def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:

@@ -1,16 +1,20 @@
-"""Whether the table of scores fits the judgments: the same items, the same direction."""
+"""Whether the table of scores fits the judgments: same items, same direction, another source."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
+from aggcal.calibrators.moments import moments
 from aggcal.check.findings import Finding, listed
 from aggcal.consensus import Consensus
 from aggcal.errors import some
 from aggcal.judgments import Judgments
 from aggcal.scores import Scores
 from aggcal.tables import aligned
+
+_FEWEST_TO_COMPARE = 3
 
 
 def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
@@ -59,3 +63,47 @@ def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
     both = np.isfinite(model)
     said = direction_warnings(consensus.scores[both], model[both])
     return [Finding.of_warning(warning) for warning in said]
+
+
+def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Finding]:
+    """Tell of scores that agree with the consensus more than its uncertainty allows.
+
+    Scores made without these judgments agree at best with what the annotators would settle on in
+    the end, from which the consensus differs by chance; scores made from them share its errors. The
+    exact consensus is drawn 1,000 times. The note is given where the scores have a third fewer
+    pairs the other way round than any of these draws.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.simulate import simulate
+    >>> study = simulate(items=30, annotators=10, judgments=200, seed=1)
+    >>> consensus = aggcal.aggregate(study.judgments, warn=False)
+    >>> made = aggcal.Scores(consensus.item_ids, np.exp(consensus.scores))
+    >>> [f.code for f in same_source(consensus, made)]
+    ['model-from-judgments']
+    >>> same_source(consensus, aggcal.read_scores(study.scores))
+    []
+    """
+    known = consensus.uncertainty
+    model = aligned(scores.values, scores.item_ids, consensus.item_ids)
+    both = np.flatnonzero(np.isfinite(model))
+    if known is None or len(both) < _FEWEST_TO_COMPARE:
+        return []
+    model, place = model[both], known.scores[both]
+    covariance = known.covariance if len(both) == len(known.scores) else known.covariance.of(both)
+    found = moments(model, place, covariance)
+    near = agreement(Knowledge(place, covariance, model, found, freedom=known.freedom), seed)
+    if not near.beyond_chance:
+        return []
+    return [
+        Finding(
+            "note",
+            "model-from-judgments",
+            "the model's scores agree with the consensus more closely than its uncertainty allows "
+            "for scores of another source; they may have been made from these judgments, and "
+            "Stage 2 assumes that the errors of both are independent",
+            "calibrate scores that were made without these judgments",
+            {"pairs": near.pairs, "reversed": near.against, "expected_at_least": near.least},
+        )
+    ]

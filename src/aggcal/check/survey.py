@@ -18,7 +18,7 @@ from aggcal.check.copies import Copies, copies, copy_findings
 from aggcal.check.cycles import cycle_findings, cycles
 from aggcal.check.findings import Check, Finding, Severity
 from aggcal.check.fitted import Fitted, refuse_method
-from aggcal.check.model_scores import opposite, unmatched
+from aggcal.check.model_scores import opposite, same_source, unmatched
 from aggcal.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.check.pieces import one_way, with_joining_pairs
 from aggcal.check.position import position_findings, sides
@@ -119,6 +119,8 @@ def check(
     if with_precision and (consensus is not None or not quick):
         step("working out the precision")
         outlook = precision(fitted, wanted_error)
+        if scores is not None:
+            findings += same_source(fitted.consensus, scores, seed)
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook)

@@ -120,6 +120,11 @@ class DrawnCovariance(Covariance):
         self._draws: FloatArray = frozen(about - about.mean(axis=1, keepdims=True))
         self.variances = frozen(np.square(self._draws).sum(axis=0) / (len(draws) - 1))
 
+    @property
+    def matrix(self) -> FloatArray:
+        """It as a matrix, for few scores."""
+        return np.asarray(self._draws.T @ self._draws / (len(self._draws) - 1))
+
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
         total = np.zeros(np.broadcast(i, j).shape)
@@ -236,4 +241,6 @@ def independent(sd: FloatArray) -> Covariance:
     array([0.75, 0.75, 0.75, 0.75])
     """
     variances = np.square(sd)
+    if len(sd) <= MOST_DENSE:
+        return DenseCovariance(np.diag(variances))
     return MatrixFreeCovariance(variances, lambda vector: variances * vector)
