@@ -38,12 +38,11 @@ def add(command: Parser) -> None:
 def aggregate(options: argparse.Namespace) -> int:
     """Fit the consensus."""
     from aggcal.assessment import assess
-    from aggcal.cli.results import RESULT_FILES, finish
-    from aggcal.io.write import refuse_overwriting
+    from aggcal.cli.results import finish, refuse_output
 
     console = Console(quiet=options.quiet)
     inputs = (options.judgments, *feature_files(options), *text_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    refuse_output(options, inputs)
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
     with engine_from(options, console) as engine:
         result = assess(

@@ -43,13 +43,12 @@ def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
     from aggcal.assessment import Assessment
     from aggcal.calibration import calibrate as project
-    from aggcal.cli.results import RESULT_FILES, finish
-    from aggcal.io.write import refuse_overwriting
+    from aggcal.cli.results import finish, refuse_output
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    refuse_output(options, inputs, fitted=False)
     consensus = _consensus(options)
     calibration = project(
         scores_from(options),

@@ -43,12 +43,11 @@ def add(command: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it."""
     from aggcal.assessment import assess
-    from aggcal.cli.results import RESULT_FILES, finish
-    from aggcal.io.write import refuse_overwriting
+    from aggcal.cli.results import finish, refuse_output
 
     console = Console(quiet=options.quiet)
     inputs = (options.judgments, options.scores, *knowledge_files(options), *feature_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, (*inputs, *text_files(options)))
+    refuse_output(options, (*inputs, *text_files(options)))
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
     scores = scores_from(options)
     with engine_from(options, console) as engine:

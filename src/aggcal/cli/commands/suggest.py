@@ -7,7 +7,7 @@ import sys
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.common import add_force, add_json, add_seed
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 
@@ -34,6 +34,7 @@ def add(command: Parser) -> None:
         help="how many pairs (default: 20, or as many as --per-annotator allows)",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
+    add_force(command, "FILE if it is there already")
     command.add_argument(
         "--about",
         choices=("order", "scores"),
@@ -97,12 +98,19 @@ def suggest(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.design import suggest_pairs
-    from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, write_files
+    from aggcal.io.write import (
+        csv_writer,
+        json_writer,
+        refuse_existing,
+        refuse_overwriting,
+        write_file,
+    )
 
     console = Console(quiet=options.quiet)
     if options.output is not None:
         target = Path(options.output)
         inputs = [options.judgments, options.scores, options.items]
+        refuse_existing(target, force=options.force)
         refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
     scores = None if options.scores is None else scores_from(options)
     found = suggest_pairs(
@@ -127,6 +135,5 @@ def suggest(options: argparse.Namespace) -> int:
     if options.output is None:
         write(sys.stdout)
     else:
-        written = write_files(target.parent, {target.name: write})
-        console.say(f"wrote {written[0]}")
+        console.say(f"wrote {write_file(target, write, force=options.force)}")
     return 0
