@@ -36,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     streams.prepare()
-    with handled():
-        try:
+    try:
+        with handled():
             code = _call(arguments)
-        except KeyboardInterrupt:
-            _say("aggcal: interrupted.")
-            code = _SIGNALLED + received()
+    except KeyboardInterrupt:
+        _say("aggcal: interrupted.")
+        code = _SIGNALLED + received()
     lost = streams.failing(sys.stdout)
     if lost is not None and not isinstance(lost, BrokenPipeError):
         _say(f"aggcal: error: standard output cannot be written to ({lost.strerror}).")
