@@ -15,6 +15,15 @@ SIGNALS = tuple(
 )
 """What ends a command: Ctrl-C, a polite kill, a closed terminal."""
 
+
+class Interruption(KeyboardInterrupt):
+    """One of the signals has come.
+
+    A class of its own: Python, once a plain KeyboardInterrupt has passed through ``exec`` (as it
+    may while dataclasses are made), ends by SIGINT even if it was caught.
+    """
+
+
 _depth = 0
 _received: int | None = None
 _waiting = False
@@ -22,7 +31,7 @@ _waiting = False
 
 @contextmanager
 def handled() -> Iterator[None]:
-    """Let each of the signals raise `KeyboardInterrupt`, once, and only outside of `shielded`.
+    """Let each of the signals raise `Interruption`, once, and only outside of `shielded`.
 
     Handlers can be set in the main thread alone; elsewhere this does nothing.
 
@@ -80,7 +89,7 @@ def shielded() -> Iterator[None]:
         _depth -= 1
         if _waiting and not _depth:
             _waiting = False
-            raise KeyboardInterrupt
+            raise Interruption
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -92,4 +101,4 @@ def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     if _depth:
         _waiting = True
         return
-    raise KeyboardInterrupt
+    raise Interruption

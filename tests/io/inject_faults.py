@@ -1,6 +1,7 @@
 """Let commands fail, or be killed, at each of their system calls in turn; print what went wrong.
 
-Run by `test_faults.py`, with `faults.c` preloaded: one process is forked for each call.
+Run by `test_faults.py`, with `faults.c` preloaded: one process is forked for each call. Arguments
+are the errors to inject besides a kill; AGGCAL_EVERY=1 takes every call (minutes), 7 every seventh.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.skipif(
 
 def test_no_fault_at_any_call_leaves_a_mixture(tmp_path: Path) -> None:
     shim = tmp_path / "faults.so"
-    built = ["cc", "-shared", "-fPIC", "-O1", "-w", "-o", shim, HERE / "faults.c", "-ldl"]
-    subprocess.run(built, check=True)
+    built = f"cc -shared -fPIC -O1 -w -o {shim} {HERE / 'faults.c'} -ldl"
+    subprocess.run(built.split(), check=True)
     done = subprocess.run(
-        [sys.executable, HERE / "inject_faults.py", "EIO", "EPERM"],
+        [sys.executable, HERE / "inject_faults.py", "EIO"],
         cwd=tmp_path,
-        env={**os.environ, "LD_PRELOAD": str(shim), "OPENBLAS_NUM_THREADS": "1"},
+        env={"AGGCAL_EVERY": "7", **os.environ, "LD_PRELOAD": str(shim)},
         capture_output=True,
         text=True,
         check=False,

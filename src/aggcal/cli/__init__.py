@@ -7,6 +7,7 @@ Ctrl-C, 143 by a kill (SIGTERM), 129 because the terminal was closed (SIGHUP).
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from aggcal.interrupts import handled, received
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
 # Matrices here are small: threads of the linear algebra would wait for each other more than they
 # work, and the last bits would depend on their number. (Sums over judgments have their own.)
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _SIGNALLED + received()
     lost = streams.failing(sys.stdout)
     if lost is not None and not isinstance(lost, BrokenPipeError):
-        _say(f"aggcal: error: standard output cannot be written to ({lost.strerror}).")
+        _say(_lost(lost))
         code = code or 2
     streams.failing(sys.stderr)
     return code
@@ -64,14 +66,18 @@ def _call(arguments: Sequence[str] | None) -> int:
         # The reader of our output (head, less) has seen enough.
         streams.failing(sys.stdout)
         return 0
-    except OSError:
-        # What stopped it may be standard output: that holds the rest back, and fails again.
-        lost = streams.failing(sys.stdout)
-        if lost is None:
+    except OSError as error:
+        # Files have names, and what goes wrong with them is told above.
+        if error.filename is not None or error.errno not in _UNWRITABLE:
             raise
-        _say(f"aggcal: error: standard output cannot be written to ({lost.strerror}).")
+        streams.failing(sys.stdout)
+        _say(_lost(error))
         return 2
     return code
+
+
+def _lost(error: OSError) -> str:
+    return f"aggcal: error: standard output cannot be written to ({error.strerror})."
 
 
 def _say(text: str) -> None:

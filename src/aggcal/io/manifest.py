@@ -175,16 +175,16 @@ def refuse_foreign(
             )
     if force or manifest is None:
         return
-    name = foreign(folder, names, manifest)
-    if name is not None:
+    found = foreign(folder, names, manifest)
+    if found is not None:
         raise OutputError(
-            f"{folder / name} already exists, and aggcal did not write it or it was changed since. "
+            f"{folder / found} already exists, and aggcal did not write it or it was changed since. "
             "Choose another folder, or use --force to replace it."
         )
-    name = foreign(folder, outdated, manifest)
-    if name is not None:
+    found = foreign(folder, outdated, manifest)
+    if found is not None:
         raise OutputError(
-            f"{folder / name} is not part of these results and would be taken for it. Choose "
+            f"{folder / found} is not part of these results and would be taken for it. Choose "
             "another folder, or use --force to leave it there."
         )
 
