@@ -125,7 +125,7 @@ def test_other_commands_ask_too(
     assert path.read_text() == "mine"
 
 
-def test_a_study_is_made_again_but_not_over_results(tmp_path: Path, call: Command) -> None:
+def test_a_study_is_made_again_but_not_over_results(call: Command) -> None:
     assert call("simulate", "-o", "s", *SIZE).returncode == 0
     assert call("simulate", "-o", "s", *SIZE, "--seed", "5").returncode == 0
     # Both have annotators.csv: here it holds the true reliabilities.

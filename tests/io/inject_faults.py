@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,37 +90,46 @@ def complaints(case: Case, error: int) -> list[str]:
     assert main(case.words) == 0
     after = files()
     assert before != after
-    wrong, number = [], 0
+    wrong: list[str] = []
     step = int(os.environ.get("AGGCAL_EVERY", "1"))
-    while True:
-        number += step
+    for number in range(step, 1000, step):
         case.before()
         code, _ = one(case, number, error)
         where = f"{case.name}, call {number}, error {error}"
         if error == KILL and code == -signal.SIGKILL:
-            if Path("target").is_dir():
-                with locked(Path("target")):
-                    undo_interrupted(Path("target"))
-            if files() not in (before, after):
-                wrong.append(f"{where}: neither the old set nor the new one after a kill")
-            if main([*case.words, "--force"]) != 0 or files() != after:
-                wrong.append(f"{where}: the next write does not mend it")
-            if leftovers():
-                wrong.append(f"{where}: leftovers are not swept: {leftovers()}")
-        elif code == 2:  # noqa: PLR2004
-            if files() != before:
-                wrong.append(f"{where}: refused, but not as before")
-            if leftovers():
-                wrong.append(f"{where}: leftovers after an error: {leftovers()}")
-        elif code == 0:
-            if files() != after:
-                wrong.append(f"{where}: done, but not the new set")
-            if not leftovers() and _was_last(case, number):
-                return wrong
+            said = _after_a_kill(case, before, after)
         else:
-            wrong.append(f"{where}: exit code {code}")
-        if number > 500:  # noqa: PLR2004
-            return [*wrong, f"{case.name}: does not end"]
+            said = {0: _after_success, 2: _after_an_error}[code](before, after)
+        wrong += [f"{where}: {each}" for each in said]
+        if code == 0 and _was_last(case, number):
+            return wrong
+    return [*wrong, f"{case.name}: does not end"]
+
+
+def _after_a_kill(case: Case, before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    if Path("target").is_dir():
+        with locked(Path("target")):
+            undo_interrupted(Path("target"))
+    if files() not in (before, after):
+        yield "neither the old set nor the new one after a kill"
+    if main([*case.words, "--force"]) != 0 or files() != after:
+        yield "the next write does not mend it"
+    if leftovers():
+        yield f"leftovers are not swept: {leftovers()}"
+
+
+def _after_an_error(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    del after
+    if files() != before:
+        yield "refused, but not as before"
+    if leftovers():
+        yield f"leftovers after an error: {leftovers()}"
+
+
+def _after_success(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    del before
+    if files() != after:
+        yield "done, but not the new set"
 
 
 def _was_last(case: Case, number: int) -> bool:

@@ -60,7 +60,7 @@ def rendered(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> tup
 def is_safe(text: str, form: str) -> bool:
     if form == "md":
         # In a block of code everything is text.
-        outside = re.sub(r"^(`{3,})$.*?^\1$", "", text, flags=re.S | re.M)
+        outside = re.sub(r"^(`{3,})$.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
         return not re.search(r"(?<!\\)<img", outside)
     return "<img" not in text
 
