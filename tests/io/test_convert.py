@@ -9,7 +9,7 @@ import pytest
 from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
 
 import aggcal
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, OutputError
 from aggcal.io.convert import convert_judgments
 from aggcal.io.formats.base import Choices
 
@@ -107,7 +107,7 @@ def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
     source.write_text("annotator,winner,loser\nu,a,b\n")
     with pytest.raises(OptionError, match="no outcome to map"):
         convert_judgments([source], target, choices=Choices(outcomes={"a": "tie"}))
-    with pytest.raises(OptionError, match="is a folder"):
+    with pytest.raises(OutputError, match="is a folder"):
         convert_judgments([source], tmp_path)
 
 

@@ -25,7 +25,7 @@ def test_no_fault_at_any_call_leaves_a_mixture(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, HERE / "inject_faults.py", "EIO"],
         cwd=tmp_path,
-        env={"AGGCAL_EVERY": "7", **os.environ, "LD_PRELOAD": str(shim)},
+        env={"AGGCAL_EVERY": "11", **os.environ, "LD_PRELOAD": str(shim)},
         capture_output=True,
         text=True,
         check=False,
