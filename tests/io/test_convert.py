@@ -157,7 +157,7 @@ def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("annotator,winner,loser\nu,a,b\n")
     target.write_text("precious")
-    with pytest.raises(OptionError, match="--force"):
+    with pytest.raises(OutputError, match="--force"):
         convert_judgments([source], target, overwrite=False)
     assert target.read_text() == "precious"
 
