@@ -58,7 +58,7 @@ def test_arrays_of_the_caller_stay_writable() -> None:
         ids, ids, codes[0], codes[1], codes[0], numbers, numbers, whole, seconds=numbers
     )
     scores, features = Scores(ids, numbers), Features(ids, np.ones((2, 1)), ("x",))
-    for array in (*codes, numbers, whole):
-        assert array.flags.writeable
-    for array in (made.annotator, made.weight, made.count, scores.values, features.matrix):
-        assert not array.flags.writeable
+    theirs: list[np.ndarray] = [*codes, numbers, whole]
+    ours: list[np.ndarray] = [made.annotator, made.count, scores.values, features.matrix]
+    assert all(array.flags.writeable for array in theirs)
+    assert not any(array.flags.writeable for array in ours)
