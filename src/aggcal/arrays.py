@@ -86,12 +86,16 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return ``array`` as it is, no longer writable.
+    """Return a view of ``array`` that cannot be written to.
+
+    The array itself may be the caller's, and stays as writable as it was.
 
     Examples
     --------
-    >>> frozen(np.arange(3)).flags.writeable
-    False
+    >>> theirs = np.arange(3)
+    >>> frozen(theirs).flags.writeable, theirs.flags.writeable
+    (False, True)
     """
-    array.flags.writeable = False
-    return array
+    view = array.view()
+    view.flags.writeable = False
+    return view

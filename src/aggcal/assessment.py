@@ -39,8 +39,9 @@ from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.independence import Independence
 from aggcal.io import read_scores
+from aggcal.io.manifest import Manifest
 from aggcal.io.texts import read_texts
-from aggcal.io.write import Writer, csv_writer, json_writer, write_files
+from aggcal.io.write import Writer, csv_writer, write_files
 from aggcal.judgments import Judgments
 from aggcal.report.render import RENDERERS
 from aggcal.report.report import Report
@@ -50,7 +51,11 @@ from aggcal.tables import Columns, as_frame
 if TYPE_CHECKING:
     from aggcal.advice import Advice
 
-_FILES = ("annotators.csv", "predictions.csv", "report.html", "report.md")
+RESULT_FILES = (
+    "items.csv", "annotators.csv", "predictions.csv", "report.html", "report.md", "report.json",
+    "summary.json",
+)  # fmt: skip
+"""What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,10 +276,18 @@ class Assessment:
         read = read_texts(texts)
         return Report(summary | {"texts": Path(read.source).name}, items, columns, read.by_item)
 
-    def save(self, directory: str | Path, *, texts: Any = None, check: bool = True) -> list[Path]:
+    def save(
+        self,
+        directory: str | Path,
+        *,
+        texts: Any = None,
+        check: bool = True,
+        force: bool = False,
+    ) -> list[Path]:
         """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and reports.
 
-        Either all files appear or none does.
+        Either all files appear or none does. Those of earlier results are replaced; other files
+        are left alone, and if one of them has the name of a result, nothing is written.
 
         Parameters
         ----------
@@ -282,6 +295,8 @@ class Assessment:
             Made if it is not there.
         texts, check
             See ``report``.
+        force
+            Replace files of these names whoever wrote them.
         """
         report = (self.advised() if check else self).told(texts)
         files: dict[str, Writer] = {"items.csv": csv_writer(report.items)}
@@ -289,13 +304,12 @@ class Assessment:
             files["annotators.csv"] = csv_writer(report.annotators)
             for ending in ("html", "md"):
                 files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
-        outdated = [name for name in _FILES if name not in files]
         if self.calibration is not None and self.calibration.unjudged_ids:
             predicted = self.calibration.predict_unjudged().item_columns()
             files["predictions.csv"] = csv_writer(predicted)
-            outdated.remove("predictions.csv")
-        files["summary.json"] = json_writer(report.summary)
-        return write_files(directory, files, outdated=outdated)
+        manifest = Manifest("summary.json", report.summary)
+        outdated = [name for name in RESULT_FILES[:-1] if name not in files]
+        return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
 
     def __repr__(self) -> str:
         return str(self)

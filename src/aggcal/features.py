@@ -41,7 +41,7 @@ class Features:
     source: str = "features"
 
     def __post_init__(self) -> None:
-        frozen(self.matrix)
+        object.__setattr__(self, "matrix", frozen(self.matrix))
 
     def __repr__(self) -> str:
         return f"Features({len(self.item_ids):,} items, {count(len(self.names), 'feature')})"

@@ -107,11 +107,10 @@ class Judgments:
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
 
     def __post_init__(self) -> None:
-        for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
-            frozen(column)
-        frozen(self.count)
-        if self.seconds is not None:
-            frozen(self.seconds)
+        for name in ("annotator", "left", "right", "outcome", "weight", "count", "seconds"):
+            column = getattr(self, name)
+            if column is not None:
+                object.__setattr__(self, name, frozen(column))
 
     @classmethod
     def of_codes(

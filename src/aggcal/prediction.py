@@ -91,6 +91,5 @@ def predict(
         predicted[judged] = inputs.fused.at(where[judged], model[judged], np.square(sd[judged]))
     wide = np.where(judged | ~np.isfinite(seen.radius), np.nan, seen.radius)
     low, high = predicted - wide, predicted + wide
-    for column in (model, predicted, low, high):
-        frozen(column)
+    model, predicted, low, high = (frozen(column) for column in (model, predicted, low, high))
     return Prediction(ids, model, predicted, low, high, outside, judged, backend)

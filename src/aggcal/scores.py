@@ -60,7 +60,7 @@ class Scores:
                 f"{self.source}: the sd of {some(wrong)} is not a positive number; "
                 "give every item an sd or drop the column."
             )
-        frozen(self.values)
+        object.__setattr__(self, "values", frozen(self.values))
 
     @classmethod
     def of(cls, values: dict[str, float], *, source: str = "scores") -> Scores:

@@ -29,7 +29,7 @@ def test_a_saved_folder_renders_to_the_same_report(
     folder: Path, tmp_path: Path, ending: str
 ) -> None:
     target = tmp_path / f"again.{ending}"
-    made = ["-o", str(target), "--format", ending, "-q"]
+    made = ["-o", str(target), "--format", ending, "-q", "--force"]
     assert main(["report", str(folder / "plain"), *made]) == 0
     assert target.read_bytes() == (folder / "plain" / f"report.{ending}").read_bytes()
     texts = ["--texts", str(folder / "texts.csv")]
@@ -82,7 +82,7 @@ def test_intervals_without_end_survive_the_files(folder: Path, tmp_path: Path) -
             cells[head.split(",").index("calibrated_high")] = "inf"
             text = "\n".join([head, ",".join(cells), rest])
         (saved / name).write_text(text, encoding="utf-8")
-    assert main(["report", str(saved), "-q"]) == 0
+    assert main(["report", str(saved), "-q", "--force"]) == 0
     assert "∞" in (saved / "report.html").read_text(encoding="utf-8")
 
 
@@ -115,7 +115,7 @@ def test_a_folder_that_is_not_ours_is_refused_in_words(
     if content is not None:
         (saved / name).write_text(content, encoding="utf-8")
     before = sorted(path.name for path in saved.iterdir())
-    assert main(["report", str(saved), "-q"]) == 2
+    assert main(["report", str(saved), "-q", "--force"]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.startswith("aggcal: error: ")

@@ -9,7 +9,7 @@ import pytest
 from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
 
 import aggcal
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, OutputError
 from aggcal.io.convert import convert_judgments
 from aggcal.io.formats.base import Choices
 
@@ -107,7 +107,7 @@ def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
     source.write_text("annotator,winner,loser\nu,a,b\n")
     with pytest.raises(OptionError, match="no outcome to map"):
         convert_judgments([source], target, choices=Choices(outcomes={"a": "tie"}))
-    with pytest.raises(OptionError, match="is a folder"):
+    with pytest.raises(OutputError, match="is a folder"):
         convert_judgments([source], tmp_path)
 
 
@@ -157,7 +157,7 @@ def test_a_file_is_not_replaced_unasked(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("annotator,winner,loser\nu,a,b\n")
     target.write_text("precious")
-    with pytest.raises(OptionError, match="--force"):
+    with pytest.raises(OutputError, match="--force"):
         convert_judgments([source], target, overwrite=False)
     assert target.read_text() == "precious"
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pytest
 
 from aggcal.errors import OutputError
+from aggcal.features import Features
 from aggcal.io.write import write_files
+from aggcal.judgments import Judgments
+from aggcal.scores import Scores
 
 
 def full(file: IO[str]) -> None:
@@ -44,3 +48,17 @@ def test_files_get_the_usual_mode(tmp_path: Path) -> None:
     other = tmp_path / "b.txt"
     other.write_text("x")
     assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_arrays_of_the_caller_stay_writable() -> None:
+    codes = [np.array([0, 1], dtype=np.int32), np.array([0, 0], dtype=np.int32)]
+    numbers, whole = np.ones(2), np.ones(2, dtype=np.int64)
+    ids = np.array(["a", "b"], dtype=object)
+    made = Judgments(
+        ids, ids, codes[0], codes[1], codes[0], numbers, numbers, whole, seconds=numbers
+    )
+    scores, features = Scores(ids, numbers), Features(ids, np.ones((2, 1)), ("x",))
+    theirs: list[np.ndarray] = [*codes, numbers, whole]
+    ours: list[np.ndarray] = [made.annotator, made.count, scores.values, features.matrix]
+    assert all(array.flags.writeable for array in theirs)
+    assert not any(array.flags.writeable for array in ours)

@@ -1,19 +1,26 @@
 """The command line: parse, call, print.
 
 Data goes to standard output or to files, talk to standard error. Exit codes: 0 done, 1 a fault
-of ours (or, with ``check --strict``, problems found), 2 bad input or usage, 130 interrupted.
+of ours (or, with ``check --strict``, problems found), 2 bad input or usage, 130 interrupted by
+Ctrl-C, 143 by a kill (SIGTERM), 129 because the terminal was closed (SIGHUP).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
+from aggcal.cli import streams
 from aggcal.cli.parser import parse
 from aggcal.errors import InputError, OutputError
+from aggcal.interrupts import handled, received
 
-INTERRUPTED = 130
+_SIGNALLED = 128
+"""What shells add to the number of the signal that ended a command."""
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EIO}
 
 # Matrices here are small: threads of the linear algebra would wait for each other more than they
 # work, and the last bits would depend on their number. (Sums over judgments have their own.)
@@ -30,20 +37,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hra-g ...
     0
     """
+    streams.prepare()
+    try:
+        with handled():
+            code = _call(arguments)
+    except KeyboardInterrupt:
+        _say("aggcal: interrupted.")
+        code = _SIGNALLED + received()
+    lost = streams.failing(sys.stdout)
+    if lost is not None and not isinstance(lost, BrokenPipeError):
+        _say(_lost(lost))
+        code = code or 2
+    streams.failing(sys.stderr)
+    return code
+
+
+def _call(arguments: Sequence[str] | None) -> int:
+    """Run one command; what goes wrong with the input or the output is told in a sentence."""
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
         options.words = words
         code: int = options.call(options)
-        sys.stdout.flush()
     except (InputError, OutputError) as error:
-        print(f"aggcal: error: {error}", file=sys.stderr)
+        _say(f"aggcal: error: {error}")
         return 2
-    except KeyboardInterrupt:
-        print("aggcal: interrupted; nothing was written.", file=sys.stderr)
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.failing(sys.stdout)
         return 0
+    except OSError as error:
+        # Files have names, and what goes wrong with them is told above.
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        streams.failing(sys.stdout)
+        _say(_lost(error))
+        return 2
     return code
+
+
+def _lost(error: OSError) -> str:
+    return f"aggcal: error: standard output cannot be written to ({error.strerror})."
+
+
+def _say(text: str) -> None:
+    """Say a last word, if anybody can hear it."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from aggcal.errors import AggcalWarning
 
@@ -26,7 +27,7 @@ class Console:
         """Print a line."""
         if not self._quiet:
             self._close_line()
-            print(text, file=sys.stderr)
+            _tell(f"{text}\n")
 
     def warn(self, warnings: Iterable[AggcalWarning]) -> None:
         """Print warnings, one line each."""
@@ -61,7 +62,7 @@ class Console:
             return
         self._last = now
         shown, end = (f"\r\033[K{text}", "") if terminal else (text, "\n")
-        print(shown, end=end, file=sys.stderr, flush=True)
+        _tell(f"{shown}{end}")
         self._line_open = terminal
 
     def done(self) -> None:
@@ -70,5 +71,11 @@ class Console:
 
     def _close_line(self) -> None:
         if self._line_open:
-            print("\r\033[K", end="", file=sys.stderr)
+            _tell("\r\033[K")
             self._line_open = False
+
+
+def _tell(text: str) -> None:
+    """Write to standard error; that nobody can hear it must not stop the work."""
+    with suppress(OSError, ValueError):
+        print(text, end="", file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
     *("--tie-within", "--left-key", "--right-key", "--score-column", "--item-column"),
 }
-_TALK = {"-q", "--quiet", "--json", "--verbose"}
+_TALK = {"-q", "--quiet", "--json", "--verbose", "--force"}
 _OUTPUT = {"-o", "--output"}
 
 

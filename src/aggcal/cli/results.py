@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from aggcal.advice import Advice
-from aggcal.assessment import Assessment
+from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.given import given
 from aggcal.errors import count
+from aggcal.io.manifest import Manifest, refuse_foreign
 from aggcal.io.texts import Texts
-from aggcal.io.write import to_json
+from aggcal.io.write import refuse_overwriting, to_json
 
-RESULT_FILES = (
-    "items.csv", "annotators.csv", "predictions.csv", "summary.json", "report.html", "report.md",
-)  # fmt: skip
-"""What ``run`` writes."""
+_STAGE_2 = ("items.csv", "summary.json")
+_STAGE_1 = (*_STAGE_2, "annotators.csv", "report.html", "report.md")
+
+
+def refuse_output(
+    options: argparse.Namespace, inputs: Iterable[str], *, fitted: bool = True
+) -> None:
+    """Refuse, before any work, an output folder whose files are read or are not ours.
+
+    Parameters
+    ----------
+    options
+        With the folder and ``--force``.
+    inputs
+        The files that are read.
+    fitted
+        Whether there is a Stage 1, which has annotators and a report.
+    """
+    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    written = _STAGE_1 if fitted else _STAGE_2
+    others = [name for name in RESULT_FILES if name not in written]
+    refuse_foreign(
+        options.output, written, Manifest("summary.json"), outdated=others, force=options.force
+    )
 
 
 def finish(
@@ -30,7 +52,7 @@ def finish(
     if fitted and not options.no_check:
         result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
-    paths = result.save(options.output, texts=texts, check=False)
+    paths = result.save(options.output, texts=texts, check=False, force=options.force)
     tell(result, console)
     if result.advice is not None:
         console.say(_found(result.advice))

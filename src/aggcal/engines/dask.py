@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,6 +29,7 @@ from aggcal.engines.protocol import Place, Spot
 from aggcal.engines.shard import Shard
 from aggcal.errors import EngineError, OptionError
 from aggcal.io.formats.base import Choices
+from aggcal.io.scratch import scratch_folder
 from aggcal.judgments import Judgments
 
 if TYPE_CHECKING:
@@ -216,9 +216,7 @@ class Dask:
                     f"no Dask scheduler answers at '{scheduler}' ({reason}); check the address, or "
                     "leave it out to start a cluster here."
                 ) from None
-        folder = self._stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="aggcal-", ignore_cleanup_errors=True)
-        )
+        folder = str(self._stack.enter_context(scratch_folder()))
         # Stealing would copy shards that are pinned on purpose; nobody reads the profiles.
         settings = {
             "distributed.scheduler.work-stealing": False,

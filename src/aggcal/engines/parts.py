@@ -8,7 +8,6 @@ annotators (5); a shard is made of its pieces of all parts (6).
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from aggcal.engines.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count
 from aggcal.io.formats.base import Choices
 from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.scratch import scratch_folder
 from aggcal.judgments import Judgments, Unfitted
 
 _MOST_ASIDE = 10_000
@@ -93,8 +93,8 @@ def read(path: str, how: Reading) -> Judgments | None:
     try:
         if "://" not in path:
             return take(path)
-        with tempfile.TemporaryDirectory(prefix="aggcal-") as folder:
-            copy = str(Path(folder) / Path(path).name)
+        with scratch_folder() as folder:
+            copy = str(folder / Path(path).name)
             system, inside = fsspec.core.url_to_fs(path)
             system.get_file(inside, copy)
             try:

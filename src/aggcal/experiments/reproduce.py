@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from aggcal import datasets
+from aggcal import __version__, datasets
 from aggcal.errors import OptionError
 from aggcal.experiments import dots, reading_level, rq3
 from aggcal.experiments.cells import cell_columns
 from aggcal.experiments.page import render
 from aggcal.experiments.result import Result
+from aggcal.io.manifest import Manifest, refuse_foreign
 from aggcal.io.write import Writer, csv_writer, write_files
 from aggcal.report.axes import standalone
 
@@ -19,7 +20,12 @@ EXPERIMENTS = ("reading-level", "dots", "rq3")
 
 
 def reproduce(
-    what: str, directory: str | Path, *, quick: bool = False, say: Callable[[str], None] = print
+    what: str,
+    directory: str | Path,
+    *,
+    quick: bool = False,
+    force: bool = False,
+    say: Callable[[str], None] = print,
 ) -> list[Path]:
     """Reproduce an experiment, or ``all``, into a folder.
 
@@ -32,6 +38,8 @@ def reproduce(
         ``figures/`` go.
     quick
         Fewer repetitions and levels.
+    force
+        Replace files of these names whoever wrote them.
     say
         Called with a line about what is being done.
 
@@ -45,6 +53,9 @@ def reproduce(
         raise OptionError(
             f"experiment '{unknown[0]}' is unknown; choose {', '.join(EXPERIMENTS)} or all."
         )
+    root = Path(directory)
+    manifest = Manifest("reproduction.json", {"version": __version__}, "reproduce")
+    refuse_foreign(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
     results: dict[str, Result] = {}
     for name in names:
         folder = datasets.find("dots" if name == "dots" else "reading-level", say=say)
@@ -52,27 +63,22 @@ def reproduce(
         results[name] = module.run(folder, quick=quick, say=say)
     page, text = render(results, quick=quick)
     cells = [cell for result in results.values() for cell in result.cells]
-    files: dict[str, Writer] = {
+    files: dict[str, Writer | bytes] = {
         "index.html": lambda file: file.write(page),
         "index.md": lambda file: file.write(text),
         "cells.csv": csv_writer(cell_columns(cells)),
     }
-    figures: dict[str, Writer] = {}
-    consensus: dict[str, Writer] = {}
     for result in results.values():
         for name, columns in result.tables.items():
             files[f"{name}.csv"] = csv_writer(columns)
         for name, svg in result.figures.items():
-            figures[f"{name}.svg"] = _text_writer(standalone(svg))
+            files[f"figures/{name}.svg"] = _text_writer(standalone(svg))
         for name, (ids, scores) in result.consensus.items():
-            consensus[f"{name}.csv"] = csv_writer({"item": ids, "score": scores})
-    root = Path(directory)
-    written = write_files(root / "figures", figures) if figures else []
-    written += write_files(root / "consensus", consensus) if consensus else []
-    for result in results.values():
+            files[f"consensus/{name}.csv"] = csv_writer({"item": ids, "score": scores})
         for name, png in result.pictures.items():
-            (root / "figures" / f"{name}.png").write_bytes(png)
-    return written + write_files(root, files)
+            files[f"figures/{name}.png"] = png
+    outdated = [name for name in manifest.listed(root) if name not in files]
+    return write_files(root, files, manifest=manifest, outdated=outdated, force=force)
 
 
 def _text_writer(text: str) -> Writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from aggcal.io.encoding import checked, unused_labels
 from aggcal.io.formats.base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
 from aggcal.io.rows import Reading, opened_rows
-from aggcal.io.write import csv_cell, refuse_overwriting, write_files
+from aggcal.io.write import csv_cell, refuse_existing, refuse_overwriting, write_file
 
 _AT_ONCE = 50_000
 _OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
@@ -82,10 +81,8 @@ def convert_judgments(
     to = to or ("preflib" if output.suffix.lstrip(".") in KINDS else "aggcal")
     if to not in _WRITERS:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITERS)}.")
-    if os.path.isdir(output):  # noqa: PTH112  # which, unlike Path's, asks no permission
-        raise OptionError(f"{output}: is a folder; give the name of a file to write.")
-    if os.path.exists(output) and not overwrite:  # noqa: PTH110
-        raise OptionError(f"{output}: is there already; give another name, or --force.")
+    if str(output) != "-":
+        refuse_existing(output, force=overwrite)
     refuse_overwriting(output.parent, [output.name], inputs)
     choices = choices or Choices()
     rows: list[JudgmentRow] = []
@@ -114,7 +111,7 @@ def convert_judgments(
     if str(output) == "-":
         write(sys.stdout)
     else:
-        write_files(output.parent, {output.name: write})
+        write_file(output, write, force=overwrite)
     return Conversion(output, to, kept, left_out, tuple(notes))
 
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal.errors import OptionError
+from aggcal.io.scratch import scratch_folder
 from aggcal.io.source import quoted
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def connected(
     """
     import duckdb  # 0.15 s that --help must not pay
 
-    with tempfile.TemporaryDirectory(prefix="aggcal-") as scratch:
+    with scratch_folder() as folder:
+        scratch = str(folder)
         # Limits are those of a whole database; and one that has held much keeps the memory.
         if memory is None and threads is None and _is_small(data):
             with _lock:
@@ -77,7 +79,7 @@ def connected(
                 _limit_memory(connection, memory)
             if threads is not None:
                 connection.execute(f"SET threads = {threads:d}")
-            yield connection, Path(scratch)
+            yield connection, folder
         except (duckdb.InterruptException, RuntimeError) as error:
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None

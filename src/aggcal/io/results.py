@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from aggcal.errors import FileError, TableError
+from aggcal.io.locks import locked
+from aggcal.io.manifest import digests, fits, load
 from aggcal.io.opening import opened
 from aggcal.io.per_item import fetch, ids, numbers
+from aggcal.io.swap import is_interrupted, undo_interrupted
 from aggcal.tables import Columns
 
 _ITEMS = (
@@ -22,8 +24,17 @@ _ANNOTATORS = (
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 
 
-def read_results(folder: Path | str) -> tuple[dict[str, Any], Columns, Columns]:
+def read_results(
+    folder: Path | str, *, force: bool = False
+) -> tuple[dict[str, Any], Columns, Columns]:
     """Return the summary, and the columns of the items and of the annotators.
+
+    Parameters
+    ----------
+    folder
+        Where ``run`` or ``aggregate`` wrote them.
+    force
+        Read files that are not those that the summary lists: changed since, or of another run.
 
     Examples
     --------
@@ -34,14 +45,32 @@ def read_results(folder: Path | str) -> tuple[dict[str, Any], Columns, Columns]:
     folder = Path(folder)
     if not folder.is_dir():
         raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
+    try:
+        if is_interrupted(folder):
+            with locked(folder):
+                undo_interrupted(folder)
+        with locked(folder, shared=True):
+            return _read(folder, force=force)
+    except PermissionError:
+        raise FileError(f"{folder}: no permission to read it.") from None
+
+
+def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Columns]:
     for name in ("summary.json", "items.csv", "annotators.csv"):
         if not (folder / name).is_file():
             raise FileError(
                 f"{folder}: holds no {name}; give a folder that 'aggcal run' or 'aggcal aggregate' "
                 "wrote."
             )
+    summary = _summary(folder / "summary.json")
+    for name, wanted in digests(summary).items():
+        if not force and (folder / name).exists() and not fits(folder / name, wanted):
+            raise FileError(
+                f"{folder / name} is not the file that summary.json lists: it was changed, or "
+                "comes from another run. Run aggcal again, or use --force to read it as it is."
+            )
     return (
-        _summary(folder / "summary.json"),
+        summary,
         _columns(folder / "items.csv", "item", ("consensus",), _ITEMS),
         _columns(folder / "annotators.csv", "annotator", _ANNOTATORS[3:], _ANNOTATORS),
     )
@@ -49,8 +78,8 @@ def read_results(folder: Path | str) -> tuple[dict[str, Any], Columns, Columns]:
 
 def _summary(path: Path) -> dict[str, Any]:
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        summary = load(path)
+    except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
         raise FileError(f"{path}: cannot be read ({reason}); run aggcal again.") from None
     missing = [k for k in _SUMMARY if not isinstance(summary, dict) or k not in summary]

@@ -1,12 +1,14 @@
-"""Write results all or nothing: to temporary files first, then renamed into place."""
+"""Write results all or nothing, and over nothing that aggcal did not write."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import json
 import os
 import re
-import tempfile
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
@@ -16,15 +18,29 @@ from typing import IO, Any
 import numpy as np
 
 from aggcal.errors import OutputError
+from aggcal.interrupts import shielded
+from aggcal.io.manifest import Manifest, refuse_foreign
+from aggcal.io.renaming import rename_new
+from aggcal.io.scratch import hidden_file, hidden_folder, remove, sweep
+from aggcal.io.swap import NewSet, clear_away, may_exchange, sync
 from aggcal.tables import Columns, cells
 
 Writer = Callable[[IO[str]], object]
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_STREAMS = re.compile(r"^(/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+)$")
+"""Names of what is open already: it may be a file, but not one to be replaced."""
 
 
 def write_files(
-    directory: Path | str, files: Mapping[str, Writer], *, outdated: Iterable[str] = ()
+    directory: Path | str,
+    files: Mapping[str, Writer | bytes],
+    *,
+    manifest: Manifest | None = None,
+    outdated: Iterable[str] = (),
+    kept: Mapping[str, str] | None = None,
+    force: bool = False,
+    expected: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write several files into a directory; if one fails, none appears.
 
@@ -33,43 +49,216 @@ def write_files(
     directory
         Made if it is not there (and taken away again if the writing fails).
     files
-        For each file name, a function that writes its text.
+        For each file name, a function that writes its text, or its bytes.
+    manifest
+        What lists the files with their digests, written last. Without one, files of these names
+        are replaced whoever wrote them.
     outdated
-        Files of an earlier result that this one does not have: they are taken away.
+        Files of an earlier set that this one does not have: they are taken away if we wrote them.
+    kept
+        Files of the earlier set, with their digests, that belong to this one as they are.
+    force
+        Replace files that aggcal did not write.
+    expected
+        What the list must still hold for the files to be written.
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in write_files(folder, {"a.txt": lambda file: file.write("x")})]
     ['a.txt']
     """
-    directory = Path(directory)
-    # Unlike Path's, os.path's questions need no permission: what is forbidden is told below.
-    folders = [name for name in (*files, *outdated) if os.path.isdir(directory / name)]  # noqa: PTH112
-    if folders:
-        raise OutputError(f"{directory / folders[0]}: is a folder; move it away.")
-    made = _missing_parents(directory)
-    written: list[tuple[Path, Path]] = []
+    # A link to a folder stays, and so does the folder that it leads to.
+    folder, outdated = Path(os.path.realpath(directory)), [*outdated]
+    names = [*files] if manifest is None else [*files, manifest.name]
+    if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112
+        raise OutputError(f"{directory} is a file, not a folder; choose another name.")
+    refuse_foreign(directory, names, manifest, outdated=outdated, force=force)
+    made = _missing_parents(folder)
+    hidden: tuple[Path, int | None] | None = None
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, write in files.items():
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory, text=True)
-            written.append((Path(temporary), directory / name))
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o666 & ~_umask())
-        for temporary_path, final in written:
-            temporary_path.replace(final)
-        for name in outdated:
-            (directory / name).unlink(missing_ok=True)
-    except BaseException as error:
-        _undo([temporary_path for temporary_path, _ in written], made)
-        if isinstance(error, OSError):
-            raise OutputError(_reason(directory, error)) from None
-        raise
-    return [final for _, final in written]
+        with shielded():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            sweep(folder.parent)
+            inside = folder.is_dir() and not may_exchange(folder)
+            hidden = hidden_folder(folder if inside else folder.parent)
+        digests = _staged(hidden[0] / "new", files, manifest, kept or {})
+        with shielded():
+            NewSet(
+                hidden[0], digests, manifest, outdated, kept or {}, force=force, expected=expected
+            ).put(folder)
+            made = []
+    except OSError as error:
+        raise OutputError(_reason(directory, error)) from None
+    finally:
+        with shielded():
+            if hidden is not None:
+                for place in (hidden[0], folder / hidden[0].name):
+                    clear_away(place)
+                if hidden[1] is not None:
+                    os.close(hidden[1])
+            _unmake(made)
+    return [Path(directory) / name for name in names]
+
+
+def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False) -> Path:
+    """Write one file, whole or not at all.
+
+    A link to a file stays, and the file that it leads to is replaced. Devices and pipes are
+    written into.
+
+    Parameters
+    ----------
+    path
+        The file; folders above it are made if they are not there.
+    content
+        A function that writes its text, or its bytes.
+    force
+        Replace a file that is there already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_file(Path(folder) / "a.txt", lambda file: file.write("x"))
+    ...     write_file(path, lambda file: file.write("y"))
+    Traceback (most recent call last):
+    aggcal.errors.OutputError: ...a.txt already exists. Choose another name or use --force.
+    """
+    refuse_existing(path, force=force)
+    if _is_stream(path):
+        _write_into(path, content)
+        return Path(path)
+    target = Path(os.path.realpath(path))
+    made = _missing_parents(target.parent)
+    hidden: tuple[Path, int] | None = None
+    try:
+        with shielded():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sweep(target.parent)
+            hidden = hidden_file(target.parent)
+        _written(os.dup(hidden[1]), content)
+        with shielded():
+            if os.path.lexists(target) and force:
+                os.fchmod(hidden[1], stat.S_IMODE(target.stat().st_mode))
+                hidden[0].replace(target)
+            else:
+                rename_new(hidden[0], target)
+            sync(target.parent)
+            made = []
+    except FileExistsError:
+        raise OutputError(_exists(path)) from None
+    except OSError as error:
+        raise OutputError(_reason(path, error)) from None
+    finally:
+        with shielded():
+            if hidden is not None:
+                remove(hidden[0])
+                os.close(hidden[1])
+            _unmake(made)
+    return Path(path)
+
+
+def refuse_existing(path: Path | str, *, force: bool = False) -> None:
+    """Refuse a file to write that is there already, or that cannot be written to.
+
+    Examples
+    --------
+    >>> refuse_existing("nowhere.csv")
+    """
+    if not str(path):
+        raise OutputError("the output file has no name; give one with -o FILE.")
+    if _is_stream(path):
+        return
+    if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
+        raise OutputError(f"{path} is a folder; give the name of a file to write.")
+    if _mode(path) and not stat.S_ISREG(_mode(path)):
+        raise OutputError(f"{path} is a socket or a disk; give the name of a file to write.")
+    if os.path.exists(path) and not force:  # noqa: PTH110
+        raise OutputError(_exists(path))
+
+
+def _exists(path: Path | str) -> str:
+    return f"{path} already exists. Choose another name or use --force."
+
+
+def _mode(path: Path | str) -> int:
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_stream(path: Path | str) -> bool:
+    """Whether a path leads to what takes bytes but cannot be replaced."""
+    mode = _mode(path)
+    return bool(_STREAMS.match(str(path))) or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _write_into(path: Path | str, content: Writer | bytes) -> None:
+    try:
+        _write_to(os.open(path, os.O_WRONLY), content)
+    except OSError as error:
+        raise OutputError(_reason(path, error)) from None
+
+
+def _staged(
+    folder: Path,
+    files: Mapping[str, Writer | bytes],
+    manifest: Manifest | None,
+    kept: Mapping[str, str],
+) -> dict[str, str]:
+    """Write the files into a new folder, the list last; return their digests."""
+    folder.mkdir()
+    digests: dict[str, str] = {}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        digests[name] = _written(_new(folder / name), content)
+    if manifest is not None:
+        listed = json_writer(manifest.with_files({**kept, **digests}))
+        digests[manifest.name] = _written(_new(folder / manifest.name), listed)
+    sync(folder)
+    return digests
+
+
+def _new(path: Path) -> int:
+    """Open a new file; the system gives it the mode that the user wants for new files."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _written(descriptor: int, content: Writer | bytes) -> str:
+    """Write a file that is open, to the disk, and return its digest."""
+    return _write_to(descriptor, content, finish=os.fsync)
+
+
+def _write_to(
+    descriptor: int, content: Writer | bytes, finish: Callable[[int], object] = lambda _: None
+) -> str:
+    """Write to what is open, close it, and return the digest of what was written."""
+    with _Digesting(io.FileIO(descriptor, "wb")) as raw:
+        if isinstance(content, bytes):
+            raw.write(content)
+        else:
+            file = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+            content(file)
+            file.detach()  # which writes out what it holds
+        raw.flush()
+        finish(raw.fileno())
+        return raw.digest.hexdigest()
+
+
+class _Digesting(io.BufferedWriter):
+    """A file that keeps the digest of what is written to it."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        super().__init__(raw)
+        self.digest = hashlib.sha256()
+
+    def write(self, data: Any, /) -> int:
+        """Write, and take note."""
+        self.digest.update(data)
+        return super().write(data)
 
 
 def csv_writer(columns: Columns) -> Writer:
@@ -145,12 +334,6 @@ def _finite(data: Any) -> Any:
     return data
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def refuse_overwriting(
     directory: Path | str, names: Iterable[str], inputs: Iterable[Path | str]
 ) -> None:
@@ -176,20 +359,17 @@ def _missing_parents(directory: Path) -> list[Path]:
     return [path for path in above if not os.path.exists(path)]  # noqa: PTH110
 
 
-def _undo(temporary: list[Path], made: list[Path]) -> None:
-    for path in temporary:
-        with suppress(OSError):
-            path.unlink()
-    for path in made:
+def _unmake(folders: list[Path]) -> None:
+    for path in folders:
         with suppress(OSError):
             path.rmdir()
 
 
-def _reason(directory: Path, error: OSError) -> str:
+def _reason(directory: Path | str, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"{directory}: the disk is full; free some space or choose another folder."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{directory}: no permission to write there; choose another folder."
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{directory}: is a file, not a folder; choose another name."
+        return f"{directory}: a file is in the way of a folder; choose another name."
     return f"{directory}: cannot be written ({error.strerror})."

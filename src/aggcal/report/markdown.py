@@ -24,7 +24,7 @@ _FIRST = re.compile(r"^(|\d+)([#+=.)-])")
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|:(?=//)|(?<=www)\.|@")
 
 
-def plain(text: str, longest: int = _NAME) -> str:
+def plain(text: Any, longest: int = _NAME) -> str:
     r"""Return a text on one line that Markdown shows as it stands, cut if it is too long.
 
     What turns the direction of writing round is left out: here nothing could end it.
@@ -36,8 +36,19 @@ def plain(text: str, longest: int = _NAME) -> str:
     >>> plain("two\nlines"), plain("# no heading")
     ('two lines', '\\# no heading')
     """
-    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(text, longest))).strip()
-    return _FIRST.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", line)) or "(blank)"
+    return _FIRST.sub(r"\1\\\2", inline(text, longest))
+
+
+def inline(text: Any, longest: int = _NAME) -> str:
+    r"""Return a text as `plain` does, for the middle of a line.
+
+    Examples
+    --------
+    >>> plain("0.1.0"), inline("0.1.0")
+    ('0\\.1.0', '0.1.0')
+    """
+    line = _TURNING.sub("", _INVISIBLE.sub(" ", cut(str(text), longest))).strip()
+    return _SPECIAL.sub(r"\\\g<0>", line) or "(blank)"
 
 
 def markdown(report: Report) -> str:
@@ -100,7 +111,7 @@ def _changes(report: Report) -> Iterable[str]:
     yield "## What changed"
     yield (
         f"{count(found['up'], 'score')} went up, {found['down']:,} went down, {found['same']:,} "
-        f"stayed; the typical change is {number(report.summary['shift_rms'])}. "
+        f"stayed; the typical change is {inline(number(report.summary['shift_rms']))}. "
         + ("Those that moved most:" if found["moved"] else "")
     ).strip()
     yield "\n".join(
@@ -115,7 +126,7 @@ def _annotators(report: Report) -> Iterable[str]:
         return
     yield "## Who judged"
     if report.equal:
-        yield f"{report.summary['method']} takes every annotator to be equally reliable."
+        yield f"{plain(report.summary['method'])} takes every annotator to be equally reliable."
         return
     told = {
         "reversed": "answered against the others (their answers count the other way round)",
@@ -148,7 +159,7 @@ def _certainty(report: Report) -> Iterable[str]:
             "the very first."
         )
     yield "\n".join(
-        f"- **{each['title']}:** {plain(each['says'], 1000)}"
+        f"- **{plain(each['title'])}:** {plain(each['says'], 1000)}"
         for name, each in (report.summary.get("guarantees") or {}).items()
         if name in _PROMISES
     )
@@ -158,20 +169,20 @@ def _data(report: Report) -> Iterable[str]:
     yield "## What is wrong with the data, and what to ask next"
     lines = []
     for each in report.findings:
-        grave = f"**{each['severity'].capitalize()}:** " if report.checked else ""
+        grave = f"**{plain(each['severity'].capitalize())}:** " if report.checked else ""
         remedy = f" *What to do:* {plain(each['remedy'], 1000)}" if each["remedy"] else ""
         lines.append(f"- {grave}{plain(each['message'], 1000)}{remedy}")
     yield "\n".join(lines) or (
         "Nothing stands out in this data." if report.checked else "The data were not looked over."
     )
     if report.not_checked:
-        yield f"Not looked at: {'; '.join(report.not_checked)}."
+        yield f"Not looked at: {'; '.join(plain(each, 1000) for each in report.not_checked)}."
     yield _command(f"aggcal check {report.files}")
-    yield report.precision or ""
+    yield plain(report.precision, 1000) if report.precision else ""
     if report.suggestions:
         yield "The pairs worth asking next:"
         rows = [
-            (_said(e["left"], e["left_says"]), _said(e["right"], e["right_says"]), e["why"])
+            (_said(e["left"], e["left_says"]), _said(e["right"], e["right_says"]), plain(e["why"]))
             for e in report.suggestions
         ]
         yield _rows(("compare", "with", "because"), rows)
@@ -183,11 +194,11 @@ def _making(report: Report) -> Iterable[str]:
     yield "## How it was made"
     how = f"By {plain(summary['method'])}"
     if report.calibrated:
-        how += f", calibrated by {summary['calibrator']}"
+        how += f", calibrated by {plain(summary['calibrator'])}"
     if summary.get("judgments"):
         how += f", from {plain(summary['judgments'])}"
         how += f" and {plain(summary['scores'])}" if summary.get("scores") else ""
-    yield f"{how}, with aggcal {summary['version']}."
+    yield f"{how}, with aggcal {inline(summary['version'])}."
     if report.again:
         yield _command(report.again)
     yield (

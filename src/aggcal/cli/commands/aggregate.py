@@ -40,16 +40,15 @@ def add(command: Parser) -> None:
 def aggregate(options: argparse.Namespace) -> int:
     """Fit the consensus."""
     from aggcal.assessment import assess
-    from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.cli.results import finish, refuse_output
     from aggcal.io.writable import refuse_unwritable
-    from aggcal.io.write import refuse_overwriting
 
     console = Console(quiet=options.quiet)
     check_stage_1(options)
     choices_from(options)
     refuse_unwritable(options.output)
     inputs = (options.judgments, *feature_files(options), *text_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    refuse_output(options, inputs)
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
     with engine_from(options, console) as engine:
         result = assess(

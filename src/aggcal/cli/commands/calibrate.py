@@ -45,9 +45,8 @@ def calibrate(options: argparse.Namespace) -> int:
     from aggcal.assessment import Assessment
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
-    from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.cli.results import finish, refuse_output
     from aggcal.io.writable import refuse_unwritable
-    from aggcal.io.write import refuse_overwriting
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)
@@ -60,7 +59,7 @@ def calibrate(options: argparse.Namespace) -> int:
     check_seed(options.seed)
     refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, inputs)
+    refuse_output(options, inputs, fitted=False)
     consensus = _consensus(options)
     calibration = project(
         scores_from(options),

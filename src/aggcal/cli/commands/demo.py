@@ -10,7 +10,7 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.commands.evaluate import evaluate
 from aggcal.cli.commands.simulate import write_study
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_seed
+from aggcal.cli.options.common import add_force, add_seed
 
 DEMO_STUDY: dict[str, Any] = {
     "items": 60,
@@ -26,6 +26,7 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=demo)
     command.add_argument("-o", "--output", metavar="DIR", default="demo", help="folder for it all")
+    add_force(command, "files in DIR that aggcal did not write, or that were changed since")
     add_seed(command)
 
 
@@ -35,7 +36,7 @@ def demo(options: argparse.Namespace) -> int:
 
     from aggcal.aggregation import check_seed
     from aggcal.assessment import assess
-    from aggcal.cli.results import tell, with_command
+    from aggcal.cli.results import refuse_output, tell, with_command
     from aggcal.io import read_judgments, read_scores
     from aggcal.io.writable import refuse_unwritable
 
@@ -44,13 +45,14 @@ def demo(options: argparse.Namespace) -> int:
     check_seed(options.seed)
     refuse_unwritable(folder)
     data = folder / "data"
-    write_study(data, **(DEMO_STUDY | {"seed": options.seed}))
+    refuse_output(options, [])
+    write_study(data, force=options.force, **(DEMO_STUDY | {"seed": options.seed}))
     console.say(f"simulated a study whose truth is known: {data}")
     files = [str(data / "judgments.csv"), str(data / "scores.csv")]
     result = assess(read_judgments(files[0]), read_scores(files[1]), warn=False).advised()
     words = ["run", *files, "-o", str(folder)]
     typed = argparse.Namespace(judgments=files[0], scores=files[1], words=words)
-    with_command(result, typed).save(folder)
+    with_command(result, typed).save(folder, force=options.force)
     tell(result, console)
     console.say("")
     items, truth = folder / "items.csv", data / "truth.csv"

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_force
 from aggcal.cli.options.report import add_report_options, text_files, texts_from
-from aggcal.errors import FileError
+from aggcal.errors import FileError, TableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ATTEMPTS = 5
+"""How often results may change while their report is made before we give up."""
+_LONGEST = 200
+"""Characters of a reason: it may quote the folder, which may hold anything."""
 
 
 def add(command: Parser) -> None:
@@ -27,6 +37,10 @@ def add(command: Parser) -> None:
         metavar="FILE",
         help="file to write; - for the terminal (default: report.html, .md or .json in DIR)",
     )
+    add_force(
+        command,
+        "FILE if it is there already, and take the files of DIR as they are, changed or not",
+    )
     add_report_options(command, check=False)
 
 
@@ -34,34 +48,94 @@ def report(options: argparse.Namespace) -> int:
     """Read the folder and render it."""
     from pathlib import Path
 
-    from jinja2 import UndefinedError
+    from aggcal.assessment import RESULT_FILES
+    from aggcal.io.swap import ChangedError
+    from aggcal.io.write import refuse_existing, refuse_overwriting, write_file
 
-    from aggcal.cli.results import RESULT_FILES
+    folder = Path(options.results)
+    name = f"report.{options.format}"
+    target = Path(options.output or folder / name)
+    inside = options.output != "-" and target.resolve() == (folder / name).resolve()
+    if options.output != "-":
+        inputs = [folder / each for each in RESULT_FILES if not each.startswith("report.")]
+        refuse_overwriting(target.parent, [target.name], [*inputs, *text_files(options)])
+        if not inside:
+            refuse_existing(target, force=options.force)
+    for attempt in range(_ATTEMPTS):
+        summary, page = _rendered(options)
+        if options.output == "-":
+            # The terminal's encoding may lack some of our signs.
+            sys.stdout.buffer.write(page)
+            return 0
+        try:
+            if inside:
+                _write_inside(folder, name, page, summary, force=options.force)
+            else:
+                write_file(target, page, force=options.force)
+            break
+        except ChangedError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+    Console(quiet=options.quiet).say(f"wrote {target}")
+    return 0
+
+
+def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
+    """Return the summary as it was read, and the page."""
+    from pathlib import Path
+
+    from jinja2 import TemplateError
+
     from aggcal.io.results import read_results
-    from aggcal.io.write import refuse_overwriting, write_files
     from aggcal.report.render import RENDERERS
     from aggcal.report.report import Report
 
-    target = Path(options.output or Path(options.results) / f"report.{options.format}")
-    if options.output != "-":
-        inputs = [Path(options.results) / name for name in RESULT_FILES[:4]]
-        refuse_overwriting(target.parent, [target.name], [*inputs, *text_files(options)])
-    summary, items, annotators = read_results(options.results)
+    read, items, annotators = read_results(options.results, force=options.force)
     texts = texts_from(options)
-    summary.pop("texts", None)
+    summary = {key: value for key, value in read.items() if key != "texts"}
     if texts is not None:
         summary["texts"] = Path(texts.source).name
-    told = Report(summary, items, annotators, {} if texts is None else texts.by_item)
     try:
-        page = RENDERERS[options.format](told)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, UndefinedError) as error:
+        told = Report(summary, items, annotators, {} if texts is None else texts.by_item)
+        # A text may hold half a character, which no file can.
+        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+    except TableError:
+        raise
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        MemoryError,
+        TemplateError,
+    ) as error:
+        reason = str(error)[:_LONGEST] or type(error).__name__
         raise FileError(
-            f"{options.results}: the files do not fit together ({error}); run aggcal again."
+            f"{options.results}: the files do not fit together ({reason}); run aggcal again."
         ) from None
-    if options.output == "-":
-        # The terminal's encoding may lack some of our signs.
-        sys.stdout.buffer.write(page.encode())
-        return 0
-    written = write_files(target.parent, {target.name: lambda file: file.write(page)})
-    Console(quiet=options.quiet).say(f"wrote {written[0]}")
-    return 0
+    return read, page
+
+
+def _write_inside(
+    folder: Path, name: str, page: bytes, summary: dict[str, Any], *, force: bool
+) -> None:
+    """Write the report into the folder of the results, and list it with them."""
+    from aggcal.io.manifest import Manifest, digests
+    from aggcal.io.write import write_file, write_files
+
+    listed = digests(summary)
+    if not listed:
+        # Without a list, nobody knows whose the files are.
+        write_file(folder / name, page, force=force)
+        return
+    kept = {k: v for k, v in listed.items() if k != name and (folder / k).exists()}
+    write_files(
+        folder,
+        {name: page},
+        manifest=Manifest("summary.json", summary),
+        kept=kept,
+        force=force,
+        expected=summary,
+    )

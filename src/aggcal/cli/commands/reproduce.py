@@ -13,7 +13,8 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=reproduce)
     command.describe(
-        "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR. "
+        "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR, and "
+        "reproduction.json, which lists them. "
         "The data are found in the folder that AGGCAL_DATA names, or downloaded and verified."
     )
     command.add_argument(
@@ -39,7 +40,7 @@ def reproduce(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     refuse_unwritable(options.output)
-    make(options.what, options.output, quick=options.quick, say=console.say)
+    make(options.what, options.output, quick=options.quick, force=options.force, say=console.say)
     console.say("the page:")
     print((Path(options.output) / "index.html").resolve())
     return 0

@@ -45,9 +45,8 @@ def add(command: Parser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it."""
     from aggcal.assessment import assess
-    from aggcal.cli.results import RESULT_FILES, finish
+    from aggcal.cli.results import finish, refuse_output
     from aggcal.io.writable import refuse_unwritable
-    from aggcal.io.write import refuse_overwriting
 
     console = Console(quiet=options.quiet)
     check_stage_1(
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     choices_from(options)
     refuse_unwritable(options.output)
     inputs = (options.judgments, options.scores, *knowledge_files(options), *feature_files(options))
-    refuse_overwriting(options.output, RESULT_FILES, (*inputs, *text_files(options)))
+    refuse_output(options, (*inputs, *text_files(options)))
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
     scores, known = scores_from(options), knowledge_from(options)
     with engine_from(options, console) as engine:

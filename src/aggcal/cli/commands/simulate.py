@@ -12,11 +12,16 @@ from aggcal.cli.options.common import add_output
 if TYPE_CHECKING:
     from pathlib import Path
 
+TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
+"""What is written, besides the list of it."""
+
 
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=simulate)
-    command.describe("Writes judgments.csv, scores.csv, truth.csv and annotators.csv into DIR.")
+    command.describe(
+        f"Writes {', '.join(TABLES)} into DIR, and simulation.json, which says how they were made."
+    )
     add_output(command, "the tables")
     for name, kind, default, what in (
         ("items", int, 100, "number of items"),
@@ -56,16 +61,22 @@ def simulate(options: argparse.Namespace) -> int:
         model_bias=options.model_bias,
         model_slope=options.model_slope,
         seed=options.seed,
+        force=options.force,
     )
     Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
     return 0
 
 
-def write_study(folder: str | Path, **study: Any) -> list[Path]:
-    """Simulate a study and write its tables."""
+def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> list[Path]:
+    """Simulate a study and write its tables, unless there are others of these names."""
+    from aggcal import __version__
+    from aggcal.io.manifest import Manifest, refuse_foreign
     from aggcal.io.write import csv_writer, write_files
     from aggcal.simulate import simulate as make
 
+    about = {"version": __version__, "study": study}
+    manifest = Manifest("simulation.json", about, "simulate")
+    refuse_foreign(folder, (*TABLES, manifest.name), manifest, force=force)
     made = make(**study)
     return write_files(
         folder,
@@ -75,4 +86,6 @@ def write_study(folder: str | Path, **study: Any) -> list[Path]:
             "truth.csv": csv_writer(made.truths),
             "annotators.csv": csv_writer(made.annotators),
         },
+        manifest=manifest,
+        force=force,
     )

@@ -7,7 +7,7 @@ import sys
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.common import add_force, add_json, add_seed
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
@@ -36,6 +36,7 @@ def add(command: Parser) -> None:
         help="how many pairs (default: 20, or as many as --per-annotator allows)",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
+    add_force(command, "FILE if it is there already")
     command.add_argument(
         "--about",
         choices=("order", "scores"),
@@ -101,7 +102,13 @@ def suggest(options: argparse.Namespace) -> int:
     from aggcal.design import suggest_pairs
     from aggcal.design.suggest import check_suggestion
     from aggcal.io.writable import refuse_unwritable
-    from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, write_files
+    from aggcal.io.write import (
+        csv_writer,
+        json_writer,
+        refuse_existing,
+        refuse_overwriting,
+        write_file,
+    )
 
     console = Console(quiet=options.quiet)
     check_suggestion(
@@ -119,6 +126,7 @@ def suggest(options: argparse.Namespace) -> int:
         target = Path(options.output)
         refuse_unwritable(target.parent)
         inputs = [options.judgments, options.scores, options.items]
+        refuse_existing(target, force=options.force)
         refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
     scores = None if options.scores is None else scores_from(options)
     found = suggest_pairs(
@@ -143,6 +151,5 @@ def suggest(options: argparse.Namespace) -> int:
     if options.output is None:
         write(sys.stdout)
     else:
-        written = write_files(target.parent, {target.name: write})
-        console.say(f"wrote {written[0]}")
+        console.say(f"wrote {write_file(target, write, force=options.force)}")
     return 0

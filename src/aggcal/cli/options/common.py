@@ -8,6 +8,12 @@ from aggcal.cli.arguments import Parser
 def add_output(command: Parser, what: str) -> None:
     """Add ``--output``, a folder that must be given."""
     command.add_argument("-o", "--output", metavar="DIR", required=True, help=f"folder for {what}")
+    add_force(command, "files in DIR that aggcal did not write, or that were changed since")
+
+
+def add_force(command: Parser, what: str) -> None:
+    """Add ``--force``."""
+    command.add_argument("--force", action="store_true", help=f"replace {what}")
 
 
 def add_json(command: Parser, what: str) -> None:

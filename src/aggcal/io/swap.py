@@ -1,0 +1,369 @@
+"""Put a set of files in the place of an earlier one: all of them or none.
+
+The new set is complete in a hidden folder ``H/new`` first. Then one of three things happens,
+while the folder is locked:
+
+- there is no folder yet: ``H/new`` is renamed;
+- the folder holds nothing but an earlier set: the two folders are exchanged in one step;
+- it holds files of the user too (or the system cannot exchange): the files are replaced one by
+  one, with the old ones in ``H/old`` and a journal that says how to undo it. Whoever reads or
+  writes here next undoes what a killed process began.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aggcal.errors import OutputError
+from aggcal.io.locks import locked
+from aggcal.io.manifest import Manifest, digest, fits, foreign, is_inside, load, refuse_foreign
+from aggcal.io.renaming import exchange, rename_new
+from aggcal.io.scratch import remove, sweep
+
+_JOURNAL = "journal.json"
+_ATTEMPTS = 100
+"""How often somebody else may make or remove the folder before we give up."""
+
+
+class ChangedError(OutputError):
+    """What was read has been replaced in the meantime."""
+
+
+@dataclass(frozen=True)
+class NewSet:
+    """A complete set of files, and what it may replace.
+
+    Parameters
+    ----------
+    hidden
+        The folder with the files, in ``new/``.
+    files
+        The digest of each, in the order in which they are replaced; the list comes last.
+    manifest
+        The list that an earlier set left, if sets like this one have one.
+    outdated
+        Files of an earlier set that this one does not have.
+    kept
+        Files of the earlier set that this one has too, unchanged.
+    force
+        Replace files that aggcal did not write.
+    expected
+        What the list held when it was read; None if it does not matter.
+    """
+
+    hidden: Path
+    files: Mapping[str, str]
+    manifest: Manifest | None = None
+    outdated: Collection[str] = ()
+    kept: Mapping[str, str] = field(default_factory=dict)
+    force: bool = False
+    expected: Mapping[str, Any] | None = None
+
+    def put(self, folder: Path) -> None:
+        """Let the set take its place."""
+        for _ in range(_ATTEMPTS):
+            if not os.path.lexists(folder):
+                try:
+                    rename_new(self.hidden / "new", folder)
+                except FileExistsError:
+                    continue
+                sync(folder.parent)
+                return
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(locked(folder))
+                except FileNotFoundError:
+                    continue
+                self._replace(folder)
+                return
+        raise OutputError(f"{folder}: is made and removed by another program; end that first.")
+
+    def _replace(self, folder: Path) -> None:
+        undo_interrupted(folder)
+        self._refuse(folder)
+        new = self.hidden / "new"
+        for name in self.files:
+            _copy_mode(folder / name, new / name)
+        if self._is_whole(folder) and self._exchanged(folder):
+            return
+        if self.hidden.parent != folder:
+            moved = folder / self.hidden.name
+            self.hidden.rename(moved)
+        else:
+            moved = self.hidden
+        replace_one_by_one(moved, folder, self.files, self._ours(folder))
+
+    def _refuse(self, folder: Path) -> None:
+        if self.manifest is None:
+            return
+        refuse_foreign(folder, self.files, self.manifest, outdated=self.outdated, force=self.force)
+        if self.expected is not None:
+            try:
+                found = load(folder / self.manifest.name)
+            except (OSError, ValueError, RecursionError):
+                found = None
+            # As text: NaN is not equal to itself.
+            if json.dumps(found) != json.dumps(self.expected):
+                raise ChangedError(
+                    f"{folder}: other results were written there in the meantime; try again."
+                )
+
+    def _ours(self, folder: Path) -> list[str]:
+        """Return what is outdated and was written by us."""
+        if self.manifest is None:
+            return [name for name in self.outdated if os.path.lexists(folder / name)]
+        there = [name for name in self.outdated if os.path.lexists(folder / name)]
+        return [name for name in there if foreign(folder, [name], self.manifest) is None]
+
+    def _is_whole(self, folder: Path) -> bool:
+        """Whether a folder holds an earlier set and nothing else, and may be exchanged."""
+        if self.manifest is None or self.hidden.parent != folder.parent:
+            return False
+        if not may_exchange(folder):
+            return False
+        listed = self.manifest.listed(folder)
+        known = {*self.files, *self.outdated, *self.kept}
+        allowed = {name.split("/")[0] for name in known if "/" in name}
+        for path in folder.rglob("*"):
+            name = path.relative_to(folder).as_posix()
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and name in allowed:
+                continue
+            ours = name == self.manifest.name and listed
+            if not stat.S_ISREG(mode) or name not in known or not (ours or name in listed):
+                return False
+            if not ours and not fits(path, listed[name]):
+                return False
+        return all(fits(folder / name, wanted) for name, wanted in self.kept.items())
+
+    def _exchanged(self, folder: Path) -> bool:
+        new, probe = self.hidden / "new", self.hidden / "probe"
+        try:
+            for path in folder.rglob("*"):
+                if path.is_file():
+                    # What cannot be linked cannot be replaced either: an immutable file.
+                    probe.hardlink_to(path)
+                    probe.unlink()
+            for name in self.kept:
+                (new / name).parent.mkdir(exist_ok=True)
+                (new / name).hardlink_to(folder / name)
+            _copy_mode(folder, new, owner=True)
+            sync(new)
+        except OSError:
+            done = False
+        else:
+            done = exchange(new, folder)
+        if not done:
+            for name in self.kept:
+                (new / name).unlink(missing_ok=True)
+            return False
+        sync(folder.parent)
+        with suppress(OSError):
+            # In `new` there is the old folder now, and what came into it at the last moment.
+            for path in new.iterdir():
+                name = path.name
+                if name not in {part.split("/")[0] for part in self._names}:
+                    rename_new(path, folder / name)
+        return True
+
+    @property
+    def _names(self) -> set[str]:
+        return {*self.files, *self.outdated, *self.kept}
+
+
+def may_exchange(folder: Path) -> bool:
+    """Whether another folder could take the place of one without anybody missing the old one.
+
+    Examples
+    --------
+    >>> may_exchange(Path.cwd())
+    False
+    """
+    try:
+        status, above = folder.stat(), folder.parent.stat()
+        here = Path.cwd()
+        if hasattr(os, "listxattr") and os.listxattr(folder):
+            return False
+    except OSError:
+        return False
+    return (
+        status.st_dev == above.st_dev
+        and status.st_uid == os.geteuid()
+        and os.access(folder, os.W_OK | os.X_OK)
+        and os.access(folder.parent, os.W_OK | os.X_OK)
+        and folder not in (here, *here.parents)
+    )
+
+
+def replace_one_by_one(
+    hidden: Path, folder: Path, files: Mapping[str, str], outdated: Collection[str]
+) -> None:
+    """Replace files, and take others away, with a journal; undo it all if one fails.
+
+    Parameters
+    ----------
+    hidden
+        A folder inside ``folder`` with the new files in ``new/``.
+    folder
+        Where they go.
+    files
+        The digest of each, the list last.
+    outdated
+        What to take away.
+    """
+    (hidden / "old").mkdir()
+    steps: list[dict[str, Any]] = []
+    for number, name in enumerate((*outdated, *files)):
+        target = Path(os.path.realpath(folder / name))
+        old = None
+        if target.exists():
+            _back_up(target, hidden / "old" / str(number))
+            old = digest(hidden / "old" / str(number))
+        steps.append({"name": name, "old": old, "new": files.get(name)})
+    for name in files:
+        if "/" in name:
+            (folder / name).parent.mkdir(exist_ok=True)
+    draft = hidden / "draft"
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(steps, file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(hidden / _JOURNAL)
+    sync(hidden)
+    try:
+        for step in steps:
+            target = Path(os.path.realpath(folder / step["name"]))
+            if step["new"] is None:
+                target.unlink(missing_ok=True)
+            else:
+                (hidden / "new" / step["name"]).replace(target)
+        sync(folder)
+        (hidden / _JOURNAL).unlink()
+    except BaseException:
+        with suppress(OSError):
+            _undo(hidden, folder, steps)
+        raise
+
+
+def undo_interrupted(folder: Path) -> None:
+    """Undo what a killed process began in a folder that is locked, and take its files away.
+
+    Examples
+    --------
+    >>> undo_interrupted(Path("nowhere"))
+    """
+
+    def clear(hidden: Path) -> None:
+        if (hidden / _JOURNAL).exists():
+            _undo(hidden, folder, _read_journal(hidden, folder))
+        remove(hidden)
+
+    sweep(folder, clear=clear)
+
+
+def is_interrupted(folder: Path) -> bool:
+    """Whether a process was killed while it replaced files one by one.
+
+    Examples
+    --------
+    >>> is_interrupted(Path("nowhere"))
+    False
+    """
+    return any(folder.glob(f".aggcal-*.new/{_JOURNAL}"))
+
+
+def clear_away(hidden: Path) -> None:
+    """Take the hidden folder away, unless it says how to undo what could not be undone.
+
+    Examples
+    --------
+    >>> clear_away(Path("nowhere"))
+    """
+    if not (hidden / _JOURNAL).exists():
+        remove(hidden)
+
+
+def sync(folder: Path) -> None:
+    """Ask the system to keep a folder's names; not every file system can.
+
+    Examples
+    --------
+    >>> sync(Path("nowhere"))
+    """
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _undo(hidden: Path, folder: Path, steps: list[dict[str, Any]]) -> None:
+    """Bring the old files back, as far as nobody has changed the new ones since."""
+    for number, step in reversed(list(enumerate(steps))):
+        target, old = Path(os.path.realpath(folder / step["name"])), hidden / "old" / str(number)
+        replaced = fits(target, step["new"]) and step["new"] != step["old"]
+        if step["old"] is None:
+            if replaced and not (hidden / "new" / step["name"]).exists():
+                target.unlink()
+        elif old.exists() and (replaced or not os.path.lexists(target)):
+            old.replace(target)
+    sync(folder)
+    (hidden / _JOURNAL).unlink()
+
+
+def _read_journal(hidden: Path, folder: Path) -> list[dict[str, Any]]:
+    """Return the steps that a killed process wrote down.
+
+    A folder of results may come from anywhere, and its journal with it: it may name files of the
+    folder alone, and no links, through which it would reach others.
+    """
+    try:
+        steps = json.loads((hidden / _JOURNAL).read_text(encoding="utf-8"))
+        digests_known = all(
+            {"name", "old", "new"} == set(step)
+            and is_inside(step["name"])
+            and all(step[key] is None or isinstance(step[key], str) for key in ("old", "new"))
+            for step in steps
+        )
+    except (ValueError, TypeError, RecursionError):
+        digests_known = False
+    inside = digests_known and not any(
+        path.is_symlink()
+        for step in steps
+        for path in (folder / step["name"], (folder / step["name"]).parent)
+        if path != folder
+    )
+    if not inside or any((hidden / part).is_symlink() for part in ("", "old", "new")):
+        raise OSError(errno.EINVAL, "no journal of ours")
+    found: list[dict[str, Any]] = steps
+    return found
+
+
+def _back_up(target: Path, old: Path) -> None:
+    try:
+        old.hardlink_to(target)
+    except OSError:  # a file system without links, or a file that cannot be replaced anyway
+        shutil.copy2(target, old)
+
+
+def _copy_mode(old: Path, new: Path, *, owner: bool = False) -> None:
+    """Give what is new the mode, and a folder the group, of what it replaces."""
+    try:
+        status = old.stat()
+    except OSError:
+        return
+    if owner and status.st_gid != new.stat().st_gid:
+        os.chown(new, -1, status.st_gid)
+    mode = stat.S_IMODE(status.st_mode)
+    if mode != stat.S_IMODE(new.stat().st_mode):
+        new.chmod(mode)

@@ -1,0 +1,294 @@
+"""What commands may write over, take away and leave behind, through the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SIZE = ("--items", "8", "--annotators", "4", "--judgments", "60", "-q")
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    done = subprocess.run(
+        [sys.executable, "-m", "aggcal", "simulate", "-o", folder / "s", *SIZE], check=False
+    )
+    assert done.returncode == 0
+    return folder / "s"
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Command:
+    def run(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "aggcal", *map(str, words)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            **how,
+        )
+
+    return run
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("aggcal: error: ")
+    assert done.stderr.count("\n") == 1
+    for part in parts:
+        assert part in done.stderr
+
+
+@pytest.mark.parametrize("name", ["predictions.csv", "report.md", "items.csv", "summary.json"])
+def test_a_file_of_the_user_is_neither_replaced_nor_removed(
+    study: Path, tmp_path: Path, call: Command, name: str
+) -> None:
+    (tmp_path / name).write_text('{"my": "own"}')
+    before = contents(tmp_path)
+    refused(call("aggregate", study / "judgments.csv", "-o", "."), name, "--force")
+    refused(call("run", study / "judgments.csv", study / "scores.csv", "-o", "."), name)
+    assert contents(tmp_path) == before
+    assert call("aggregate", study / "judgments.csv", "-o", ".", "--force", "-q").returncode == 0
+    if name == "predictions.csv":  # no file of these results: it is left alone
+        assert (tmp_path / name).read_text() == '{"my": "own"}'
+    assert call("aggregate", study / "judgments.csv", "-o", ".", "--force", "-q").returncode == 0
+
+
+def test_calibrate_takes_away_only_what_an_earlier_run_wrote(
+    study: Path, tmp_path: Path, call: Command
+) -> None:
+    words = ("calibrate", study / "truth.csv", study / "scores.csv", "--consensus-column", "truth")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "annotators.csv").write_text("mine")
+    refused(call(*words, "-o", "out"), "annotators.csv")
+    assert contents(out) == {"annotators.csv": b"mine"}
+    (out / "annotators.csv").unlink()
+    assert call("run", study / "judgments.csv", study / "scores.csv", "-o", out).returncode == 0
+    (out / "notes.txt").write_text("mine")
+    assert call(*words, "-o", "out", "-q").returncode == 0
+    assert set(contents(out)) == {"items.csv", "summary.json", "notes.txt"}
+
+
+def test_results_that_were_changed_are_not_replaced(
+    study: Path, tmp_path: Path, call: Command
+) -> None:
+    words = ("aggregate", study / "judgments.csv", "-o", "out", "-q")
+    assert call(*words).returncode == 0
+    assert call(*words).returncode == 0
+    with (tmp_path / "out" / "items.csv").open("a") as file:
+        file.write("mine,1\n")
+    before = contents(tmp_path / "out")
+    refused(call(*words), "items.csv", "changed since")
+    assert contents(tmp_path / "out") == before
+    assert call(*words, "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("simulate", "-o", "out", *SIZE), "truth.csv"),
+        (("demo", "-o", "out", "-q"), "data/scores.csv"),
+        (("demo", "-o", "out", "-q"), "items.csv"),
+        (("reproduce", "-o", "out", "-q"), "index.html"),
+    ],
+)
+def test_other_commands_ask_too(
+    tmp_path: Path, call: Command, words: tuple[str, ...], name: str
+) -> None:
+    path = tmp_path / "out" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine")
+    refused(call(*words), name)
+    assert path.read_text() == "mine"
+
+
+def test_a_study_is_made_again_but_not_over_results(call: Command) -> None:
+    assert call("simulate", "-o", "s", *SIZE).returncode == 0
+    assert call("simulate", "-o", "s", *SIZE, "--seed", "5").returncode == 0
+    # Both have annotators.csv: here it holds the true reliabilities.
+    refused(call("run", "s/judgments.csv", "s/scores.csv", "-o", "s"), "annotators.csv")
+
+
+@pytest.mark.parametrize("words", [("report", "out", "-o"), ("suggest", "s/judgments.csv", "-o")])
+def test_single_files_are_replaced_only_by_force(
+    study: Path, tmp_path: Path, call: Command, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "s").symlink_to(study)
+    assert call("aggregate", "s/judgments.csv", "-o", "out", "-q").returncode == 0
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "link.txt").symlink_to("mine.txt")
+    refused(call(*words, "mine.txt"), "already exists")
+    refused(call(*words, "link.txt"), "already exists")
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    (tmp_path / "mine.txt").chmod(0o600)
+    assert call(*words, "link.txt", "--force", "-q").returncode == 0
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "mine.txt").read_text() != "mine"
+    assert stat.S_IMODE((tmp_path / "mine.txt").stat().st_mode) == 0o600
+    refused(call(*words, "out"), "is a folder")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.txt", "mine.txt", "out", "s"]
+
+
+def test_devices_and_pipes_are_written_into(study: Path, tmp_path: Path, call: Command) -> None:
+    assert call("aggregate", study / "judgments.csv", "-o", "out", "-q").returncode == 0
+    assert call("report", "out", "-o", "/dev/null", "--force", "-q").returncode == 0
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    done = call("report", "out", "--format", "md", "-o", "/dev/stdout", "-q")
+    assert done.stdout.startswith("# Consensus scores")
+    refused(call("report", "out", "-o", "/dev/full", "-q"), "disk is full")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert call("report", "out", "--format", "md", "-o", "pipe", "-q").returncode == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().startswith(b"# Consensus scores")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with socket.socket(socket.AF_UNIX) as there:
+        there.bind(str(tmp_path / "socket"))
+        refused(call("report", "out", "-o", "socket", "--force"), "socket")
+    assert stat.S_ISSOCK((tmp_path / "socket").stat().st_mode)
+    (tmp_path / "out" / "report.html").unlink()
+    os.mkfifo(tmp_path / "out" / "report.html")
+    refused(call("aggregate", study / "judgments.csv", "-o", "out", "--force"), "report.html")
+
+
+def test_a_link_to_a_folder_and_the_mode_of_the_folder_stay(
+    study: Path, tmp_path: Path, call: Command
+) -> None:
+    (tmp_path / "real").mkdir(mode=0o750)
+    (tmp_path / "link").symlink_to("real")
+    for _ in range(2):
+        assert call("aggregate", study / "judgments.csv", "-o", "link", "-q").returncode == 0
+        assert (tmp_path / "link").is_symlink()
+        assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o750
+    assert (tmp_path / "real" / "items.csv").exists()
+    (tmp_path / "file").write_text("mine")
+    refused(call("aggregate", study / "judgments.csv", "-o", "file", "--force"), "is a file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_mixture_is_refused_by_name(study: Path, tmp_path: Path, call: Command) -> None:
+    inputs = (study / "judgments.csv", study / "scores.csv")
+    assert call("run", *inputs, "-o", "a", "-q").returncode == 0
+    assert call("run", *inputs, "-o", "b", "-q", "--method", "btl").returncode == 0
+    (tmp_path / "a" / "items.csv").write_bytes((tmp_path / "b" / "items.csv").read_bytes())
+    before = contents(tmp_path / "a")
+    for more in ((), ("--format", "json"), ("-o", "-"), ("-o", "page.html")):
+        refused(call("report", "a", *more), "a/items.csv", "--force")
+    assert contents(tmp_path / "a") == before
+    assert not (tmp_path / "page.html").exists()
+    assert call("report", "a", "--force", "-o", "page.html").returncode == 0
+
+
+def test_a_report_is_listed_with_the_results(study: Path, tmp_path: Path, call: Command) -> None:
+    words = ("run", study / "judgments.csv", study / "scores.csv", "-o", "out", "-q")
+    assert call(*words).returncode == 0
+    for _ in range(2):
+        assert call("report", "out", "--format", "json", "-q").returncode == 0
+    listed = json.loads((tmp_path / "out" / "summary.json").read_text())["files"]
+    assert set(listed) == set(contents(tmp_path / "out")) - {"summary.json"}
+    assert call(*words).returncode == 0
+    assert not (tmp_path / "out" / "report.json").exists()
+    (tmp_path / "out" / "report.html").write_text("mine")
+    refused(call("report", "out"), "report.html")
+
+
+def test_writers_at_once_leave_one_set(study: Path, tmp_path: Path, call: Command) -> None:
+    """And so they do beside a file of the user, where the folder cannot be exchanged."""
+    out = tmp_path / "out"
+    for own in (False, True):
+        if own:
+            (out / "notes.txt").write_text("mine")
+        for _ in range(2):
+            writers = [
+                subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "aggcal", "aggregate", study / "judgments.csv"),
+                        *("-o", out, "-q", "--no-check", "--method", method),
+                    ]
+                )
+                for method in ("hra-g", "btl", "tcv", "hra-n")
+            ]
+            assert [writer.wait() for writer in writers] == [0, 0, 0, 0]
+            assert call("report", out, "-o", "-", "-q").returncode == 0
+            left = {path.name for path in out.iterdir()} - {"notes.txt"}
+            assert left == {
+                "items.csv",
+                "annotators.csv",
+                "report.html",
+                "report.md",
+                "summary.json",
+            }
+            assert not list(tmp_path.glob(".aggcal*"))
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
+)
+def test_a_signal_leaves_nothing_behind(
+    study: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    judgments = str(study / "judgments.csv")
+    command = [sys.executable, "-m", "aggcal", "aggregate", judgments, "-o", "out"]
+    ended = set()
+    for delay in (0.5, 1.5, 3.0):
+        process = subprocess.Popen(
+            [*command, "--uncertainty", "bootstrap", "--draws", "20000"],
+            cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(temporary)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(delay)
+        process.send_signal(number)
+        _, said = process.communicate()
+        assert "Traceback" not in said or process.returncode == -number
+        ended.add(process.returncode)
+        assert list(temporary.iterdir()) == []
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp"]
+    assert code in ended
+    assert ended <= {code, -number}  # a signal before Python has begun ends it at once
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root")
+def test_a_file_that_cannot_be_replaced_stops_the_whole_set(
+    study: Path, tmp_path: Path, call: Command
+) -> None:
+    words = ("aggregate", study / "judgments.csv", "-o", "out", "-q")
+    assert call(*words).returncode == 0
+    fixed = tmp_path / "out" / "report.html"
+    if subprocess.run(["chattr", "+i", fixed], check=False, capture_output=True).returncode:
+        pytest.skip("the file system has no immutable files")
+    try:
+        before = contents(tmp_path / "out")
+        refused(call(*words, "--method", "btl"), "permission")
+        assert contents(tmp_path / "out") == before
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    finally:
+        subprocess.run(["chattr", "-i", fixed], check=True)

@@ -1,0 +1,86 @@
+"""Closed and full streams, no home, a terminal of ASCII: what can be written is written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aggcal.cli import main
+
+FILES = ["annotators.csv", "items.csv", "report.html", "report.md", "summary.json"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    rows = "".join(f"é{k % 3},ä,ö\n" for k in range(9))
+    (folder / "j.csv").write_text(f"annotator,winner,loser\n{rows}", encoding="utf-8")
+    return folder
+
+
+def shell(data: Path, tmp_path: Path, text: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = text.replace("aggcal", f"{sys.executable} -m aggcal", 1).replace(
+        "IN", f"{data}/j.csv"
+    )
+    return subprocess.run(
+        ["/bin/sh", "-c", command],
+        cwd=tmp_path,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        (">&-", 0),
+        ("--json >&-", 2),
+        ("--json > /dev/full", 2),
+        ("2>&-", 0),
+        ("2> /dev/full", 0),
+        ("<&-", 0),
+        ("<&- >&- 2>&-", 0),
+        ("--json | head -c 0", 0),
+    ],
+)
+def test_the_results_are_written_whatever_the_streams_are(
+    data: Path, tmp_path: Path, how: str, code: int
+) -> None:
+    done = shell(data, tmp_path, f"aggcal aggregate IN -o out {how}")
+    assert done.returncode == code, done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if code:
+        assert "standard output cannot be written to" in done.stderr
+
+
+def test_neither_a_home_nor_a_locale_is_needed(data: Path, tmp_path: Path) -> None:
+    bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "HOME": ""}
+    for text in ("aggregate IN -o out --json", "convert IN -o -", "check IN", "suggest IN -n 1"):
+        done = shell(data, tmp_path, f"env -u HOME aggcal {text}", **bare)
+        assert done.returncode == 0, done.stderr
+    assert shell(data, tmp_path, "aggcal convert IN -o - -q", **bare).stdout.count("ä") == 9
+
+
+def test_a_full_stream_is_told_of_help_too(data: Path, tmp_path: Path) -> None:
+    done = shell(data, tmp_path, "aggcal methods > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_mask_of_new_files_is_never_set(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def umask(_: int) -> int:
+        raise AssertionError("other threads make files, too")
+
+    monkeypatch.setattr(os, "umask", umask)
+    out = str(tmp_path / "out")
+    assert main(["aggregate", str(data / "j.csv"), "-o", out, "--no-check", "-q"]) == 0
