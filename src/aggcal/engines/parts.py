@@ -25,6 +25,8 @@ from aggcal.engines.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count
 from aggcal.io.formats.base import Choices
 from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.parquet import refuse_partitions
+from aggcal.io.rows import known_columns
 from aggcal.judgments import Judgments, Unfitted
 
 _MOST_ASIDE = 10_000
@@ -57,6 +59,9 @@ def files_of(path: str) -> list[str]:
                 raise FileError(
                     f"{path}: is a directory without Parquet files; give the file in it."
                 )
+            # Whether the files have the column, too, is known only where they are read.
+            inner = (file.removeprefix(inside) for file in found)
+            refuse_partitions(inner, path, known_columns())
         elif system.exists(inside):
             found = [inside]
         elif any(sign in inside for sign in "*?["):

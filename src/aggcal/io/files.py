@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from aggcal.errors import FileError, TableError
 from aggcal.io.formats.sample import Sample, of_json, of_table
 from aggcal.io.parquet import load_parquet, look_at_parquet
-from aggcal.io.source import Source, cell, fill, present_columns, quoted, unpacked
+from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted, unpacked
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,18 +55,14 @@ def load_file(
 
     name = name or str(path)
     if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
-        return load_parquet(connection, path, name, names)
+        return load_parquet(connection, path, name, names, scratch)
     path = regular(path, scratch)
     head = peek(path, name)
-    plain = str(path)
-    if re.search(r"[*?\[\]{}]", plain):  # DuckDB would take these for a pattern
-        link = scratch / ("table" + "".join(path.suffixes[-2:]))
-        link.symlink_to(path.resolve())
-        plain = str(link)
+    plain = exactly(path, scratch)
     file = _File(path, name, plain, head)
     try:
         if head.startswith(b"PAR1"):
-            return load_parquet(connection, path, name, names)
+            return load_parquet(connection, path, name, names, scratch)
         if is_json(head):
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
@@ -98,10 +93,10 @@ def regular(path: Path, scratch: Path) -> Path:
 def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
     if os.path.isdir(path):  # noqa: PTH112
-        return look_at_parquet(path, name)
+        return look_at_parquet(path, name, known)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
-        return look_at_parquet(path, name)
+        return look_at_parquet(path, name, known)
     if is_json(head):
         size = _HEAD_BYTES
         sample = of_json(name, _decoded(head, cut=len(head) == size))
@@ -189,7 +184,8 @@ def _load_json(
     layout = "array" if array else "newline_delimited"
     keys = connection.execute(
         "SELECT DISTINCT unnest(json_keys(json)) FROM (SELECT json FROM read_json_objects("
-        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}')) ORDER BY 1"
+        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}', "
+        "hive_partitioning=false)) ORDER BY 1"
     ).fetchall()
     found = tuple(str(k) for (k,) in keys)
     present = present_columns(found, names, file.name)
@@ -197,7 +193,7 @@ def _load_json(
         kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
         relation = (
             f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}}, "
-            f"compression='{file.compression}')"
+            f"compression='{file.compression}', hive_partitioning=false)"
         )
         fill(connection, {n: cell(found[k]) for n, k in present.items()}, relation)
     return Source(connection, file.name, frozenset(present), found, None, file.path)
@@ -230,7 +226,7 @@ def _load_csv(
             f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}, store_rejects=true"
             f", strict_mode={str(strict).lower()}, skip={skip}, compression='{file.compression}'"
-            f", max_line_size={longest})"
+            f", max_line_size={longest}, hive_partitioning=false)"
         )
 
     cells = {n: f"c{k}" for n, k in present.items()}

@@ -104,7 +104,7 @@ class _Brought:
         if isinstance(data, str | Path):
             self.name = str(data)
             self.path = regular(Path(data), scratch)
-            self.sample = look(self.path, self.name, _known_columns())
+            self.sample = look(self.path, self.name, known_columns())
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
@@ -234,7 +234,7 @@ class _Brought:
         elif self.path is None:
             values = self._frame_rows()
         elif self.path.is_dir() or (head := peek(self.path, self.name)).startswith(b"PAR1"):
-            values = parquet_rows(self.connection, self.path, self.name)
+            values = parquet_rows(self.connection, self.path, self.name, self.scratch)
         elif is_json(head):
             yield from json_records(self.name, text_pieces(self.path, self.name))
             return
@@ -292,7 +292,7 @@ def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
     return replace(source, columns=frozenset(expressions))
 
 
-def _known_columns() -> dict[str, str]:
+def known_columns() -> dict[str, str]:
     """Return every column that some format reads, by which the delimiter of a table is known."""
     names = dict.fromkeys(_NAMED)
     for known in FORMATS.values():

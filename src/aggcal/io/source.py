@@ -10,20 +10,24 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from uuid import uuid4
 
-from aggcal.errors import TableError, some
+from aggcal.errors import FileError, TableError, some
 
 if TYPE_CHECKING:
     import duckdb
 
 
 _LONGEST, _MOST = 40, 20
+_SPECIAL = re.compile(r"[*?\[\]{}\\\x00-\x1f\x7f\ud800-\udfff]")
+"""What DuckDB takes for a pattern or an escape, and what is not UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,30 @@ def quoted(text: str) -> str:
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+def exactly(path: Path, scratch: Path) -> str:
+    """Return a name by which DuckDB reads this very file and no other.
+
+    A relative name may begin as an address does (``file:``, ``s3:``) or with ``~``, so it is made
+    absolute; one with signs that have a meaning for DuckDB is replaced by a link in ``scratch``.
+
+    Examples
+    --------
+    >>> exactly(Path("/data/judgments.csv"), Path("/scratch"))
+    '/data/judgments.csv'
+    """
+    whole = path.absolute()  # which, unlike resolving, keeps '..' for the file system
+    if not _SPECIAL.search(whole.as_posix()):
+        return whole.as_posix()
+    link = scratch / f"named-{uuid4().hex}"
+    if _SPECIAL.search(link.as_posix()):
+        raise FileError(
+            f"{scratch.parent}: the folder for temporary files has special characters in its name; "
+            "set TMPDIR to another."
+        )
+    link.symlink_to(whole)
+    return link.as_posix()
 
 
 @contextmanager
