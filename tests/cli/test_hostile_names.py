@@ -1,4 +1,4 @@
-"""Files and folders with hostile names, through the real command: what was named is what is read."""
+"""Files and folders with hostile names, through the real command: what was named is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ DECOY = "annotator,winner,loser\nx,evil,worse\ny,worse,evil\n"
 def parquet(path: Path, *, columns: tuple[str, ...] = ("annotator", "winner", "loser")) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     cells = dict(zip(("annotator", "winner", "loser"), zip(*ROWS, strict=True), strict=True))
-    pq.write_table(pa.table({name: list(cells[name]) for name in columns}), path)
+    with path.open("wb") as file:
+        pq.write_table(pa.table({name: list(cells[name]) for name in columns}), file)
 
 
 def items(command: Command, folder: Path, *names: str | Path, **options: object) -> set[str]:
@@ -138,7 +139,10 @@ def test_names_that_are_not_utf_8_everywhere_else(tmp_path: Path, command: Comma
     assert done.returncode == 0, done.stderr
     assert (tmp_path / strange / "report.html").is_file()
     assert command("report", strange).returncode == 0
-    assert command("suggest", "j.csv", "--judged-by", "me", "-o", f"{strange}/s.csv").returncode == 0
-    again = command("convert", f"{strange}/items.csv", "-o", "x.csv")
+    assert (
+        command("suggest", "j.csv", "--judged-by", "me", "-o", f"{strange}/s.csv").returncode == 0
+    )
+    again = command("convert", f"{strange}/no.csv", "-o", "x.csv")
     assert again.returncode == 2
+    assert "no such file" in again.stderr
     assert again.stderr.count("\n") == 1

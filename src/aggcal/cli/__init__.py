@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from aggcal.cli.console import Terminal
 from aggcal.cli.parser import parse
-from aggcal.errors import InputError, OutputError
+from aggcal.errors import InputError, OutputError, printable
 
 INTERRUPTED = 130
 
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hra-g ...
     0
     """
+    if sys.stdout.isatty():
+        sys.stdout = Terminal(sys.stdout)  # type: ignore[assignment]  # as far as print needs it
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.call(options)
         sys.stdout.flush()
     except (InputError, OutputError) as error:
-        print(f"aggcal: error: {error}", file=sys.stderr)
+        print(f"aggcal: error: {printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("aggcal: interrupted; nothing was written.", file=sys.stderr)

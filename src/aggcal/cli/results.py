@@ -65,7 +65,7 @@ def tell(result: Assessment, console: Console) -> None:
             f"(relative gradient {summary['gradient_norm']:.1e})"
         )
     if result.calibration is not None:
-        console.say(str(result.calibration))
+        console.say(*str(result.calibration).split("\n"))
         if result.calibration.covers is not None:
             interval = summary["calibrated_interval"]
             console.say(f"intervals at {interval['level']:g}: {interval['covers']}")

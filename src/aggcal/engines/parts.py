@@ -22,7 +22,7 @@ import numpy as np
 from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal.engines.judgments import Columns, nameless
 from aggcal.engines.shard import Shard
-from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count
+from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats.base import Choices
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.parquet import refuse_partitions
@@ -247,7 +247,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         np.empty(0, dtype=np.int64),
         Unfitted(who, left, right, reason, numbers, places, detail),
         tuple(sorted(total.criteria)),
-        Path(path).name,
+        printable(Path(path).name),
         sided=total.sided,
         format=next(iter(total.formats)),
         notes=total.notes or (),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aggcal.errors import FileError, TableError
+from aggcal.errors import FileError, TableError, printable
 from aggcal.io.formats.sample import Sample, of_json, of_table
 from aggcal.io.parquet import load_parquet, look_at_parquet
 from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted, unpacked
@@ -53,7 +53,7 @@ def load_file(
     """Load a file, of the kind that its content says it is, under the name that the user knows."""
     import duckdb
 
-    name = name or str(path)
+    name = name or printable(str(path))
     if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
         return load_parquet(connection, path, name, names, scratch)
     path = regular(path, scratch)

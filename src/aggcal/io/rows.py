@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.errors import OptionError, OutcomeError, TableError, printable
 from aggcal.io.database import connected
 from aggcal.io.files import (
     is_json,
@@ -102,7 +102,7 @@ class _Brought:
         self.name = "judgments"
         self.path: Path | None = None
         if isinstance(data, str | Path):
-            self.name = str(data)
+            self.name = printable(str(data))
             self.path = regular(Path(data), scratch)
             self.sample = look(self.path, self.name, known_columns())
         else:

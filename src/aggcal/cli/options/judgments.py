@@ -66,5 +66,5 @@ def judgments_from(
     for note in judgments.notes:
         console.say(f"  {note}")
     if options.verbose and len(judgments.unfitted.count):
-        console.say(str(judgments.unfitted))
+        console.say(*str(judgments.unfitted).split("\n"))
     return judgments
