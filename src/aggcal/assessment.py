@@ -228,7 +228,14 @@ class Assessment:
         read = read_texts(texts)
         return Report(summary | {"texts": Path(read.source).name}, items, columns, read.by_item)
 
-    def save(self, directory: str | Path, *, texts: Any = None, check: bool = True) -> list[Path]:
+    def save(
+        self,
+        directory: str | Path,
+        *,
+        texts: Any = None,
+        check: bool = True,
+        spreadsheet_safe: bool = False,
+    ) -> list[Path]:
         """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and reports.
 
         Either all files appear or none does.
@@ -239,17 +246,21 @@ class Assessment:
             Made if it is not there.
         texts, check
             See ``report``.
+        spreadsheet_safe
+            Write an apostrophe before ids that a spreadsheet would take for a formula. They are
+            then no longer the ids that were read.
         """
+        table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
         report = (self.advised() if check else self).told(texts)
-        files: dict[str, Writer] = {"items.csv": csv_writer(report.items)}
+        files: dict[str, Writer] = {"items.csv": table(report.items)}
         if self.consensus is not None:
-            files["annotators.csv"] = csv_writer(report.annotators)
+            files["annotators.csv"] = table(report.annotators)
             for ending in ("html", "md"):
                 files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
         outdated = [name for name in _FILES if name not in files]
         if self.calibration is not None and self.calibration.unjudged_ids:
             predicted = self.calibration.predict_unjudged().item_columns()
-            files["predictions.csv"] = csv_writer(predicted)
+            files["predictions.csv"] = table(predicted)
             outdated.remove("predictions.csv")
         files["summary.json"] = json_writer(report.summary)
         return write_files(directory, files, outdated=outdated)

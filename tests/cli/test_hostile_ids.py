@@ -36,7 +36,7 @@ def clean(text: str) -> None:
 
 
 def judgments(folder: Path) -> Path:
-    """Write a study in which hostile items never win, are islands, and are compared to themselves."""
+    """Write a study in which hostile items never win, are islands, and meet themselves."""
     ids = [f"i{k}{text}" for k, text in enumerate(ESCAPES)]
     people = [f"p{k}{text}" for k, text in enumerate(ESCAPES)]
     rows = [(who, "good", item, "left") for who in people for item in ids]

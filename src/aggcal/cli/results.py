@@ -30,7 +30,9 @@ def finish(
     if fitted and not options.no_check:
         result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
-    paths = result.save(options.output, texts=texts, check=False)
+    paths = result.save(
+        options.output, texts=texts, check=False, spreadsheet_safe=options.spreadsheet_safe
+    )
     tell(result, console)
     if result.advice is not None:
         console.say(_found(result.advice))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import os
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggcal.errors import FileError, TableError, printable
+from aggcal.io.database import lacks_room
 from aggcal.io.formats.sample import Sample, of_json, of_table
 from aggcal.io.parquet import load_parquet, look_at_parquet
-from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted, unpacked
+from aggcal.io.source import Source, cell, exactly, fill, no_room, present_columns, quoted, unpacked
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,6 +68,8 @@ def load_file(
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
     except duckdb.Error as error:
+        if lacks_room(error):
+            raise
         if is_json(head):
             raise FileError(
                 f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
@@ -85,8 +88,13 @@ def regular(path: Path, scratch: Path) -> Path:
     if not streams:
         return path
     copy = scratch / "stream"
-    with stream.open("rb") as source, copy.open("wb") as target:
-        shutil.copyfileobj(source, target)
+    with _said(printable(str(path))), stream.open("rb") as source:
+        while piece := source.read(_PIECE):
+            try:
+                with copy.open("ab") as target:
+                    target.write(piece)
+            except OSError as error:
+                raise no_room(error) from None
     return copy
 
 
@@ -152,17 +160,8 @@ def _decoded(head: bytes, *, cut: bool) -> str:
 
 def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     """Return the first bytes of a file that can be read, and refuse others in words."""
-    try:
-        with unpacked(path) as file:
-            head = file.read(size)
-    except FileNotFoundError:
-        raise FileError(f"{name}: no such file; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{name}: is a directory; give the file in it.") from None
-    except PermissionError:
-        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{name}: cannot be read ({error}).") from None
+    with _said(name), unpacked(path) as file:
+        head = file.read(size)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         what = (
             "export it again" if path.suffix == ".json" else "the first line must name the columns"
@@ -175,6 +174,24 @@ def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     if b"\0" in head:
         raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
     return head
+
+
+@contextmanager
+def _said(name: str) -> Iterator[None]:
+    """Say in words why a file cannot be opened or read."""
+    try:
+        yield
+    except FileError:
+        raise
+    except FileNotFoundError:
+        raise FileError(f"{name}: no such file; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a directory; give the file in it.") from None
+    except PermissionError:
+        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileError(f"{name}: cannot be read ({reason}).") from None
 
 
 def _load_json(

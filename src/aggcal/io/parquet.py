@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import FileError, TableError
-from aggcal.io.database import connected
+from aggcal.io.database import connected, lacks_room
 from aggcal.io.formats.sample import Sample, of_records
 from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted
 
@@ -73,6 +73,8 @@ def _in_words(name: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
+        if lacks_room(error):
+            raise
         reason = re.sub(r"[^\s\"']*/named-\w+", name, str(error).split("\n", 1)[0])
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 

@@ -12,6 +12,7 @@ import gzip
 import io
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -156,6 +157,27 @@ def exactly(path: Path, scratch: Path) -> str:
         )
     link.symlink_to(whole)
     return link.as_posix()
+
+
+def _temporary() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return "the folder for temporary files"
+
+
+def no_room(error: OSError) -> FileError:
+    """Say that a temporary file could not be written.
+
+    Examples
+    --------
+    >>> print(str(no_room(OSError(28, "No space left on device")))[-76:])
+    (No space left on device); free some space or set TMPDIR to another folder.
+    """
+    return FileError(
+        f"{_temporary()}: a temporary file cannot be written ({error.strerror or error}); "
+        "free some space or set TMPDIR to another folder."
+    )
 
 
 @contextmanager

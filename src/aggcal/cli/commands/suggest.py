@@ -7,9 +7,10 @@ import sys
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.common import add_json, add_seed, add_spreadsheet_safe
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+from aggcal.errors import OptionError
 
 
 def add(command: Parser) -> None:
@@ -34,6 +35,7 @@ def add(command: Parser) -> None:
         help="how many pairs (default: 20, or as many as --per-annotator allows)",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
+    add_spreadsheet_safe(command)
     command.add_argument(
         "--about",
         choices=("order", "scores"),
@@ -100,6 +102,8 @@ def suggest(options: argparse.Namespace) -> int:
     from aggcal.io.write import csv_writer, json_writer, refuse_overwriting, write_files
 
     console = Console(quiet=options.quiet)
+    if options.json and options.spreadsheet_safe:
+        raise OptionError("--spreadsheet-safe is for tables, and --json is none; leave one out.")
     if options.output is not None:
         target = Path(options.output)
         inputs = [options.judgments, options.scores, options.items]
@@ -123,7 +127,11 @@ def suggest(options: argparse.Namespace) -> int:
     console.warn(found.warnings)
     console.say(str(found))
     console.say(f"information: {found.unit}")
-    write = json_writer(found.to_dict()) if options.json else csv_writer(found.pair_columns())
+    write = (
+        json_writer(found.to_dict())
+        if options.json
+        else csv_writer(found.pair_columns(), spreadsheet_safe=options.spreadsheet_safe)
+    )
     if options.output is None:
         write(sys.stdout)
     else:
