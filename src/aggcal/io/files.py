@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,18 @@ from aggcal.errors import FileError, TableError, printable
 from aggcal.io.database import lacks_room
 from aggcal.io.formats.sample import Sample, of_json, of_table
 from aggcal.io.parquet import load_parquet, look_at_parquet
-from aggcal.io.source import Source, cell, exactly, fill, no_room, present_columns, quoted, unpacked
+from aggcal.io.source import (
+    MOST_COLUMNS,
+    Source,
+    cell,
+    exactly,
+    fill,
+    no_room,
+    present_columns,
+    quoted,
+    too_many_columns,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +37,10 @@ _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
 _PIECE = 1 << 20
+_LONGEST_HEADER = 1 << 22
+_LONGEST_TEXT = 1_000_000
+"""Characters of a line of text: an order of 100,000 items has fewer, a bomb of zeros has more."""
+_STRIDE = 1 << 23
 _USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
 
 
@@ -116,6 +132,7 @@ def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
         if sample.text.strip() == "[]":
             raise FileError(f"{name}: holds no records; export it again.")
         return sample
+    head, _ = _with_header(path, name, head)
     text = _decoded(head, cut=True).lstrip("\r\n \t")
     delimiter, found = _header(text, known)
     return of_table(name, found, text, delimiter)
@@ -131,7 +148,13 @@ def text_lines(path: Path, name: str) -> Iterator[str]:
     number = 0
     with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
-            for number, line in enumerate(text, 1):  # noqa: B007  # told below
+            while line := text.readline(_LONGEST_TEXT + 1):
+                number += 1
+                if len(line) > _LONGEST_TEXT:
+                    raise FileError(
+                        f"{name}: line {number} is longer than {_LONGEST_TEXT:,} characters, "
+                        "which no order is; check the file."
+                    )
                 yield line
         except UnicodeDecodeError:
             raise FileError(
@@ -221,9 +244,9 @@ def _load_csv(
 ) -> Source:
     import duckdb
 
-    head = file.head
+    head, cut = _with_header(file.path, file.name, file.head)
     try:
-        text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD_BYTES else "ignore")
+        text = head.decode("utf-8-sig", errors="ignore" if cut else "strict")
     except UnicodeDecodeError as error:
         line = head[: error.start].count(b"\n") + 1
         raise FileError(
@@ -232,12 +255,14 @@ def _load_csv(
     blank_lines = len(text) - len(text.lstrip("\r\n \t"))
     skip = text[:blank_lines].count("\n")
     delimiter, found = _header(text[blank_lines:], names)
+    if len(found) > MOST_COLUMNS:
+        raise too_many_columns(file.name, len(found))
     present = present_columns(found, names, file.name)
     if not present:
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
 
-    def relation(*, strict: bool, longest: int = _USUAL_LINE) -> str:
+    def relation(*, strict: bool, longest: int) -> str:
         return (
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
@@ -249,13 +274,14 @@ def _load_csv(
     cells = {n: f"c{k}" for n, k in present.items()}
     every = [f"c{k}" for k in range(len(found))]
     strict = True
+    usual = _LONGEST_LINE if _has_endless_line(file) else _USUAL_LINE
     try:
-        fill(connection, cells, relation(strict=True), every)
+        fill(connection, cells, relation(strict=True, longest=usual), every)
     except duckdb.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
         strict = False
-        fill(connection, cells, relation(strict=False), every)
-    if _has_long_lines(connection):
+        fill(connection, cells, relation(strict=False, longest=usual), every)
+    if usual != _LONGEST_LINE and _has_long_lines(connection):
         # DuckDB's buffers grow with the longest line, so that is only allowed where there is one.
         for table in ("raw", "reject_errors", "reject_scans"):
             connection.execute(f"DROP TABLE {table}")
@@ -264,8 +290,34 @@ def _load_csv(
     return Source(connection, file.name, frozenset(present), found, None, file.path, delimiter)
 
 
+def _with_header(path: Path, name: str, head: bytes) -> tuple[bytes, bool]:
+    """Read on until the head of a table holds its whole header; whether there is more after it."""
+    size = _HEAD_BYTES
+    while len(head) == size and not _holds_header(head):
+        if size >= _LONGEST_HEADER:
+            if b"\n" not in head and b"\r" not in head:
+                raise TableError(
+                    f"{name}: the first line is longer than {_LONGEST_HEADER:,} bytes; it must "
+                    "name the columns."
+                )
+            break  # a quotation mark that is not closed: told with its line when it is read
+        size = min(8 * size, _LONGEST_HEADER)
+        head = peek(path, name, size)
+    return head, len(head) == size
+
+
+def _holds_header(head: bytes) -> bool:
+    quotes = 0
+    for line in head.lstrip(b"\xef\xbb\xbf \t\r\n").splitlines(keepends=True):
+        quotes += line.count(b'"')
+        if quotes % 2 == 0 and line.endswith((b"\n", b"\r")):
+            return True
+    return False
+
+
 def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Choose the delimiter under which the first line names most of the wanted columns."""
+    csv.field_size_limit(sys.maxsize)
     best: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
     for delimiter in _DELIMITERS:
         first = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), [])
@@ -287,6 +339,27 @@ _REJECTS = {
     "items by ids instead of texts.",
     "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
 }
+
+
+def _has_endless_line(file: _File) -> bool:
+    """Whether a line may be longer than DuckDB's usual buffer, which it passes over in silence.
+
+    Looked for in strides, of which such a line covers at least one, so that little is read (but
+    all of what is packed).
+    """
+    with unpacked(file.path) as raw:
+        start = 0
+        while raw.seek(start) == start and (piece := raw.read(_HEAD_BYTES)):
+            run = 0
+            while piece and b"\n" not in piece and b"\r" not in piece:
+                run += len(piece)
+                if run > _LONGEST_LINE:
+                    raise TableError(f"{file.name}: a line {_REJECTS['LINE SIZE OVER MAXIMUM']}")
+                piece = raw.read(_HEAD_BYTES)
+            if run > _STRIDE:
+                return True
+            start += _STRIDE
+    return False
 
 
 def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -37,7 +37,7 @@ from aggcal.io.formats.sample import Record, Sample, of_records
 from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import load_memory
 from aggcal.io.parquet import parquet_rows
-from aggcal.io.source import Source, cell
+from aggcal.io.source import Source, cell, listed
 
 if TYPE_CHECKING:
     import duckdb
@@ -117,7 +117,7 @@ class _Brought:
         self.sample = replace(self.sample, columns=self.sample.columns | given)
         self.format = recognised(self.sample, format_name)
         if not self.format.is_mine(self.sample):
-            found = ", ".join(sorted(self.sample.columns)) or "no columns"
+            found = listed(sorted(self.sample.columns)) or "no columns"
             raise TableError(
                 f"{self.name}: does not look like {self.format.summary} (found: {found}); leave "
                 "--format out or choose another."
@@ -148,7 +148,7 @@ class _Brought:
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
         return OptionError(
             f"{self.name}: there is no column '{other}' to take as '{own}' "
-            f"(found: {', '.join(found)})."
+            f"(found: {listed(list(found))})."
         )
 
     def _refuse_names(self) -> None:

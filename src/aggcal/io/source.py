@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _LONGEST, _MOST = 40, 20
+MOST_COLUMNS = 10_000
+"""Columns of a table that is read: each takes DuckDB a buffer of 32 KiB and some time to bind."""
 _SPECIAL = re.compile(r"[*?\[\]{}\\\x00-\x1f\x7f\ud800-\udfff]")
 """What DuckDB takes for a pattern or an escape, and what is not UTF-8."""
 
@@ -46,9 +48,7 @@ class Source:
     @property
     def columns_found(self) -> str:
         """The columns of the file for a message, cut where the file is no table at all."""
-        named = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in self.found]
-        more = f" and {len(named) - _MOST:,} more" if len(named) > _MOST else ""
-        return ", ".join(named[:_MOST]) + more
+        return listed(self.found)
 
     def rows(self) -> int:
         """How many rows there are."""
@@ -109,6 +109,19 @@ class Source:
         return f"row {record + 1}"
 
 
+def listed(columns: Sequence[str]) -> str:
+    """Name the columns of a file for a message, cut where they are long or many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), len(listed(["x" * 1000] * 1000))
+    ('a, b', 911)
+    """
+    named = [c if len(c) <= _LONGEST else f"{c[:_LONGEST]}..." for c in columns[:_MOST]]
+    more = f" and {len(columns) - _MOST:,} more" if len(columns) > _MOST else ""
+    return ", ".join(named) + more
+
+
 def fill(
     connection: duckdb.DuckDBPyConnection,
     present: Mapping[str, str],
@@ -117,7 +130,7 @@ def fill(
 ) -> None:
     """Create the table ``raw`` from a relation; rows of blank cells are no rows."""
     cells = ", ".join(f"nullif(trim({c}::VARCHAR), '') AS \"{n}\"" for n, c in present.items())
-    blank = " AND ".join(f"coalesce(trim({c}), '') = ''" for c in every) or "false"
+    blank = f"trim(concat({', '.join(every)})) = ''" if every else "false"
     chosen = f"SELECT {cells}, {blank} AS _blank FROM {relation}"
     connection.execute(f"CREATE TEMP TABLE raw AS {chosen}")
     # Spreadsheets leave rows of empty cells behind: those are blank lines, not judgments.
@@ -203,7 +216,17 @@ def present_columns(found: Sequence[str], names: Mapping[str, str], name: str) -
         if key in present:
             raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
         present[key] = position
+    if len(present) > MOST_COLUMNS:
+        raise too_many_columns(name, len(present))
     return present
+
+
+def too_many_columns(name: str, number: int) -> TableError:
+    """Say that a table is too wide."""
+    return TableError(
+        f"{name}: has {number:,} columns, and at most {MOST_COLUMNS:,} are read; leave out those "
+        "that are not needed."
+    )
 
 
 def cell(name: str) -> str:
