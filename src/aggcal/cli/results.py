@@ -35,7 +35,8 @@ def finish(
     )
     tell(result, console)
     if result.advice is not None:
-        console.say(_found(result.advice))
+        failed = (f for f in result.advice.check.findings if f.code == "check-failed")
+        console.say(*(f"note: {each.message}." for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
             "the data were not looked over: there are too many rows for that, or they lie on a "

@@ -20,7 +20,8 @@ _KIND = re.compile(r"#\s*DATA TYPE\s*:\s*(\w+)", re.IGNORECASE)
 _PREFLIB = re.compile(r"^#\s*(NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.MULTILINE | re.IGNORECASE)
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*(\d+)", re.IGNORECASE)
 _MOST_ROWS = 2_000_000
-_MOST_VOTERS = 1e12
+_MOST_VOTERS = 1e9
+"""Of one order: more is more than a weight may be."""
 _MOST_RANKS = 5_000_000
 """Of all orders together, which are held in memory at some 200 bytes each."""
 
