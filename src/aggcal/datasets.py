@@ -177,7 +177,7 @@ def _reading_level(say: Say) -> Mapping[str, bytes]:
     try:
         rows = zip(*(c[-len(levels) :] for c in columns), strict=True)
         items = [[_whole(a), _whole(b), *row] for (a, b, *_), row in zip(levels, rows, strict=True)]
-        judgments = [[_whole(x) for x in row[:3]] for row in pairs]
+        judgments: list[list[object]] = [[_whole(x) for x in row[:3]] for row in pairs]
     except (ValueError, OverflowError):
         raise FileError(
             "reading-level: what was downloaded is not what was expected (no tables of numbers); "

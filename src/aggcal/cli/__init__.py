@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     if sys.stdout.isatty():
-        sys.stdout = Terminal(sys.stdout)  # type: ignore[assignment]  # as far as print needs it
+        sys.stdout = Terminal(sys.stdout)
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
