@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Self, TypeAlias
 
@@ -21,7 +22,7 @@ from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.source import no_room
 from aggcal.io.write import csv_cell, refuse_overwriting, spreadsheet_cell, write_files
 
-_AT_ONCE = 50_000
+_AT_ONCE = 20_000
 _IN_MEMORY = 1 << 24
 """Bytes of rows that wait in memory; more wait on disk, which is slower only where it is slow."""
 _NUMBERS = ("outcome", "weight", "seconds")
@@ -167,17 +168,21 @@ class _Waiting:
         if not len(self):
             raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
 
-    def add(self, rows: Iterable[JudgmentRow]) -> None:
+    def add(self, rows: Iterator[JudgmentRow]) -> None:
         """Let rows wait, if they are of the criterion that is wanted."""
         self._file.seek(0, os.SEEK_END)
         try:
-            for row in rows:
-                has = row.get("criterion", "")
-                self.criteria.add(has)
-                if self.criterion is None or has == self.criterion:
-                    self.columns.update(row)
-                    self._number += 1
-                    self._file.write(json.dumps(row) + "\n")
+            # In batches: such a file looks how long it is after each piece.
+            while batch := list(islice(rows, _AT_ONCE)):
+                self.criteria.update(row.get("criterion", "") for row in batch)
+                kept = [
+                    row
+                    for row in batch
+                    if self.criterion is None or row.get("criterion", "") == self.criterion
+                ]
+                self.columns.update(*kept)
+                self._number += len(kept)
+                self._file.write("".join(f"{json.dumps(row)}\n" for row in kept))
         except OSError as error:
             raise no_room(error) from None
 
