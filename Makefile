@@ -2,7 +2,8 @@
 #   make demo    simulate a study, run aggcal on it, say where the report is
 #   make test    lint, types, import directions, documentation, tests, doctests
 # Beside them: make docs (the documentation, in docs/_build/html), make fuzz (random files into every
-# reader), make picture, make clean.
+# reader), make oldest (the core tests with the oldest versions that pyproject.toml allows), make
+# picture, make clean.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -13,7 +14,7 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
 endef
 
-.PHONY: demo test lint types imports docs tests fuzz picture clean
+.PHONY: demo test lint types imports docs tests fuzz oldest picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
@@ -44,12 +45,23 @@ fuzz: $(VENV)/.dev
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: atheris 2>/dev/null || true
 	$(BIN)/python tests/io/fuzz_readers.py --seconds $(SECONDS)
 
+# Every direct dependency at its lower bound, in an environment of its own: a bound that is too low
+# fails here, not at a user's. The tools of the tests are as new as they come.
+OLDEST := .venv-oldest
+oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
+		-e . pytest pytest-xdist hypothesis pandas polars pyarrow markdown-it-py
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
+		tests/io tests/cli tests/check tests/models tests/solve tests/uncertainty tests/calibrators tests/report
+
 # The picture that README shows: the demo's own figure.
 picture: $(VENV)/.core
 	$(BIN)/python docs/make_picture.py
 
 clean:
-	rm -rf $(VENV) src/aggcal/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) src/aggcal/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -16,10 +18,11 @@ from aggcal import datasets
 
 
 class Mirror:
-    """A local server that has some files and counts what is asked of it."""
+    """A local server that has some files and counts what is asked of it; it may misbehave."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
+        self.manners: Callable[[BaseHTTPRequestHandler], None] | None = None
         self.asked: list[str] = []
         mirror = self
 
@@ -27,6 +30,9 @@ class Mirror:
             def do_GET(self) -> None:  # the library's name
                 path = unquote(self.path).lstrip("/")
                 mirror.asked.append(path)
+                if mirror.manners is not None:
+                    mirror.manners(self)
+                    return
                 found = mirror.files.get(path)
                 self.send_response(404 if found is None else 200)
                 self.end_headers()
@@ -106,6 +112,125 @@ def test_something_else_than_expected_is_refused_and_not_kept(
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(aggcal.AggcalError, match=r"all_data.json: cannot be downloaded"):
         datasets.find("dots")
+
+
+def short_body(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b"1 2 3\n")
+
+
+def short_chunks(handler: BaseHTTPRequestHandler) -> None:
+    handler.protocol_version = "HTTP/1.1"
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.write(b"100\r\n1 2 3\n")
+    handler.close_connection = True
+
+
+def endless_body(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    with suppress(OSError):
+        while True:
+            handler.wfile.write(b"1 2 3\n" * 10_000)
+
+
+def slow_body(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    with suppress(OSError):
+        for _ in range(200):
+            handler.wfile.write(b"1 2 3\n")
+            time.sleep(0.01)
+
+
+def wrong_content(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    handler.wfile.write(b"\xff\xfe<html>" + b"{" * 100_000)
+
+
+def not_found(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_error(404)
+
+
+def redirect_loop(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", handler.path)
+    handler.end_headers()
+
+
+def redirect_to_a_file(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", "file:///etc/passwd")
+    handler.end_headers()
+
+
+def closes_early(handler: BaseHTTPRequestHandler) -> None:
+    handler.close_connection = True
+
+
+def talks_nonsense(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"\x1b[2J nonsense\r\n\r\n")
+
+
+@pytest.mark.parametrize("name", ["reading-level", "dots"])
+@pytest.mark.parametrize(
+    ("manners", "said"),
+    [
+        (short_body, "sent 6 bytes and spoke of 1000"),
+        (short_chunks, "cannot be downloaded"),
+        (endless_body, "sends more than 2,097,152 bytes"),
+        (slow_body, "the server is too slow"),
+        (wrong_content, "is not what was expected"),
+        (not_found, "cannot be downloaded (Not Found)"),
+        (redirect_loop, "cannot be downloaded"),
+        (redirect_to_a_file, "cannot be downloaded"),
+        (closes_early, "cannot be downloaded"),
+        (talks_nonsense, "cannot be downloaded"),
+    ],
+)
+def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
+    manners: Callable[[BaseHTTPRequestHandler], None],
+    said: str,
+    name: str,
+    mirror: Mirror,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if manners is slow_body:
+        monkeypatch.setattr(datasets, "_AT_LONGEST", 0.1)
+    mirror.manners = manners
+    with pytest.raises(aggcal.AggcalError) as caught:
+        datasets.find(name)
+    message = str(caught.value)
+    assert said in message
+    assert "AGGCAL_DATA" in message
+    assert "\n" not in message
+    assert "\x1b" not in message
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_picture_that_was_exchanged_is_refused(
+    mirror: Mirror, data_folder: Path, tmp_path: Path
+) -> None:
+    real = data_folder / "dots"
+    mirror.files = {f"{datasets._DOTS}/data/all_data.json": (real / "all_data.json").read_bytes()}
+    for picture in datasets.PICTURES:
+        at = f"{datasets._DOTS}/public/images/dots/{picture}"
+        mirror.files[at] = (real / "images" / picture).read_bytes()
+    exchanged = f"{datasets._DOTS}/public/images/dots/{datasets.PICTURES[-1]}"
+    good = mirror.files[exchanged]
+    mirror.files[exchanged] = good[:-1] + b"x"
+    with pytest.raises(aggcal.AggcalError, match=r"79\.png: what was downloaded is not"):
+        datasets.find("dots")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    mirror.files[exchanged] = good
+    folder = datasets.find("dots")
+    assert (folder / "images" / datasets.PICTURES[-1]).read_bytes() == good
 
 
 def test_a_folder_that_is_named_comes_first(

@@ -12,6 +12,7 @@ from aggcal.check.survey import MANY
 from aggcal.consensus import Consensus
 from aggcal.design import Suggestions, suggest_pairs
 from aggcal.design.beliefs import LINKS
+from aggcal.display import clipped
 from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
 from aggcal.judgments import Judgments
@@ -24,6 +25,7 @@ IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
 _USUAL = "hra-g"
+_LONGEST_REASON = 200
 _TOLD_BETTER = {"reversed-annotators", "divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
 
@@ -32,15 +34,17 @@ _TOLD_BETTER = {"reversed-annotators", "divided", "direction"}
 class Advice:
     """What was found in the data, and the pairs worth asking next.
 
-    ``check`` holds the warnings of the fit, too, where it does not tell the same itself.
+    ``check`` holds the warnings of the fit, too, where it does not tell the same itself. If one of
+    the two failed, a note in ``check`` says so, and there are no ``suggestions``.
     """
 
     check: Check
-    suggestions: Suggestions
+    suggestions: Suggestions | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
-        return {"check": self.check.to_dict(), "suggestions": self.suggestions.to_dict()}
+        asked = {} if self.suggestions is None else {"suggestions": self.suggestions.to_dict()}
+        return {"check": self.check.to_dict(), **asked}
 
 
 def advise(
@@ -85,30 +89,50 @@ def advise(
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = _USUAL if consensus is None else consensus.method
-    looked = check(
-        judgments,
-        scores,
-        method=method if method in FITTED else _USUAL,
-        consensus=fit if method in FITTED else None,
-        quick=rows > IN_FULL,
-        seed=seed,
-        on_step=on_step,
-        on_iteration=on_iteration,
-    )
+    # Whatever goes wrong from here on must not cost anybody the fit.
+    try:
+        looked = check(
+            judgments,
+            scores,
+            method=method if method in FITTED else _USUAL,
+            consensus=fit if method in FITTED else None,
+            quick=rows > IN_FULL,
+            seed=seed,
+            on_step=on_step,
+            on_iteration=on_iteration,
+        )
+    except Exception as error:  # noqa: BLE001
+        looked = Check({}, (_failed("the data check failed", error),))
     if on_step is not None:
         on_step("choosing pairs to ask next")
     known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
-    asked = suggest_pairs(
-        judgments,
-        scores,
-        n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
-        method=method if method in LINKS else _USUAL,
-        consensus=fit
-        if fit is not None and fit.quantifier is not None and method in LINKS
-        else None,
-        seed=seed,
-    )
+    asked = None
+    try:
+        asked = suggest_pairs(
+            judgments,
+            scores,
+            n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
+            method=method if method in LINKS else _USUAL,
+            consensus=fit
+            if fit is not None and fit.quantifier is not None and method in LINKS
+            else None,
+            seed=seed,
+        )
+    except Exception as error:  # noqa: BLE001
+        failed = _failed("no pairs could be suggested", error)
+        looked = replace(looked, findings=(*looked.findings, failed))
     return Advice(replace(looked, findings=_with_warnings(looked.findings, warnings)), asked)
+
+
+def _failed(what: str, error: Exception) -> Finding:
+    """Say that a part of the advice could not be given."""
+    reason = clipped(f"{type(error).__name__}: {error}", _LONGEST_REASON)
+    return Finding(
+        "note",
+        "check-failed",
+        f"{what}: {reason}",
+        "the scores do not depend on it; please report it, with the data if you can",
+    )
 
 
 def _with_warnings(

@@ -283,6 +283,7 @@ class Assessment:
         texts: Any = None,
         check: bool = True,
         force: bool = False,
+        spreadsheet_safe: bool = False,
     ) -> list[Path]:
         """Write ``items.csv``, ``summary.json`` and, after Stage 1, the annotators and reports.
 
@@ -297,16 +298,20 @@ class Assessment:
             See ``report``.
         force
             Replace files of these names whoever wrote them.
+        spreadsheet_safe
+            Write an apostrophe before ids that a spreadsheet would take for a formula. They are
+            then no longer the ids that were read.
         """
+        table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
         report = (self.advised() if check else self).told(texts)
-        files: dict[str, Writer] = {"items.csv": csv_writer(report.items)}
+        files: dict[str, Writer] = {"items.csv": table(report.items)}
         if self.consensus is not None:
-            files["annotators.csv"] = csv_writer(report.annotators)
+            files["annotators.csv"] = table(report.annotators)
             for ending in ("html", "md"):
                 files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
         if self.calibration is not None and self.calibration.unjudged_ids:
             predicted = self.calibration.predict_unjudged().item_columns()
-            files["predictions.csv"] = csv_writer(predicted)
+            files["predictions.csv"] = table(predicted)
         manifest = Manifest("summary.json", report.summary)
         outdated = [name for name in RESULT_FILES[:-1] if name not in files]
         return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)

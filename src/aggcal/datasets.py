@@ -8,10 +8,17 @@ import io
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aggcal.errors import FileError, OptionError
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 HOME = "AGGCAL_DATA"
 """The environment variable that names the folder of the datasets."""
@@ -27,6 +34,11 @@ _ATC = (
 )
 _DOTS = "ryankemmer/dotsactivity-data/2465d2d9"
 _PATIENCE = 60.0
+_AT_LONGEST = 600.0
+"""Seconds that one file may take: it is small, and a server may send a byte a minute."""
+_LARGEST = 1 << 21
+"""Bytes of the largest file that is downloaded, several times over: servers may send forever."""
+_PIECE = 1 << 16
 
 SUMS = {
     "reading-level/judgments.csv": (
@@ -37,7 +49,7 @@ SUMS = {
     "dots/judgments.csv": "7a37c45a4b26020c3fa567bf55319b500bdb79d1bdc0ec54e95008b810c32be6",
     "dots/ratings.csv": "ec6f1067d7d81a38c5783bcf636b9579d53f29229ae33767416a4ca34d81971f",
 }
-"""Checksums of what is downloaded or made from it."""
+"""Checksums of what is downloaded or made from it; those of the pictures lie in dots.sha256."""
 
 FOLDERS = {"reading-level": "reading_level", "dots": "dots"}
 """The datasets and the names of their folders."""
@@ -91,10 +103,17 @@ def _cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "aggcal" / "data"
 
 
+@cache
+def _picture_sums() -> dict[str, str]:
+    lines = resources.files("aggcal").joinpath("dots.sha256").read_text("ascii").splitlines()
+    return {f"dots/{name}": found for found, name in (line.split() for line in lines)}
+
+
 def _verify(name: str, content: bytes) -> None:
-    wanted = SUMS.get(name)
+    """Refuse what is not byte for byte what was published."""
+    wanted = SUMS.get(name) or _picture_sums()[name]
     found = hashlib.sha256(content).hexdigest()
-    if wanted is not None and found != wanted:
+    if found != wanted:
         raise FileError(
             f"{name}: what was downloaded is not what was expected (checksum {found[:12]}, wanted "
             f"{wanted[:12]}); try again, or set {HOME} to a folder that has it."
@@ -109,7 +128,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _fetch(path: str) -> bytes:
-    from urllib.error import URLError
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
     from urllib.parse import quote
     from urllib.request import urlopen
 
@@ -119,13 +139,30 @@ def _fetch(path: str) -> bytes:
     address = f"{server}/{quote(path)}"
     try:
         with urlopen(address, timeout=_PATIENCE) as answer:  # noqa: S310  # checked above
-            content: bytes = answer.read()
-            return content
-    except (URLError, TimeoutError, ConnectionError) as error:
+            return _body(answer)
+    except (URLError, HTTPException, OSError, ValueError) as error:
+        if isinstance(error, HTTPError):
+            error.close()
+        reason = str(getattr(error, "reason", error) or type(error).__name__).split("\n", 1)[0]
         raise FileError(
-            f"{address}: cannot be downloaded ({getattr(error, 'reason', error)}); go online, or "
-            f"set {HOME} to a folder that has the dataset."
+            f"{address}: cannot be downloaded ({reason}); go online, or set {HOME} to a folder "
+            "that has the dataset."
         ) from None
+
+
+def _body(answer: HTTPResponse) -> bytes:
+    """Read what a server sends, which may be too much, too little, or too slow."""
+    content, end = bytearray(), time.monotonic() + _AT_LONGEST
+    while piece := answer.read1(_PIECE):
+        content += piece
+        if len(content) > _LARGEST:
+            raise OSError(f"the server sends more than {_LARGEST:,} bytes")
+        if time.monotonic() > end:
+            raise OSError("the server is too slow")
+    length = answer.headers.get("Content-Length")
+    if length is not None and length != str(len(content)):
+        raise OSError(f"the server sent {len(content):,} bytes and spoke of {length}")
+    return bytes(content)
 
 
 def _reading_level(say: Say) -> Mapping[str, bytes]:
@@ -136,13 +173,18 @@ def _reading_level(say: Say) -> Mapping[str, bytes]:
         _lines(f"{_ATC}/{name}")
         for name in ("s_p.txt", *(f"reg10_score_Ones_+_HRA-{k}_s->a.txt" for k in "GEN"))
     ]
-    rows = zip(*(c[-len(levels) :] for c in columns), strict=True)
     header = ["item", "truth", "s_p", "s_star_hra_g", "s_star_hra_e", "s_star_hra_n"]
-    items = [[_whole(a), _whole(b), *row] for (a, b, *_), row in zip(levels, rows, strict=True)]
+    try:
+        rows = zip(*(c[-len(levels) :] for c in columns), strict=True)
+        items = [[_whole(a), _whole(b), *row] for (a, b, *_), row in zip(levels, rows, strict=True)]
+        judgments: list[list[object]] = [[_whole(x) for x in row[:3]] for row in pairs]
+    except (ValueError, OverflowError):
+        raise FileError(
+            "reading-level: what was downloaded is not what was expected (no tables of numbers); "
+            f"try again, or set {HOME} to a folder that has it."
+        ) from None
     return {
-        "judgments.csv": _csv(
-            ["annotator", "winner", "loser"], [[_whole(x) for x in row[:3]] for row in pairs]
-        ),
+        "judgments.csv": _csv(["annotator", "winner", "loser"], judgments),
         "items.csv": _csv(header, items),
     }
 
@@ -155,7 +197,9 @@ def _dots(say: Say) -> Mapping[str, bytes]:
     files = {"all_data.json": raw, "judgments.csv": judgments, "ratings.csv": ratings}
     for k, picture in enumerate(PICTURES, 1):
         say(f"downloading Dots: picture {k} of {len(PICTURES)}")
-        files[f"images/{picture}"] = _fetch(f"{_DOTS}/public/images/dots/{picture}")
+        found = _fetch(f"{_DOTS}/public/images/dots/{picture}")
+        _verify(f"dots/images/{picture}", found)
+        files[f"images/{picture}"] = found
     return files
 
 
@@ -191,7 +235,9 @@ def dots_tables(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def _lines(path: str) -> list[str]:
-    text = _fetch(path).decode("utf-8-sig")
+    # No checksum of these is known, only of the tables that are made of them: nothing is kept
+    # that is not the published table, byte for byte.
+    text = _fetch(path).decode("utf-8-sig", errors="replace")
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 

@@ -9,7 +9,7 @@ from html import escape
 from unicodedata import east_asian_width
 
 from aggcal.arrays import TextArray
-from aggcal.errors import AggcalWarning, count, some
+from aggcal.errors import AggcalWarning, count, printable, some
 from aggcal.tables import Columns, cells
 
 WIDTH = 88
@@ -22,9 +22,7 @@ _LONGEST = 40
 _LONGEST_NOTE = 300
 _NAMED = 3
 
-# What moves the cursor, turns the direction of the text beside it or cannot be encoded at all.
-_BREAKS = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029]+")
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BLANKS = re.compile(" +")
 
 # A code point that is no character: it stands in no text.
 _SECOND = "\ufdd0"
@@ -58,7 +56,7 @@ def clipped(text: object, longest: int = _LONGEST) -> str:
     """
     # Only the beginning is looked at: an id may be a whole document.
     begun = str(text)[: 4 * longest]
-    plain = _padded(_TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", begun)))
+    plain = _padded(_BLANKS.sub(" ", printable(begun)))
     fits = len(plain) <= longest and len(begun) == len(str(text))
     kept = plain if fits else plain[: longest - 1].rstrip() + "…"
     return kept.replace(_SECOND, "")
@@ -90,7 +88,9 @@ def wrapped(*lines: str) -> str:
     long long long long long long long long long long long long long long long long long
       long long long
     """
-    filled = (textwrap.fill(_padded(line), WIDTH, subsequent_indent="  ") for line in lines)
+    filled = (
+        textwrap.fill(_padded(printable(line)), WIDTH, subsequent_indent="  ") for line in lines
+    )
     return "\n".join(filled).replace(_SECOND, "")
 
 

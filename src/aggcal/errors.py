@@ -45,6 +45,25 @@ from collections.abc import Iterable
 _SHOWN = 3
 _LONGEST = 100
 
+# What moves a terminal's cursor or begins another line, and what turns the direction of the text
+# beside it or cannot be encoded at all.
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return a text on one line that no terminal or log takes for anything but text.
+
+    Whatever people read on a terminal or in a log passes through here, since ids and names of
+    files may hold anything. (What programs read, CSV and JSON, holds them as they are.)
+
+    Examples
+    --------
+    >>> printable("one" + chr(27) + "[2J" + chr(10) + "two"), printable(chr(0x202E) + "abc")
+    ('one [2J two', '\N{REPLACEMENT CHARACTER}abc')
+    """
+    return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
+
 
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     """Name the first few ids, cut where they are long, and count the rest.
@@ -57,7 +76,8 @@ def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     "'a', 'b', 'c' and 2 more"
     """
     every = [str(i) for i in ids]
-    named = ", ".join(f"'{i if len(i) <= _LONGEST else i[:_LONGEST] + '…'}'" for i in every[:shown])
+    cut = (i if len(i) <= _LONGEST else i[:_LONGEST] + "…" for i in every[:shown])
+    named = ", ".join(f"'{printable(i)}'" for i in cut)
     return named if len(every) <= shown else f"{named} and {len(every) - shown:,} more"
 
 
@@ -76,7 +96,7 @@ class AggcalError(Exception):
     """Everything that aggcal raises on purpose, in one line whatever it quotes."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]+", " ", message))
+        super().__init__(printable(message))
 
 
 class InputError(AggcalError, ValueError):
@@ -147,7 +167,7 @@ class AggcalWarning(UserWarning):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.remedy}."
+        return printable(f"{self.what}; {self.remedy}.")
 
 
 class SelfPairWarning(AggcalWarning):

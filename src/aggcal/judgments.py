@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
 from aggcal.display import ROWS, card, clipped, wrapped
-from aggcal.errors import TooLittleDataError, count
+from aggcal.errors import TooLittleDataError, count, printable
 from aggcal.tables import Columns, as_text
 
 _ID = 80
@@ -51,7 +51,8 @@ class Unfitted:
             shown = f"{left} and {right}" if left and right else left or right or "items unknown"
             why = f"{reason} ({detail})" if detail else reason
             more = f", {n:,} times" if n > 1 else ""
-            lines.append(f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}")
+            line = f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}"
+            lines.append(printable(line))
         return "\n".join(lines)
 
     @property

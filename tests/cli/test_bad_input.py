@@ -41,7 +41,15 @@ BAD_JUDGMENTS = {
     "missing weight": ("annotator,winner,loser,weight\nu,a,b,1\nu,b,c,\n", "line 3 has no weight"),
     "weight not a number": ("annotator,winner,loser,weight\nu,a,b,heavy\n", "'heavy'"),
     "infinite weight": ("annotator,winner,loser,weight\nu,a,b,inf\n", "not finite"),
-    "weight beyond measure": ("annotator,winner,loser,weight\nu,a,b,1e-200\n", "beyond all"),
+    "weight too small": ("annotator,winner,loser,weight\nu,a,b,1e-200\n", "outside 1e-09 to 1e+09"),
+    "weight too large": (
+        "annotator,winner,loser,weight\nu,a,b,1\nu,a,b,1e14\n",
+        "line 3 has a weight outside",
+    ),
+    "weights too far apart": (
+        "annotator,winner,loser,weight\nu,a,b,1e-7\nv,b,a,1e9\n",
+        "line 2 has a weight of less than 1/1e+12 of the largest ('1e-7')",
+    ),
     "fewer than two items": ("annotator,winner,loser\nu,a,a\n", "fewer than two items"),
     "nothing answered": (LONG + "u,a,b,skip\n", "fewer than two items"),
 }  # fmt: skip

@@ -37,6 +37,7 @@ PAGES = sorted(
     if not any(path.is_relative_to(folder) for folder in GENERATED)
 )
 REAL_DATA = {"docs/tutorial.md": "dots"}
+EXTRA = {"docs/how-to/engines.md": "cryptography"}
 """Pages on a real dataset, which is not part of the project: without it they are not run."""
 
 NOT_RUN = {
@@ -128,6 +129,8 @@ def test_every_block_of_a_page_runs(
         folder = request.getfixturevalue("data_folder") / REAL_DATA[named(page)]
         if not folder.is_dir():
             pytest.skip(f"needs the dataset {folder.name}: set AGGCAL_DATA to a folder that has it")
+    if named(page) in EXTRA:
+        pytest.importorskip(EXTRA[named(page)])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # what is said and what is printed stay in order
     monkeypatch.setenv("MPLBACKEND", "agg")

@@ -183,7 +183,16 @@ def test_an_engine_that_is_not_there(
         aggcal.aggregate([("ann", "a", "b")], engine="dask")
 
 
+def test_a_column_that_only_folders_name_is_refused(engine: Dask, tmp_path: Path) -> None:
+    study = simulate(items=6, annotators=2, judgments=30, seed=1)
+    (tmp_path / "votes").mkdir()
+    write_parts(tmp_path / "votes" / "criterion=style", study.judgments, 2)
+    with pytest.raises(InputError, match="has the column 'criterion' in the names of its folders"):
+        engine.read(str(tmp_path / "votes"))
+
+
 def test_the_command_line(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
     study = simulate(items=60, annotators=6, judgments=600, seed=8)
     folder = write_parts(tmp_path / "judgments", study.judgments, 2)
     command = [sys.executable, "-m", "aggcal", "aggregate", str(folder), "--uncertainty", "none"]
@@ -199,7 +208,43 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["far", "judgments", "near"]
 
 
+def test_nobody_else_reaches_a_cluster_that_is_started_here() -> None:
+    """Whoever reaches a scheduler may run any code: it asks for credentials."""
+    pytest.importorskip("cryptography")
+    psutil = pytest.importorskip("psutil")
+    ours = psutil.Process()
+
+    def listening() -> set[tuple[str, int]]:
+        return {
+            tuple(found.laddr)
+            for process in (ours, *ours.children(recursive=True))
+            for found in process.net_connections("inet")
+            if found.status == psutil.CONN_LISTEN
+        }
+
+    before = listening()
+    with Dask(workers=1) as engine:
+        address = engine.client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        assert all(worker.startswith("tls://127.0.0.1:") for worker in engine.client.nthreads())
+        assert {host for host, _ in listening() - before} == {"127.0.0.1"}
+        stranger = distributed.Security.temporary()
+        for other, security in ((address.replace("tls", "tcp"), None), (address, stranger)):
+            with pytest.raises((OSError, TimeoutError)):
+                distributed.Client(other, security=security, timeout=2)
+
+
+def test_without_credentials_no_cluster_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ImportError
+
+    monkeypatch.setattr(distributed.Security, "temporary", missing)
+    with pytest.raises(EngineError, match="the package 'cryptography' must be installed"):
+        Dask(workers=1)
+
+
 def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
     study = simulate(items=620, annotators=20, judgments=6000, seed=9)
     folder = write_parts(tmp_path / "judgments", study.judgments, 3)
     wanted = aggcal.aggregate(folder, warn=False)

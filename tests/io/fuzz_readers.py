@@ -1,5 +1,7 @@
 """Throw random and mutated files at every reader: a clear error or a right result, never else.
 
+Names of files and folders are random, too: they must make no difference.
+
 With atheris (coverage-guided) where it can be installed, else with a mutator of our own on the
 same seeds; both run for a bounded time. ``make fuzz`` calls this.
 """
@@ -7,11 +9,13 @@ same seeds; both run for a bounded time. ``make fuzz`` calls this.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import sys
 import tempfile
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -39,9 +43,10 @@ MEMORY = 4 << 30
 SLOW = 20.0
 
 
-def one_input(data: bytes, folder: Path) -> str:
+def one_input(data: bytes, folder: Path, name: str = "input") -> str:
     """Read a file of these bytes; return what came of it, or raise what must not happen."""
-    path = folder / "input"
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     began = time.perf_counter()
     try:
@@ -53,6 +58,7 @@ def one_input(data: bytes, folder: Path) -> str:
         found = type(error).__name__
     else:
         check(judgments)
+        assert "decoy" not in judgments.item_ids, "another file was read"
         found = judgments.format
     if time.perf_counter() - began > SLOW:
         raise AssertionError(f"took {time.perf_counter() - began:.0f} s")
@@ -72,6 +78,61 @@ def check(judgments: aggcal.Judgments) -> None:
     assert ((judgments.outcome >= 0.0) & (judgments.outcome <= 1.0)).all()
     assert (judgments.weight > 0.0).all()
     assert (judgments.count >= 1).all()
+
+
+def same_under_another_name(data: bytes, folder: Path, name: str) -> str:
+    """Read these bytes under a plain and under another name; what comes of it must be the same."""
+    plain = one_input(data, folder)
+    with tempfile.TemporaryDirectory(dir=folder) as inner:
+        for decoy in ("a", "b", "c", "ab", "input", "x"):
+            Path(inner, decoy).write_bytes(b"annotator,winner,loser\nu,decoy,d\nu,d,decoy\n")
+        os.chdir(inner)  # so that the name is all that is given
+        try:
+            found = one_input(data, Path(), name)
+        finally:
+            os.chdir(folder)
+    if found != plain:
+        raise AssertionError(f"as {name!r}: {found}, otherwise {plain}")
+    return found
+
+
+def random_name(dice: random.Random) -> str:
+    """Return the name of a file, perhaps in a folder, of pieces that mean something to somebody."""
+    pieces = [dice.choice((_of_a_class, _piece))(dice) for _ in range(dice.randint(1, 5))]
+    name = "".join(pieces).strip("/").replace("//", "/").replace("\0", "")
+    parts = [part.encode("utf-8", "surrogateescape")[:60] for part in name.split("/")]
+    whole = [os.fsdecode(part) for part in parts if part not in (b"", b".", b"..")]
+    # Standard input has a name of its own; and a decoy is no folder.
+    ending = dice.choice(("_", ".csv", ".json", ".parquet", ".gz", ".soc"))
+    return "/".join("n" + part if part.isalpha() else part for part in whole or ["n"]) + ending
+
+
+def _of_a_class(dice: random.Random) -> str:
+    """Return a character of a class of Unicode, each class as likely, or a byte that is none."""
+    return dice.choice(dice.choice(_CLASSES))
+
+
+def _piece(dice: random.Random) -> str:
+    return dice.choice(_PIECES)
+
+
+def _classes() -> list[list[str]]:
+    found: dict[str, list[str]] = {}
+    for code in range(1, sys.maxunicode + 1):
+        kind = unicodedata.category(chr(code))
+        if kind != "Cs" and chr(code) != "/" and len(found.setdefault(kind, [])) < MANY:
+            found[kind].append(chr(code))
+    return [*found.values(), [chr(0xDC00 + byte) for byte in range(0x80, 0x100)]]
+
+
+MANY = 200
+_CLASSES = _classes()
+_PIECES = [
+    "winner=decoy", "annotator=x", "c0=1", "c1=decoy", "json=1", "criterion=style", "=", "/", "a/",
+    "*", "?", "[ab]", "[!x]", "[", "]", "{a,b}", "**", "\\", "\\*", "~", "~/", "file:", "file:/",
+    "s3:", "https:", "-", "--", "-o", "\n", "\r", "\t", " ", "'", '"', "%20", "$HOME", "`", ";",
+    "#", "\u202e", "\x1b[2J", "\u2028", "a", "b", "ab", "x", "..", ".", "é", "e\u0301", "日本",
+]  # fmt: skip
 
 
 def mutated(seed: bytes, other: bytes, dice: random.Random) -> bytes:
@@ -118,12 +179,13 @@ def by_ourselves(seconds: float, seed: int, try_one: Callable[[bytes], str]) -> 
     seeds = list(SEEDS.values())
     found: Counter[str] = Counter()
     end = time.monotonic() + seconds
+    here = Path.cwd()
     while time.monotonic() < end:
         data = mutated(dice.choice(seeds), dice.choice(seeds), dice)
         try:
             found[try_one(data)] += 1
         except BaseException:
-            Path("fuzz-crash").write_bytes(data)
+            (here / "fuzz-crash").write_bytes(data)
             print("the input that did it: fuzz-crash", file=sys.stderr)
             raise
     return found
@@ -138,9 +200,10 @@ def main() -> None:
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory() as folder:
+        names = random.Random(options.seed)  # noqa: S311
 
         def try_one(data: bytes) -> str:
-            return one_input(data, Path(folder))
+            return same_under_another_name(data, Path(folder), random_name(names))
 
         if not GUIDED:
             print("atheris is not installed: mutating the seeds without coverage", file=sys.stderr)

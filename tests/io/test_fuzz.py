@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import unicodedata
 from pathlib import Path
 
 import pytest
-from fuzz_readers import SEEDS, mutated, one_input
+from fuzz_readers import SEEDS, mutated, one_input, random_name, same_under_another_name
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,27 @@ def test_mutated_exports(name: str, tmp_path: Path) -> None:
     dice = random.Random(name)  # noqa: S311
     for _ in range(6):
         one_input(mutated(SEEDS[name], dice.choice(list(SEEDS.values())), dice), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_names_make_no_difference(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # and back again
+    dice = random.Random(seed)  # noqa: S311
+    for data in dice.choices([*SEEDS.values(), b"not,a,table\n"], k=8):
+        same_under_another_name(data, tmp_path, random_name(dice))
+
+
+def test_names_of_every_kind_are_tried() -> None:
+    dice = random.Random(0)  # noqa: S311
+    names = [random_name(dice) for _ in range(3000)]
+    kinds = {unicodedata.category(c) for name in names for c in name}
+    assert kinds >= {"Cc", "Cf", "Cn", "Co", "Cs", "Ll", "Lo", "Mn", "Nd", "So", "Zl", "Zp", "Zs"}
+    for sign in ("=", "*", "[", "~", "\n", "\\", "file:", "\u202e"):
+        assert any(sign in name for name in names), sign
+    assert any(name.startswith("-") for name in names)
+    assert any("/" in name for name in names)
 
 
 @given(st.binary(max_size=200))

@@ -145,6 +145,7 @@ def test_every_kind_of_method_is_advised(method: str, uncertainty: str | None) -
         study.judgments, method=method, features=features, uncertainty=uncertainty, warn=False
     ).advised()
     assert result.advice is not None
+    assert result.advice.suggestions is not None
     assert len(result.advice.suggestions) == 10
 
 
@@ -179,6 +180,7 @@ def test_without_a_check_the_warnings_are_told() -> None:
 def test_two_items_make_one_pair() -> None:
     result = assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False).advised()
     assert result.advice is not None
+    assert result.advice.suggestions is not None
     assert len(result.advice.suggestions) == 1
     assert "The pair of items whose" in visible(result.report())
 

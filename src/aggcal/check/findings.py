@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal.check.precision import Precision
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, printable
 
 LISTED = 200
 """Ids that the details of a finding list at most; the number of all of them stands beside."""
@@ -86,7 +86,7 @@ class Check:
             lines += ["", f"precision: {self.precision}"]
         if self.not_checked:
             lines += ["", "not checked: " + "; ".join(self.not_checked) + "."]
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
 
 def listed(ids: Iterable[object]) -> list[str]:

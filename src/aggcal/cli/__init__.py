@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from aggcal.cli import streams
+from aggcal.cli.console import Terminal
 from aggcal.cli.parser import parse
-from aggcal.errors import InputError, OutputError
+from aggcal.errors import InputError, OutputError, printable
 from aggcal.interrupts import handled, received
 
 _SIGNALLED = 128
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     streams.prepare()
+    if sys.stdout.isatty():
+        sys.stdout = Terminal(sys.stdout)
     try:
         with handled():
             code = _call(arguments)
@@ -60,7 +63,7 @@ def _call(arguments: Sequence[str] | None) -> int:
         options.words = words
         code: int = options.call(options)
     except (InputError, OutputError) as error:
-        _say(f"aggcal: error: {error}")
+        _say(f"aggcal: error: {printable(str(error))}")
         return 2
     except BrokenPipeError:
         # The reader of our output (head, less) has seen enough.

@@ -6,12 +6,31 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TextIO
 
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, printable
 
 _PATIENCE = 1.0
 _EVERY_ON_TERMINAL = 0.2
 _EVERY_IN_LOG = 10.0
+
+
+class Terminal:
+    """Standard output that is a terminal: whatever is printed there is text to be read.
+
+    Tables and JSON keep ids as they are, except here, where an id could steer the terminal.
+    """
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Print a text, without what would do anything else."""
+        self._terminal.write("\n".join(map(printable, text.split("\n"))))
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._terminal, name)
 
 
 class Console:
@@ -23,11 +42,12 @@ class Console:
         self._last = self._began
         self._line_open = False
 
-    def say(self, text: str) -> None:
-        """Print a line."""
+    def say(self, *lines: str) -> None:
+        """Print lines; whatever they quote, each stays one."""
         if not self._quiet:
             self._close_line()
-            _tell(f"{text}\n")
+            for line in lines:
+                _tell(f"{printable(line)}\n")
 
     def warn(self, warnings: Iterable[AggcalWarning]) -> None:
         """Print warnings, one line each."""
@@ -61,6 +81,7 @@ class Console:
         if self._quiet or now - self._began < _PATIENCE or now - self._last < every:
             return
         self._last = now
+        text = printable(text)
         shown, end = (f"\r\033[K{text}", "") if terminal else (text, "\n")
         _tell(f"{shown}{end}")
         self._line_open = terminal

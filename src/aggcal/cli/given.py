@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from collections.abc import Iterator
+
+from aggcal.errors import printable
 
 _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
@@ -39,7 +42,24 @@ def given(options: argparse.Namespace) -> dict[str, str]:
         command += both
         if word in _READING or word == "--drafts":
             reading += both
-    return {"command": shlex.join(command), "files": shlex.join(reading)}
+    return {
+        name: " ".join(map(_word, words))
+        for name, words in (("command", command), ("files", reading))
+    }
+
+
+def _word(text: str) -> str:
+    r"""Quote a word for a shell; in one that is not plain text strange bytes are escaped.
+
+    Examples
+    --------
+    >>> print(_word("my votes.csv"), _word("caf\udce9.csv"))
+    'my votes.csv' $'caf\xe9.csv'
+    """
+    if printable(text) == text:
+        return shlex.quote(text)
+    escaped = os.fsencode(text).decode("latin-1").encode("unicode_escape").decode("ascii")
+    return "$'" + escaped.replace("'", "\\'") + "'"
 
 
 def _paired(words: list[str]) -> Iterator[tuple[str, str | None]]:

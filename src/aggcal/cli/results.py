@@ -52,10 +52,17 @@ def finish(
     if fitted and not options.no_check:
         result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
-    paths = result.save(options.output, texts=texts, check=False, force=options.force)
+    paths = result.save(
+        options.output,
+        texts=texts,
+        check=False,
+        force=options.force,
+        spreadsheet_safe=options.spreadsheet_safe,
+    )
     tell(result, console)
     if result.advice is not None:
-        console.say(_found(result.advice))
+        failed = (f for f in result.advice.check.findings if f.code == "check-failed")
+        console.say(*(f"note: {each.message}." for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
             "the data were not looked over: there are too many rows for that, or they lie on a "
@@ -87,7 +94,7 @@ def tell(result: Assessment, console: Console) -> None:
             f"(relative gradient {summary['gradient_norm']:.1e})"
         )
     if result.calibration is not None:
-        console.say(str(result.calibration))
+        console.say(*str(result.calibration).split("\n"))
         if result.calibration.covers is not None:
             interval = summary["calibrated_interval"]
             console.say(f"intervals at {interval['level']:g}: {interval['covers']}")

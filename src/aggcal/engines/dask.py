@@ -33,7 +33,7 @@ from aggcal.io.scratch import scratch_folder
 from aggcal.judgments import Judgments
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, Security
 
 _BRANCHES = 8
 _TRIES = 4
@@ -217,6 +217,7 @@ class Dask:
                     "leave it out to start a cluster here."
                 ) from None
         folder = str(self._stack.enter_context(scratch_folder()))
+        security = _credentials()
         # Stealing would copy shards that are pinned on purpose; nobody reads the profiles.
         settings = {
             "distributed.scheduler.work-stealing": False,
@@ -230,12 +231,18 @@ class Dask:
                     n_workers=workers or _cores(),
                     threads_per_worker=1,
                     processes=True,
+                    # Whoever reaches a scheduler runs code as its owner: nobody on another machine,
+                    # and nobody here without these credentials.
+                    host="127.0.0.1",
+                    protocol="tls://",
+                    security=security,
                     dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
                     local_directory=folder,
                 )
             )
-        return self._stack.enter_context(Client(cluster))
+        return self._stack.enter_context(Client(cluster, security=security))
 
     def _check_workers(self) -> None:
         """Refuse a cluster without workers, or with another aggcal than this."""
@@ -450,6 +457,20 @@ def _added(answers: Sequence[Any]) -> Any:
 
 def _version() -> str:
     return version("aggcal")
+
+
+def _credentials() -> Security:
+    """Make a key and a certificate for one cluster; they exist in memory only."""
+    from distributed import Security
+
+    try:
+        return Security.temporary()
+    except ImportError:
+        raise EngineError(
+            "to start a Dask cluster, the package 'cryptography' must be installed; install aggcal "
+            "with its extra dask (in its folder: pip install '.[dask]'), or give the address of a "
+            "scheduler."
+        ) from None
 
 
 def _cores() -> int:

@@ -21,9 +21,11 @@ import numpy as np
 from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal.engines.judgments import Columns, nameless
 from aggcal.engines.shard import Shard
-from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count
+from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats.base import Choices
 from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.parquet import refuse_partitions
+from aggcal.io.rows import known_columns
 from aggcal.io.scratch import scratch_folder
 from aggcal.judgments import Judgments, Unfitted
 
@@ -57,6 +59,9 @@ def files_of(path: str) -> list[str]:
                 raise FileError(
                     f"{path}: is a directory without Parquet files; give the file in it."
                 )
+            # Whether the files have the column, too, is known only where they are read.
+            inner = (file.removeprefix(inside) for file in found)
+            refuse_partitions(inner, path, known_columns())
         elif system.exists(inside):
             found = [inside]
         elif any(sign in inside for sign in "*?["):
@@ -247,7 +252,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         np.empty(0, dtype=np.int64),
         Unfitted(who, left, right, reason, numbers, places, detail),
         tuple(sorted(total.criteria)),
-        Path(path).name,
+        printable(Path(path).name),
         sided=total.sided,
         format=next(iter(total.formats)),
         notes=total.notes or (),

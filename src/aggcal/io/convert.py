@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Self, TypeAlias
 
 import numpy as np
 
@@ -15,9 +19,19 @@ from aggcal.io.encoding import checked, unused_labels
 from aggcal.io.formats.base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
 from aggcal.io.rows import Reading, opened_rows
-from aggcal.io.write import csv_cell, refuse_existing, refuse_overwriting, write_file
+from aggcal.io.source import no_room
+from aggcal.io.write import (
+    csv_cell,
+    refuse_existing,
+    refuse_overwriting,
+    spreadsheet_cell,
+    write_file,
+)
 
-_AT_ONCE = 50_000
+_AT_ONCE = 5_000
+_IN_MEMORY = 1 << 24
+"""Bytes of rows that wait in memory; more wait on disk, which is slower only where it is slow."""
+_NUMBERS = ("outcome", "weight", "seconds")
 _OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
 
 JudgmentRow: TypeAlias = dict[str, str]
@@ -44,6 +58,8 @@ def convert_judgments(
     choices: Choices | None = None,
     criterion: str | None = None,
     overwrite: bool = True,
+    memory: str | None = None,
+    spreadsheet_safe: bool = False,
     on_progress: Callable[[float], None] | None = None,
 ) -> Conversion:
     r"""Read files of judgments and write them, row by row, as one file.
@@ -63,6 +79,12 @@ def convert_judgments(
         Write only the judgments of this criterion.
     overwrite
         Whether a file that is there already may be replaced.
+    memory
+        Memory limit for reading, such as ``"2GB"``; beyond it, and while rows wait to be written,
+        the disk is used. (The orders of PrefLib are put together in memory.)
+    spreadsheet_safe
+        Write an apostrophe before texts that a spreadsheet would take for a formula. They are
+        then no longer the ids that were read.
     on_progress
         Called now and then with the percentage done of the step under way.
 
@@ -81,38 +103,92 @@ def convert_judgments(
     to = to or ("preflib" if output.suffix.lstrip(".") in KINDS else "aggcal")
     if to not in _WRITERS:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITERS)}.")
+    if spreadsheet_safe and to == "preflib":
+        raise OptionError("--spreadsheet-safe is for tables, and PrefLib is none; leave it out.")
     if str(output) != "-":
         refuse_existing(output, force=overwrite)
     refuse_overwriting(output.parent, [output.name], inputs)
     choices = choices or Choices()
-    rows: list[JudgmentRow] = []
     notes: list[str] = []
     mapped = False
-    for path in inputs:
-        with opened_rows(path, choices, format_name=format_name, on_progress=on_progress) as found:
-            rows += _rows(found, choices.outcomes)
-            mapped |= "outcome" in found.source.columns
-            said = f"{path}: read as {found.format.name}"
-            told = (*found.notes, *unused_labels(found, choices.outcomes))
-            notes += [said, *(f"{path}: {note}" for note in told)]
-    if choices.outcomes and not mapped:
-        raise OptionError("there are winners and losers but no outcome to map; leave it out.")
-    if criterion is not None:
-        every = sorted({row.get("criterion", "") for row in rows})
-        if criterion not in every:
+    with _Waiting(criterion) as rows:
+        for path in inputs:
+            with opened_rows(
+                path, choices, format_name=format_name, memory=memory, on_progress=on_progress
+            ) as found:
+                rows.add(_rows(found, choices.outcomes))
+                mapped |= "outcome" in found.source.columns
+                said = f"{path}: read as {found.format.name}"
+                told = (*found.notes, *unused_labels(found, choices.outcomes))
+                notes += [said, *(f"{path}: {note}" for note in told)]
+        if choices.outcomes and not mapped:
+            raise OptionError("there are winners and losers but no outcome to map; leave it out.")
+        if criterion is not None:
+            notes.append(f"only judgments of the criterion '{criterion}' are written")
+        rows.refuse_none(inputs)
+        cell = spreadsheet_cell if spreadsheet_safe else csv_cell
+        kept, write = _WRITERS[to](rows, output.name, cell)
+        if str(output) == "-":
+            write(sys.stdout)
+        else:
+            write_file(output, write, force=overwrite)
+    return Conversion(output, to, kept, len(rows) - kept, tuple(notes))
+
+
+class _Waiting:
+    """Rows that wait to be written, on disk where they are many, and what is known of them.
+
+    Which columns there are is known only after the last row, so all of them have to wait.
+    """
+
+    def __init__(self, criterion: str | None) -> None:
+        self.criterion = criterion
+        self.criteria: set[str] = set()
+        self.columns: set[str] = set()
+        self._number = 0
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8")  # noqa: SIM115
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[JudgmentRow]:
+        self._file.seek(0)
+        for line in self._file:
+            yield from json.loads(line)
+
+    def refuse_none(self, inputs: Sequence[Path | str]) -> None:
+        """Refuse to write nothing."""
+        if self.criterion is not None and self.criterion not in self.criteria:
             raise OptionError(
-                f"no judgment has the criterion '{criterion}'; there are {some(every) or 'none'}."
+                f"no judgment has the criterion '{self.criterion}'; there are "
+                f"{some(sorted(self.criteria)) or 'none'}."
             )
-        notes.append(f"only judgments of the criterion '{criterion}' are written")
-        rows = [row for row in rows if row.get("criterion", "") == criterion]
-    if not rows:
-        raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
-    kept, left_out, write = _WRITERS[to](rows, output.name)
-    if str(output) == "-":
-        write(sys.stdout)
-    else:
-        write_file(output, write, force=overwrite)
-    return Conversion(output, to, kept, left_out, tuple(notes))
+        if not len(self):
+            raise TooLittleDataError(f"{', '.join(map(str, inputs))}: no judgment to write.")
+
+    def add(self, rows: Iterator[JudgmentRow]) -> None:
+        """Let rows wait, if they are of the criterion that is wanted."""
+        self._file.seek(0, os.SEEK_END)
+        try:
+            # In batches, a line each: a row at a time takes twice as long.
+            while batch := list(islice(rows, _AT_ONCE)):
+                self.criteria.update(row.get("criterion", "") for row in batch)
+                kept = [
+                    row
+                    for row in batch
+                    if self.criterion is None or row.get("criterion", "") == self.criterion
+                ]
+                self.columns.update(*kept)
+                self._number += len(kept)
+                self._file.write(json.dumps(kept) + "\n")
+        except OSError as error:
+            raise no_room(error) from None
 
 
 def _rows(reading: Reading, outcomes: Mapping[str, str | float]) -> Iterator[JudgmentRow]:
@@ -132,35 +208,41 @@ def _rows(reading: Reading, outcomes: Mapping[str, str | float]) -> Iterator[Jud
             yield {n: v for n, v in zip(names, values, strict=True) if v is not None}
 
 
-_Written: TypeAlias = tuple[int, int, Callable[[IO[str]], object]]
+_Cell: TypeAlias = Callable[[object], str]
+"""How a cell of text is written."""
+
+_Written: TypeAlias = tuple[int, Callable[[IO[str]], object]]
+"""How many rows are written, and what writes them."""
 
 
-def _own(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
-    long = any("outcome" in row or "left" in row for row in rows)
+def _own(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
+    long = not rows.columns.isdisjoint(("outcome", "left"))
     columns = (
         ["annotator", "left", "right", "outcome"] if long else ["annotator", "winner", "loser"]
     )
-    columns += [name for name in _OPTIONAL if any(name in row for row in rows)]
+    columns += [name for name in _OPTIONAL if name in rows.columns]
     lines = (_long(row) for row in rows) if long else iter(rows)
     if "weight" in columns:
         lines = ({"weight": "1", **row} for row in lines)
-    return len(rows), 0, _csv(columns, lines)
+    return len(rows), _csv(columns, lines, cell)
 
 
-def _crowd_kit(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
-    kept = [row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed")]
-    unsaid = sum(row["outcome"] not in ("left", "right") for row in kept)
+def _crowd_kit(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
+    def kept() -> Iterator[JudgmentRow]:
+        return (row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed"))
+
+    unsaid = sum(row["outcome"] not in ("left", "right") for row in kept())
     if unsaid:
         raise OptionError(
             f"crowd-kit knows no ties and no strengths ({count(unsaid, 'such judgment')}); leave "
             "ties out with --outcome tie=skip."
         )
-    if any(float(row.get("weight", 1)) != 1.0 for row in kept):
+    if any(float(row.get("weight", 1)) != 1.0 for row in kept()):
         raise OptionError(
             "crowd-kit knows no weights; for rankings give each pair full weight with "
             "--ranking-weight pair."
         )
-    _refuse_criteria(kept, "crowd-kit")
+    _refuse_criteria(kept(), "crowd-kit")
     named = (
         {
             "worker": row["annotator"],
@@ -168,12 +250,13 @@ def _crowd_kit(rows: list[JudgmentRow], title: str) -> _Written:  # noqa: ARG001
             "right": row["right"],
             "label": row[row["outcome"]],
         }
-        for row in kept
+        for row in kept()
     )
-    return len(kept), len(rows) - len(kept), _csv(("worker", "left", "right", "label"), named)
+    written = sum(1 for _ in kept())
+    return written, _csv(("worker", "left", "right", "label"), named, cell)
 
 
-def _refuse_criteria(rows: list[JudgmentRow], who: str) -> None:
+def _refuse_criteria(rows: Iterable[JudgmentRow], who: str) -> None:
     criteria = sorted({row.get("criterion", "") for row in rows})
     if len(criteria) > 1:
         raise OptionError(
@@ -181,7 +264,7 @@ def _refuse_criteria(rows: list[JudgmentRow], who: str) -> None:
         )
 
 
-def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
+def _preflib(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
     kept = [row for row in map(_long, rows) if _is_of_one(row) or _is_answered(row)]
     soft = sum(row["outcome"] not in ("left", "right", "tie", "skip") for row in kept)
     if soft:
@@ -199,7 +282,7 @@ def _preflib(rows: list[JudgmentRow], title: str) -> _Written:
         groups.setdefault(key, []).append(row)
     _refuse_criteria(kept, "PrefLib")
     text = preflib_text(map(_order, groups.values()), title)
-    return len(kept), len(rows) - len(kept), lambda file: file.write(text + "\n")
+    return len(kept), lambda file: file.write(text + "\n")
 
 
 def _is_answered(row: JudgmentRow) -> bool:
@@ -244,16 +327,21 @@ def _long(row: JudgmentRow) -> JudgmentRow:
     return {"left": row["winner"], "right": row["loser"], "outcome": "left", **rest}
 
 
-def _csv(columns: Sequence[str], rows: Iterable[JudgmentRow]) -> Callable[[IO[str]], object]:
+def _csv(
+    columns: Sequence[str], rows: Iterable[JudgmentRow], cell: _Cell
+) -> Callable[[IO[str]], object]:
+    kinds = [csv_cell if name in _NUMBERS else cell for name in columns]
+
     def write(file: IO[str]) -> None:
         file.write(",".join(columns) + "\n")
         for row in rows:
-            file.write(",".join(csv_cell(row.get(name, "")) for name in columns) + "\n")
+            cells = (kind(row.get(name, "")) for name, kind in zip(columns, kinds, strict=True))
+            file.write(",".join(cells) + "\n")
 
     return write
 
 
-_WRITERS: dict[str, Callable[[list[JudgmentRow], str], _Written]] = {
+_WRITERS: dict[str, Callable[[_Waiting, str, _Cell], _Written]] = {
     "aggcal": _own,
     "crowd-kit": _crowd_kit,
     "preflib": _preflib,

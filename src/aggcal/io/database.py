@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import re
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 
 from aggcal.errors import OptionError
 from aggcal.io.scratch import scratch_folder
-from aggcal.io.source import quoted
+from aggcal.io.source import no_room, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,27 +63,35 @@ def connected(
     """
     import duckdb  # 0.15 s that --help must not pay
 
-    with scratch_folder() as folder:
-        scratch = str(folder)
+    limit = None if memory is None else _size(memory)
+    with _scratch() as scratch:
         # Limits are those of a whole database; and one that has held much keeps the memory.
         if memory is None and threads is None and _is_small(data):
             with _lock:
                 connection = _database()[0].cursor()
                 _cursors.add(id(connection))
         else:
-            connection = duckdb.connect(config={"temp_directory": scratch, **_CONFIG})
+            connection = duckdb.connect(config={"temp_directory": str(scratch), **_CONFIG})
         # A slow query would draw a bar on standard output.
         connection.execute("SET enable_progress_bar_print = false")
         stop_watching = _watched(connection, on_progress)
         try:
-            if memory is not None:
-                _limit_memory(connection, memory)
+            if limit is not None:
+                connection.execute(f"SET memory_limit = {quoted(limit)}")
             if threads is not None:
                 connection.execute(f"SET threads = {threads:d}")
-            yield connection, folder
+            yield connection, scratch
         except (duckdb.InterruptException, RuntimeError) as error:
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
+            raise
+        except duckdb.Error as error:
+            if lacks_room(error):
+                reason = str(error).split("\n", 1)[0]
+                raise OptionError(
+                    f"there is too little memory or disk to read this ({reason}); allow more with "
+                    "--memory, or set TMPDIR to a folder with more room."
+                ) from None
             raise
         finally:
             stop_watching()
@@ -187,10 +196,28 @@ def _watched(
     return stop
 
 
-def _limit_memory(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
+def lacks_room(error: Exception) -> bool:
+    """Whether DuckDB had too little memory or disk, which is no fault of the file."""
     import duckdb
 
-    try:
-        connection.execute(f"SET memory_limit = {quoted(memory)}")
-    except duckdb.Error:
-        raise OptionError(f"memory '{memory}' is not a size; write 2GB or 500MB.") from None
+    full = isinstance(error, duckdb.IOException) and "No space left" in str(error)
+    return full or isinstance(error, duckdb.OutOfMemoryException)
+
+
+def _size(memory: str) -> str:
+    """Check a size: DuckDB would take -1 for no limit at all, and many a mistake for nothing."""
+    found = re.fullmatch(r"\s*(\d{1,6}(?:\.\d+)?)\s*([KMGT]i?B)\s*", memory, re.IGNORECASE)
+    if found is None or float(found[1]) <= 0.0:
+        raise OptionError(f"memory '{memory}' is not a size; write 2GB or 500MB.")
+    return f"{found[1]}{found[2]}"
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Make a folder for temporary files, and take it away afterwards."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch_folder())
+        except OSError as error:
+            raise no_room(error) from None
+        yield folder

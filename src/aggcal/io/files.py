@@ -5,18 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
-import shutil
+import sys
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aggcal.errors import FileError, TableError
+from aggcal.errors import FileError, TableError, printable
+from aggcal.io.database import lacks_room
 from aggcal.io.formats.sample import Sample, of_json, of_table
 from aggcal.io.parquet import load_parquet, look_at_parquet
-from aggcal.io.source import Source, cell, fill, present_columns, quoted, unpacked
+from aggcal.io.source import (
+    MOST_COLUMNS,
+    Source,
+    cell,
+    exactly,
+    fill,
+    no_room,
+    present_columns,
+    quoted,
+    too_many_columns,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +37,10 @@ _DELIMITERS = (",", "\t", ";", "|")
 _HEAD_BYTES = 1 << 16
 _MOST_LOOKED_AT = 1 << 26
 _PIECE = 1 << 20
+_LONGEST_HEADER = 1 << 22
+_LONGEST_TEXT = 1_000_000
+"""Characters of a line of text: an order of 100,000 items has fewer, a bomb of zeros has more."""
+_STRIDE = 1 << 23
 _USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
 
 
@@ -54,24 +70,22 @@ def load_file(
     """Load a file, of the kind that its content says it is, under the name that the user knows."""
     import duckdb
 
-    name = name or str(path)
+    name = name or printable(str(path))
     if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
-        return load_parquet(connection, path, name, names)
+        return load_parquet(connection, path, name, names, scratch)
     path = regular(path, scratch)
     head = peek(path, name)
-    plain = str(path)
-    if re.search(r"[*?\[\]{}]", plain):  # DuckDB would take these for a pattern
-        link = scratch / ("table" + "".join(path.suffixes[-2:]))
-        link.symlink_to(path.resolve())
-        plain = str(link)
+    plain = exactly(path, scratch)
     file = _File(path, name, plain, head)
     try:
         if head.startswith(b"PAR1"):
-            return load_parquet(connection, path, name, names)
+            return load_parquet(connection, path, name, names, scratch)
         if is_json(head):
             return _load_json(connection, file, names)
         return _load_csv(connection, file, names)
     except duckdb.Error as error:
+        if lacks_room(error):
+            raise
         if is_json(head):
             raise FileError(
                 f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
@@ -90,18 +104,23 @@ def regular(path: Path, scratch: Path) -> Path:
     if not streams:
         return path
     copy = scratch / "stream"
-    with stream.open("rb") as source, copy.open("wb") as target:
-        shutil.copyfileobj(source, target)
+    with _said(printable(str(path))), stream.open("rb") as source:
+        while piece := source.read(_PIECE):
+            try:
+                with copy.open("ab") as target:
+                    target.write(piece)
+            except OSError as error:
+                raise no_room(error) from None
     return copy
 
 
 def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
     if os.path.isdir(path):  # noqa: PTH112
-        return look_at_parquet(path, name)
+        return look_at_parquet(path, name, known)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
-        return look_at_parquet(path, name)
+        return look_at_parquet(path, name, known)
     if is_json(head):
         size = _HEAD_BYTES
         sample = of_json(name, _decoded(head, cut=len(head) == size))
@@ -113,6 +132,7 @@ def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
         if sample.text.strip() == "[]":
             raise FileError(f"{name}: holds no records; export it again.")
         return sample
+    head, _ = _with_header(path, name, head)
     text = _decoded(head, cut=True).lstrip("\r\n \t")
     delimiter, found = _header(text, known)
     return of_table(name, found, text, delimiter)
@@ -128,7 +148,13 @@ def text_lines(path: Path, name: str) -> Iterator[str]:
     number = 0
     with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
-            for number, line in enumerate(text, 1):  # noqa: B007  # told below
+            while line := text.readline(_LONGEST_TEXT + 1):
+                number += 1
+                if len(line) > _LONGEST_TEXT:
+                    raise FileError(
+                        f"{name}: line {number} is longer than {_LONGEST_TEXT:,} characters, "
+                        "which no order is; check the file."
+                    )
                 yield line
         except UnicodeDecodeError:
             raise FileError(
@@ -157,17 +183,8 @@ def _decoded(head: bytes, *, cut: bool) -> str:
 
 def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     """Return the first bytes of a file that can be read, and refuse others in words."""
-    try:
-        with unpacked(path) as file:
-            head = file.read(size)
-    except FileNotFoundError:
-        raise FileError(f"{name}: no such file; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{name}: is a directory; give the file in it.") from None
-    except PermissionError:
-        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileError(f"{name}: cannot be read ({error}).") from None
+    with _said(name), unpacked(path) as file:
+        head = file.read(size)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         what = (
             "export it again" if path.suffix == ".json" else "the first line must name the columns"
@@ -182,6 +199,24 @@ def peek(path: Path, name: str, size: int = _HEAD_BYTES) -> bytes:
     return head
 
 
+@contextmanager
+def _said(name: str) -> Iterator[None]:
+    """Say in words why a file cannot be opened or read."""
+    try:
+        yield
+    except FileError:
+        raise
+    except FileNotFoundError:
+        raise FileError(f"{name}: no such file; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a directory; give the file in it.") from None
+    except PermissionError:
+        raise FileError(f"{name}: no permission to read it; change its mode or owner.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileError(f"{name}: cannot be read ({reason}).") from None
+
+
 def _load_json(
     connection: duckdb.DuckDBPyConnection, file: _File, names: Mapping[str, str]
 ) -> Source:
@@ -189,7 +224,8 @@ def _load_json(
     layout = "array" if array else "newline_delimited"
     keys = connection.execute(
         "SELECT DISTINCT unnest(json_keys(json)) FROM (SELECT json FROM read_json_objects("
-        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}')) ORDER BY 1"
+        f"{quoted(file.plain)}, format='{layout}', compression='{file.compression}', "
+        "hive_partitioning=false)) ORDER BY 1"
     ).fetchall()
     found = tuple(str(k) for (k,) in keys)
     present = present_columns(found, names, file.name)
@@ -197,7 +233,7 @@ def _load_json(
         kinds = ", ".join(f"{quoted(found[k])}: 'VARCHAR'" for k in present.values())
         relation = (
             f"read_json({quoted(file.plain)}, format='{layout}', columns={{{kinds}}}, "
-            f"compression='{file.compression}')"
+            f"compression='{file.compression}', hive_partitioning=false)"
         )
         fill(connection, {n: cell(found[k]) for n, k in present.items()}, relation)
     records = (
@@ -220,9 +256,9 @@ def _load_csv(
 ) -> Source:
     import duckdb
 
-    head = file.head
+    head, cut = _with_header(file.path, file.name, file.head)
     try:
-        text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEAD_BYTES else "ignore")
+        text = head.decode("utf-8-sig", errors="ignore" if cut else "strict")
     except UnicodeDecodeError as error:
         line = head[: error.start].count(b"\n") + 1
         raise FileError(
@@ -231,31 +267,35 @@ def _load_csv(
     blank_lines = len(text) - len(text.lstrip("\r\n \t"))
     skip = text[:blank_lines].count("\n")
     delimiter, found = _header(text[blank_lines:], names)
+    if len(found) > MOST_COLUMNS:
+        raise too_many_columns(file.name, len(found))
     present = present_columns(found, names, file.name)
     if not present:
         return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
 
-    def relation(*, strict: bool, longest: int = _USUAL_LINE, again: bool = False) -> str:
+    usual = _LONGEST_LINE if _has_endless_line(file) else _USUAL_LINE
+
+    def relation(*, strict: bool, longest: int = usual, again: bool = False) -> str:
         return (
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}"
             f", store_rejects={str(not again).lower()}, strict_mode={str(strict).lower()}"
             f", skip={skip}, compression='{file.compression}'"
-            f", max_line_size={longest})"
+            f", max_line_size={longest}, hive_partitioning=false)"
         )
 
     cells = {n: f"c{k}" for n, k in present.items()}
     every = [f"c{k}" for k in range(len(found))]
-    strict, longest = True, _USUAL_LINE
+    strict, longest = True, usual
     try:
-        fill(connection, cells, relation(strict=True), every)
+        fill(connection, cells, relation(strict=True, longest=usual), every)
     except duckdb.InvalidInputException:
         # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
         strict = False
-        fill(connection, cells, relation(strict=False), every)
-    if _has_long_lines(connection):
+        fill(connection, cells, relation(strict=False, longest=usual), every)
+    if usual != _LONGEST_LINE and _has_long_lines(connection):
         # DuckDB's buffers grow with the longest line, so that is only allowed where there is one.
         for table in ("raw", "reject_errors", "reject_scans"):
             connection.execute(f"DROP TABLE {table}")
@@ -281,8 +321,34 @@ def _load_csv(
     )
 
 
+def _with_header(path: Path, name: str, head: bytes) -> tuple[bytes, bool]:
+    """Read on until the head of a table holds its whole header; whether there is more after it."""
+    size = _HEAD_BYTES
+    while len(head) == size and not _holds_header(head):
+        if size >= _LONGEST_HEADER:
+            if b"\n" not in head and b"\r" not in head:
+                raise TableError(
+                    f"{name}: the first line is longer than {_LONGEST_HEADER:,} bytes; it must "
+                    "name the columns."
+                )
+            break  # a quotation mark that is not closed: told with its line when it is read
+        size = min(8 * size, _LONGEST_HEADER)
+        head = peek(path, name, size)
+    return head, len(head) == size
+
+
+def _holds_header(head: bytes) -> bool:
+    quotes = 0
+    for line in head.lstrip(b"\xef\xbb\xbf \t\r\n").splitlines(keepends=True):
+        quotes += line.count(b'"')
+        if quotes % 2 == 0 and line.endswith((b"\n", b"\r")):
+            return True
+    return False
+
+
 def _header(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Choose the delimiter under which the first line names most of the wanted columns."""
+    csv.field_size_limit(sys.maxsize)
     best: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
     for delimiter in _DELIMITERS:
         first = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), [])
@@ -304,6 +370,27 @@ _REJECTS = {
     "items by ids instead of texts.",
     "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
 }
+
+
+def _has_endless_line(file: _File) -> bool:
+    """Whether a line may be longer than DuckDB's usual buffer, which it passes over in silence.
+
+    Looked for in strides, of which such a line covers at least one, so that little is read (but
+    all of what is packed).
+    """
+    with unpacked(file.path) as raw:
+        start = 0
+        while raw.seek(start) == start and (piece := raw.read(_HEAD_BYTES)):
+            run = 0
+            while piece and b"\n" not in piece and b"\r" not in piece:
+                run += len(piece)
+                if run > _LONGEST_LINE:
+                    raise TableError(f"{file.name}: a line {_REJECTS['LINE SIZE OVER MAXIMUM']}")
+                piece = raw.read(_HEAD_BYTES)
+            if run > _STRIDE:
+                return True
+            start += _STRIDE
+    return False
 
 
 def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:

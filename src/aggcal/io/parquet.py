@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aggcal.errors import FileError
-from aggcal.io.database import connected
+from aggcal.errors import FileError, TableError
+from aggcal.io.database import connected, lacks_room
 from aggcal.io.formats.sample import Sample, of_records
-from aggcal.io.source import Source, cell, fill, present_columns, quoted
+from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,25 +20,31 @@ if TYPE_CHECKING:
 _ROWS = 1_000
 
 
-def look_at_parquet(path: Path, name: str) -> Sample:
-    """Look at the first rows, lists and structures as they are."""
-    relation = _relation(path)
-    with _in_words(name), connected(()) as (connection, _):
+def look_at_parquet(path: Path, name: str, known: Mapping[str, str]) -> Sample:
+    """Look at the first rows, lists and structures as they are; ``known`` columns are wanted."""
+    with _in_words(name), connected(()) as (connection, scratch):
+        relation = _relation(path, scratch)
         first = connection.execute(f"SELECT * FROM {relation} LIMIT 20")
         names = [str(column[0]) for column in first.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in first.fetchall()]
+    _refuse_partitions(path, name, {column.strip().lower() for column in names}, known)
     looked = of_records(name, rows)
     return replace(looked, columns=frozenset(n.strip().lower() for n in names))
 
 
 def load_parquet(
-    connection: duckdb.DuckDBPyConnection, path: Path, name: str, names: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    names: Mapping[str, str],
+    scratch: Path,
 ) -> Source:
     """Load the wanted columns as text."""
-    relation = _relation(path)
+    relation = _relation(path, scratch)
     with _in_words(name):
         described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         found = tuple(str(row[0]) for row in described)
+        _refuse_partitions(path, name, {column.strip().lower() for column in found}, names)
         present = present_columns(found, names, name)
         if present:
             kinds = [str(row[1]) for row in described]
@@ -57,10 +63,10 @@ def load_parquet(
 
 
 def parquet_rows(
-    connection: duckdb.DuckDBPyConnection, path: Path, name: str
+    connection: duckdb.DuckDBPyConnection, path: Path, name: str, scratch: Path
 ) -> Iterator[dict[str, Any]]:
     """Go through the rows, lists and structures as they are."""
-    relation = _relation(path)
+    relation = _relation(path, scratch)
     with _in_words(name):
         found = connection.cursor().execute(f"SELECT * FROM {relation}")
         names = [str(column[0]) for column in found.description or ()]
@@ -76,17 +82,48 @@ def _in_words(name: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
+        if lacks_room(error):
+            raise
+        reason = re.sub(r"[^\s\"']*/named-\w+", name, str(error).split("\n", 1)[0])
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
-def _relation(path: Path) -> str:
-    parts = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+def _parts(path: Path) -> list[Path]:
+    return sorted(p for p in path.rglob("*.parquet") if p.is_file()) if path.is_dir() else [path]
+
+
+def _relation(path: Path, scratch: Path) -> str:
+    parts = _parts(path)
     if not parts:
         raise FileError(f"{path}: is a directory without Parquet files; give the file in it.")
-    # In a name DuckDB would take stars and brackets for a pattern.
-    literal = [re.sub(r"[*?\[]", r"[\g<0>]", str(part)) for part in parts]
-    return f"read_parquet([{', '.join(map(quoted, literal))}])"
+    literal = ", ".join(quoted(exactly(part, scratch)) for part in parts)
+    return f"read_parquet([{literal}], hive_partitioning=false)"
+
+
+def _refuse_partitions(path: Path, name: str, found: set[str], names: Mapping[str, str]) -> None:
+    if path.is_dir():
+        inside = (str(part.relative_to(path)) for part in _parts(path))
+        refuse_partitions(inside, name, {key for key in names if key not in found})
+
+
+def refuse_partitions(files: Iterable[str], name: str, wanted: Collection[str]) -> None:
+    """Refuse a folder that keeps a wanted column in the names of its folders (Hive's layout).
+
+    Such a name is not read: it would replace the column of the files, or add one, unasked.
+
+    Examples
+    --------
+    >>> refuse_partitions(["annotator=ann/part.parquet"], "votes", {"annotator"})
+    Traceback (most recent call last):
+    aggcal.errors.TableError: votes: has the column 'annotator' in the names of its folders...
+    """
+    for folder in {folder for file in files for folder in file.split("/")[:-1]}:
+        column, equals, _ = folder.partition("=")
+        if equals and column.strip().lower() in wanted:
+            raise TableError(
+                f"{name}: has the column '{column}' in the names of its folders ('{folder}'), "
+                "which are not read; write it as a column into the files and rename the folders."
+            )
 
 
 def _text(column: str, kind: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.errors import OptionError, OutcomeError, TableError, printable
 from aggcal.io.database import connected
 from aggcal.io.files import (
     is_json,
@@ -38,7 +38,7 @@ from aggcal.io.formats.sides import labelled, side_of
 from aggcal.io.formats.stream import json_records
 from aggcal.io.opening import load_memory
 from aggcal.io.parquet import parquet_rows
-from aggcal.io.source import Source, cell
+from aggcal.io.source import Source, cell, listed
 
 if TYPE_CHECKING:
     import duckdb
@@ -103,9 +103,9 @@ class _Brought:
         self.name = "judgments"
         self.path: Path | None = None
         if isinstance(data, str | Path):
-            self.name = str(data)
+            self.name = printable(str(data))
             self.path = regular(Path(data), scratch)
-            self.sample = look(self.path, self.name, _known_columns())
+            self.sample = look(self.path, self.name, known_columns())
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
@@ -118,7 +118,7 @@ class _Brought:
         self.sample = replace(self.sample, columns=self.sample.columns | given)
         self.format = recognised(self.sample, format_name)
         if not self.format.is_mine(self.sample):
-            found = ", ".join(sorted(self.sample.columns)) or "no columns"
+            found = listed(sorted(self.sample.columns)) or "no columns"
             raise TableError(
                 f"{self.name}: does not look like {self.format.summary} (found: {found}); leave "
                 "--format out or choose another."
@@ -154,7 +154,7 @@ class _Brought:
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
         return OptionError(
             f"{self.name}: there is no column '{other}' to take as '{own}' "
-            f"(found: {', '.join(found)})."
+            f"(found: {listed(list(found))})."
         )
 
     def _refuse_names(self) -> None:
@@ -245,7 +245,7 @@ class _Brought:
         elif self.path is None:
             values = self._frame_rows()
         elif self.path.is_dir() or (head := peek(self.path, self.name)).startswith(b"PAR1"):
-            values = parquet_rows(self.connection, self.path, self.name)
+            values = parquet_rows(self.connection, self.path, self.name, self.scratch)
         elif is_json(head):
             yield from json_records(self.name, text_pieces(self.path, self.name))
             return
@@ -320,7 +320,7 @@ def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
     return replace(source, columns=frozenset(expressions))
 
 
-def _known_columns() -> dict[str, str]:
+def known_columns() -> dict[str, str]:
     """Return every column that some format reads, by which the delimiter of a table is known."""
     names = dict.fromkeys(_NAMED)
     for known in FORMATS.values():

@@ -10,20 +10,27 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from uuid import uuid4
 
-from aggcal.errors import TableError, some
+from aggcal.errors import FileError, TableError, some
 
 if TYPE_CHECKING:
     import duckdb
 
 
 _LONGEST, _MOST = 40, 20
+MOST_COLUMNS = 10_000
+"""Columns of a table that is read: each takes DuckDB a buffer of 32 KiB and some time to bind."""
+_SPECIAL = re.compile(r"[*?\[\]{}\\\x00-\x1f\x7f\ud800-\udfff]")
+"""What DuckDB takes for a pattern or an escape, and what is not UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +50,7 @@ class Source:
     @property
     def columns_found(self) -> str:
         """The columns of the file for a message, cut where the file is no table at all."""
-        named = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..." for name in self.found]
-        more = f" and {len(named) - _MOST:,} more" if len(named) > _MOST else ""
-        return ", ".join(named[:_MOST]) + more
+        return listed(self.found)
 
     def rows(self) -> int:
         """How many rows there are."""
@@ -106,6 +111,19 @@ class Source:
         return f"row {record + 1}"
 
 
+def listed(columns: Sequence[str]) -> str:
+    """Name the columns of a file for a message, cut where they are long or many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), len(listed(["x" * 1000] * 1000))
+    ('a, b', 911)
+    """
+    named = [c if len(c) <= _LONGEST else f"{c[:_LONGEST]}..." for c in columns[:_MOST]]
+    more = f" and {len(columns) - _MOST:,} more" if len(columns) > _MOST else ""
+    return ", ".join(named) + more
+
+
 def fill(
     connection: duckdb.DuckDBPyConnection,
     present: Mapping[str, str],
@@ -114,7 +132,7 @@ def fill(
 ) -> None:
     """Create the table ``raw`` from a relation; rows of blank cells are no rows."""
     cells = ", ".join(f"nullif(trim({c}::VARCHAR), '') AS \"{n}\"" for n, c in present.items())
-    blank = " AND ".join(f"coalesce(trim({c}), '') = ''" for c in every) or "false"
+    blank = f"trim(concat({', '.join(every)})) = ''" if every else "false"
     chosen = f"SELECT {cells}, {blank} AS _blank FROM {relation}"
     connection.execute(f"CREATE TEMP TABLE raw AS {chosen}")
     # Spreadsheets leave rows of empty cells behind: those are blank lines, not judgments.
@@ -130,6 +148,51 @@ def quoted(text: str) -> str:
     "'it''s'"
     """
     return "'" + text.replace("'", "''") + "'"
+
+
+def exactly(path: Path, scratch: Path) -> str:
+    """Return a name by which DuckDB reads this very file and no other.
+
+    A relative name may begin as an address does (``file:``, ``s3:``) or with ``~``, so it is made
+    absolute; one with signs that have a meaning for DuckDB is replaced by a link in ``scratch``.
+
+    Examples
+    --------
+    >>> exactly(Path("/data/judgments.csv"), Path("/scratch"))
+    '/data/judgments.csv'
+    """
+    whole = path.absolute()  # which, unlike resolving, keeps '..' for the file system
+    if not _SPECIAL.search(whole.as_posix()):
+        return whole.as_posix()
+    link = scratch / f"named-{uuid4().hex}"
+    if _SPECIAL.search(link.as_posix()):
+        raise FileError(
+            f"{scratch.parent}: the folder for temporary files has special characters in its name; "
+            "set TMPDIR to another."
+        )
+    link.symlink_to(whole)
+    return link.as_posix()
+
+
+def _temporary() -> str:
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return "the folder for temporary files"
+
+
+def no_room(error: OSError) -> FileError:
+    """Say that a temporary file could not be written.
+
+    Examples
+    --------
+    >>> print(str(no_room(OSError(28, "No space left on device")))[-76:])
+    (No space left on device); free some space or set TMPDIR to another folder.
+    """
+    return FileError(
+        f"{_temporary()}: a temporary file cannot be written ({error.strerror or error}); "
+        "free some space or set TMPDIR to another folder."
+    )
 
 
 @contextmanager
@@ -155,7 +218,17 @@ def present_columns(found: Sequence[str], names: Mapping[str, str], name: str) -
         if key in present:
             raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
         present[key] = position
+    if len(present) > MOST_COLUMNS:
+        raise too_many_columns(name, len(present))
     return present
+
+
+def too_many_columns(name: str, number: int) -> TableError:
+    """Say that a table is too wide."""
+    return TableError(
+        f"{name}: has {number:,} columns, and at most {MOST_COLUMNS:,} are read; leave out those "
+        "that are not needed."
+    )
 
 
 def cell(name: str) -> str:

@@ -27,6 +27,8 @@ from aggcal.tables import Columns, cells
 
 Writer = Callable[[IO[str]], object]
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a cell begins that some spreadsheet takes for a formula (OWASP's list, wide forms too)."""
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _STREAMS = re.compile(r"^(/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+)$")
 """Names of what is open already: it may be a file, but not one to be replaced."""
@@ -261,8 +263,15 @@ class _Digesting(io.BufferedWriter):
         return super().write(data)
 
 
-def csv_writer(columns: Columns) -> Writer:
+def csv_writer(columns: Columns, *, spreadsheet_safe: bool = False) -> Writer:
     """Return a writer of columns as CSV; numbers keep all their digits, NaN and None are blank.
+
+    Parameters
+    ----------
+    columns
+        The table.
+    spreadsheet_safe
+        Write an apostrophe before texts that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -276,8 +285,9 @@ def csv_writer(columns: Columns) -> Writer:
     def write(file: IO[str]) -> None:
         rows = zip(*(cells(column) for column in columns.values()), strict=True)
         for row in chain([tuple(columns)], rows):
-            file.write(",".join(map(csv_cell, row)) + "\n")
+            file.write(",".join(map(cell, row)) + "\n")
 
+    cell = spreadsheet_cell if spreadsheet_safe else csv_cell
     return write
 
 
@@ -294,6 +304,20 @@ def csv_cell(value: object) -> str:
     # A text may hold a NUL, a CSV may not.
     text = "" if value is None else str(value).replace("\0", "\ufffd")
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def spreadsheet_cell(value: object) -> str:
+    """Write a cell as `csv_cell` does; what a spreadsheet would run as a formula is marked as text.
+
+    Numbers are none. The apostrophe stays when the file is read by another program.
+
+    Examples
+    --------
+    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("a=b"), spreadsheet_cell(-1.5)
+    ("'=1+1", 'a=b', '-1.5')
+    """
+    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    return csv_cell(f"'{value}" if formula else value)
 
 
 def json_writer(data: Mapping[str, Any]) -> Writer:

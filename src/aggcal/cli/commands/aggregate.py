@@ -6,7 +6,13 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
+from aggcal.cli.options.common import (
+    add_json,
+    add_level,
+    add_output,
+    add_seed,
+    add_spreadsheet_safe,
+)
 from aggcal.cli.options.engine import engine_from
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
@@ -29,6 +35,7 @@ def add(command: Parser) -> None:
     )
     add_judgments(command)
     add_output(command, "the results")
+    add_spreadsheet_safe(command)
     add_level(command)
     add_seed(command)
     add_stage_1(command)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_level, add_output, add_seed
+from aggcal.cli.options.common import (
+    add_json,
+    add_level,
+    add_output,
+    add_seed,
+    add_spreadsheet_safe,
+)
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
@@ -28,6 +34,7 @@ def add(command: Parser) -> None:
     )
     command.add_argument("scores", metavar="SCORES", help=SCORES)
     add_output(command, "the results")
+    add_spreadsheet_safe(command)
     add_level(command)
     add_seed(command)
     command.add_argument(

@@ -6,9 +6,11 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
+from aggcal.cli.options.common import add_spreadsheet_safe
 from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
+    add_memory,
     choices_from,
 )
 from aggcal.errors import count
@@ -28,8 +30,10 @@ def add(command: Parser) -> None:
         choices=("aggcal", "crowd-kit", "preflib"),
         help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
     )
+    add_spreadsheet_safe(command)
     group = add_format_options(command)
     group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
+    add_memory(group)
 
 
 def convert(options: argparse.Namespace) -> int:
@@ -51,6 +55,8 @@ def convert(options: argparse.Namespace) -> int:
         choices=choices,
         criterion=options.criterion,
         overwrite=options.force,
+        memory=options.memory,
+        spreadsheet_safe=options.spreadsheet_safe,
         on_progress=console.on_reading,
     )
     console.done()

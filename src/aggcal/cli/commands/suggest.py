@@ -7,10 +7,11 @@ import sys
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, add_seed
+from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+from aggcal.errors import OptionError
 
 
 def add(command: Parser) -> None:
@@ -37,6 +38,7 @@ def add(command: Parser) -> None:
     )
     command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
     add_force(command, "FILE if it is there already")
+    add_spreadsheet_safe(command)
     command.add_argument(
         "--about",
         choices=("order", "scores"),
@@ -122,6 +124,8 @@ def suggest(options: argparse.Namespace) -> int:
         seed=options.seed,
     )
     choices_from(options)
+    if options.json and options.spreadsheet_safe:
+        raise OptionError("--spreadsheet-safe is for tables, and --json is none; leave one out.")
     if options.output is not None:
         target = Path(options.output)
         refuse_unwritable(target.parent)
@@ -147,7 +151,11 @@ def suggest(options: argparse.Namespace) -> int:
     console.warn(found.warnings)
     console.say(str(found))
     console.say(f"information: {found.unit}")
-    write = json_writer(found.to_dict()) if options.json else csv_writer(found.pair_columns())
+    write = (
+        json_writer(found.to_dict())
+        if options.json
+        else csv_writer(found.pair_columns(), spreadsheet_safe=options.spreadsheet_safe)
+    )
     if options.output is None:
         write(sys.stdout)
     else:

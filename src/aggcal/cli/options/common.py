@@ -21,6 +21,16 @@ def add_json(command: Parser, what: str) -> None:
     command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
+def add_spreadsheet_safe(command: Parser) -> None:
+    """Add ``--spreadsheet-safe``."""
+    command.add_argument(
+        "--spreadsheet-safe",
+        action="store_true",
+        help="in CSV files, write an apostrophe before ids that a spreadsheet would run as a "
+        "formula (they begin with =, +, - or @); other programs then read other ids",
+    )
+
+
 def add_level(command: Parser) -> None:
     """Add ``--level``."""
     command.add_argument(

@@ -96,6 +96,15 @@ def choices_from(options: argparse.Namespace) -> Choices:
     )
 
 
+def add_memory(group: argparse._ArgumentGroup) -> None:
+    """Add ``--memory``."""
+    group.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="memory limit for reading, before spilling to disk, such as 2GB",
+    )
+
+
 def outcomes_from(options: argparse.Namespace) -> dict[str, str | float]:
     """Return what each outcome label means.
 

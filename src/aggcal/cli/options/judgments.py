@@ -10,6 +10,7 @@ from aggcal.cli.console import Console
 from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
+    add_memory,
     columns_from,
     outcomes_from,
 )
@@ -28,11 +29,7 @@ def add_judgment_options(command: Parser) -> None:
     """Add how the file is to be understood, and which of its rows to use."""
     group = add_format_options(command)
     group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
-    group.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="how much memory reading may take before it goes on on disk, such as 2GB",
-    )
+    add_memory(group)
     group.add_argument(
         "--verbose", action="store_true", help="name every row that was read but not used"
     )
@@ -66,5 +63,5 @@ def judgments_from(
     for note in judgments.notes:
         console.say(f"  {note}")
     if options.verbose and len(judgments.unfitted.count):
-        console.say(str(judgments.unfitted))
+        console.say(*str(judgments.unfitted).split("\n"))
     return judgments

@@ -20,7 +20,10 @@ _KIND = re.compile(r"#\s*DATA TYPE\s*:\s*(\w+)", re.IGNORECASE)
 _PREFLIB = re.compile(r"^#\s*(NUMBER ALTERNATIVES|DATA TYPE)\s*:", re.MULTILINE | re.IGNORECASE)
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*(\d+)", re.IGNORECASE)
 _MOST_ROWS = 2_000_000
-_MOST_VOTERS = 1e12
+_MOST_VOTERS = 1e9
+"""Of one order: more is more than a weight may be."""
+_MOST_RANKS = 5_000_000
+"""Of all orders together, which are held in memory at some 200 bytes each."""
 
 _Order: TypeAlias = tuple[str, int, list[list[int]]]
 """Where an order stands, how many voters gave it, and its tiers."""
@@ -74,6 +77,7 @@ def _parsed(
     told: int | None = None
     orders: list[_Order] = []
     old: list[int] = []
+    ranks = 0
     for n, raw in lines:
         line = raw.strip("\ufeff \t\r\n")
         place = f"line {n}"
@@ -95,6 +99,12 @@ def _parsed(
             told = _number(line.split(",")[0], place)
         else:
             orders.append(_order(line, place))
+            ranks += sum(map(len, orders[-1][2]))
+            if ranks > _MOST_RANKS:
+                raise TableError(
+                    f"{place}: the orders so far rank more than {_MOST_RANKS:,} alternatives, "
+                    "which is too much to read at once; split the file."
+                )
     return names, orders, told
 
 

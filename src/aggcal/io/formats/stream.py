@@ -11,6 +11,8 @@ from aggcal.io.formats.sample import BLANK, Record, is_line_of_its_own
 
 _NEAR_THE_END = 64
 _AT_FIRST = 1 << 16
+_LONGEST = 1 << 27
+"""Characters of one record: more than any export has, less than would fill the memory."""
 
 
 def json_records(name: str, pieces: Iterator[str]) -> Iterator[Record]:
@@ -77,6 +79,11 @@ class _Text:
         while length <= wanted and (piece := next(self.pieces, None)) is not None:
             parts.append(piece)
             length += len(piece)
+            if length > _LONGEST:
+                raise FileError(
+                    f"{self.name}: line {self.line} begins a value of more than {_LONGEST:,} "
+                    "characters; check the file."
+                )
         self.held, self.position = "".join(parts), 0
         return len(parts) > 1
 
