@@ -127,7 +127,7 @@ def errors(rows: DeviceRows, fit: dict[str, Any]) -> float:
     began = time.perf_counter()
     problem = likelihood(rows, named_link("logistic"), 1.0, 4.0)
     held = information(problem, fit["scores"].get(), fit["problem"].reliabilities)
-    laplace(held, constrained=False)
+    laplace(held, unit=None)
     return time.perf_counter() - began
 
 

@@ -7,7 +7,7 @@ from aggcal.aggregators.thurstone import BTL, ESTIMATORS, HRA, TCV, Estimator, P
 
 # fmt: off
 __all__ = [
-    "BARCW", "BTL", "ESTIMATORS", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "Estimator", "PriorChoice", "Progress",
-    "RankSVM", "Start",
+    "BARCW", "BTL", "ESTIMATORS", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "Estimator",
+    "PriorChoice", "Progress", "RankSVM", "Start",
 ]
 # fmt: on

@@ -230,7 +230,7 @@ class CrowdBT(CrowdAggregator):
     Parameters
     ----------
     prior
-        A `Prior`, whose ``score_sd`` is used, or ``"default"`` to estimate the spread of the scores.
+        A `Prior`, whose ``score_sd`` is used, or ``"default"`` to estimate the spread.
     alpha, beta
         Of the Beta prior of η, the chance of an honest report; each at least 1. The default
         (4, 1) predicted held-out judgments of the real datasets best, or nearly.

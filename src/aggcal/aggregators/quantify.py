@@ -186,7 +186,7 @@ class Quantify:
         )
 
     def curvature(self, consensus: Consensus, /) -> Curvature | None:
-        """Return the covariance of scores and reliabilities; None where the fit does not know it."""
+        """Return the covariance of scores and reliabilities; None where it is not known."""
         own: object = self.aggregator
         return self._laplace(own, consensus, 0, None) if isinstance(own, Curved) else None
 

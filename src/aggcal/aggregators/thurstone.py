@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
@@ -19,13 +20,8 @@ from aggcal.aggregators.common import (
 from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.engines.judgments import (
-    DeviceJudgments,
-    ShardedJudgments,
-    graph_of,
-    refuse,
-    rows_of,
-)
+from aggcal.engines.gpu.engine import DeviceJudgments
+from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
 from aggcal.engines.sharded import likelihood
 from aggcal.errors import (
     AggcalWarning,
@@ -213,7 +209,7 @@ class ThurstoneAggregator:
             return None
         if consensus.prior is None:
             return np.ones(len(consensus.reliabilities))
-        return np.sign(consensus.reliabilities) * rows.given / rows.given.sum()
+        return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
 
     def chances(self, judgments: Judgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""
@@ -268,26 +264,29 @@ class ThurstoneAggregator:
             return self.prior, refit(self.prior, start)
         usual = default_prior(link)
         if self.prior is not None and not self.heterogeneous:
-            sigma, rough = estimate_spread(
-                lambda sd, before: fitted(
-                    sd**-2, 0.0, start if before is None else before.scores, _ROUGH
-                ),
-                graph.component,
-                usual.score_sd,
-            )
+
+            def with_spread(sd: float, before: Fit | None) -> Fit:
+                return fitted(sd**-2, 0.0, start if before is None else before.scores, _ROUGH)
+
+            sigma, rough = estimate_spread(with_spread, graph.component, usual.score_sd)
             prior = Prior(sigma, usual.reliability_sd)
             return prior, refit(prior, rough.scores)
-        if self.prior == "default":
-            return usual, refit(usual, start)
-        if self.prior == "auto":
-            found = self._marginal(rows, graph, start, on_iteration, trusted=trusted).population
-            prior = Prior(found.score_sd, found.reliability_sd)
+        if self.prior is not None:
+            prior = usual
+            if self.prior == "auto":
+                found = self._marginal(rows, graph, start, on_iteration, trusted=trusted)
+                prior = Prior(found.population.score_sd, found.population.reliability_sd)
             return prior, refit(prior, start)
+        return None, self._without(fitted, start)
 
+    def _without(
+        self, fitted: Callable[[float, float, FloatArray | None], Fit], start: FloatArray | None
+    ) -> Fit:
+        """Return the maximum-likelihood estimate."""
         if not self.heterogeneous:
             fit = fitted(0.0, 0.0, start)
             if _within_bounds(fit):
-                return None, fit
+                return fit
         # Without priors the scale is free between s and γ, and there may be no maximum at all:
         # priors too weak to matter hold what the data leave free, approached step by step
         # because the bare likelihood has many optima.
@@ -302,7 +301,7 @@ class ThurstoneAggregator:
                 reliabilities=fit.reliabilities / scale,
                 objective=-fit.log_likelihood,
             )
-        return None, fit
+        return fit
 
     def _without_prior(
         self, judgments: Judgments, rows: Rows, fit: Fit, graph: ComparisonGraph

@@ -14,7 +14,6 @@ from aggcal.graph import Forest
 from aggcal.judgments import Judgments
 from aggcal.kernels import at, library
 from aggcal.models.information import Information, key_from
-from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
 

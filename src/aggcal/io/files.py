@@ -238,7 +238,7 @@ def _load_json(
         fill(connection, {n: cell(found[k]) for n, k in present.items()}, relation)
     records = (
         f"SELECT hash(json::VARCHAR) AS h FROM read_json_objects({quoted(file.plain)}, "
-        f"format='{layout}', compression='{file.compression}')"
+        f"format='{layout}', compression='{file.compression}', hive_partitioning=false)"
     )
     return Source(
         connection,

@@ -81,7 +81,7 @@ class Beliefs:
     @cached_property
     def strengths(self) -> FloatArray:
         """Values of ρ: γ without the sign of its half."""
-        return self.nodes * np.repeat([1.0, -1.0], NODES // 2)
+        return np.asarray(self.nodes * np.repeat([1.0, -1.0], NODES // 2))
 
     @cached_property
     def reliability(self) -> FloatArray:
@@ -122,6 +122,20 @@ class Beliefs:
     def reversed(self) -> FloatArray:
         """Posterior probability that the annotator answers the other way round."""
         return np.asarray(self.weights[:, NODES // 2 :].sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _At:
+    """Where the reliabilities are integrated out, and how exactly."""
+
+    scores: FloatArray
+    row_sd: np.ndarray
+    means: FloatArray
+    precision: float
+    shares: FloatArray
+    """Logarithms of the shares of those who answer as asked, and the other way round."""
+    hopeless: BoolArray | None
+    close: float
 
 
 class Integrated:
@@ -186,11 +200,16 @@ class Integrated:
         """
         self.passes += 1
         integrate = self._plainly if library() is None else self._compiled
-        shares = np.log([1.0 - population.reversed_share, population.reversed_share])
-        precision = population.reliability_sd**-2
-        found = integrate(
-            scores, row_sd.astype(np.float32), means, precision, close, shares, hopeless
+        at_ = _At(
+            np.ascontiguousarray(scores),
+            row_sd.astype(np.float32),
+            np.ascontiguousarray(means),
+            population.reliability_sd**-2,
+            np.log([1.0 - population.reversed_share, population.reversed_share]),
+            hopeless,
+            close,
         )
+        found = integrate(at_)
         self.beliefs = found
         return found
 
@@ -327,22 +346,12 @@ class Integrated:
         n = self.rows.n_items
         return sums(self._winner, flow, n) - sums(self._loser, flow, n)
 
-    def _compiled(
-        self,
-        scores: FloatArray,
-        row_sd: np.ndarray,
-        means: FloatArray,
-        precision: float,
-        close: float,
-        shares: FloatArray,
-        hopeless: BoolArray | None,
-    ) -> Beliefs:
+    def _compiled(self, at_: _At) -> Beliefs:
         kernels, rows = library(), self.rows
         assert kernels is not None  # noqa: S101  # who calls knows
         m, n = rows.n_annotators, rows.n_items
         nodes, weights = np.empty((m, NODES)), np.empty((m, NODES))
-        skip = None if hopeless is None else np.ascontiguousarray(hopeless, dtype=np.uint8)
-        scores, means = np.ascontiguousarray(scores), np.ascontiguousarray(means)
+        skip = None if at_.hopeless is None else at_.hopeless.astype(np.uint8)
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             item = np.zeros((n, 3))
@@ -350,9 +359,10 @@ class Integrated:
             room = np.empty(2 * NODES * most)
             value = kernels.aggcal_integrate(
                 _LINK_CODES[self.link.name], begin, end, len(rows),
-                *at(self._winner, self._loser, self._weight, self._starts, scores, row_sd, means),
-                precision, close,
-                *at(shares, skip, self._modes, nodes, weights, item, self._near, self._pulls, room),
+                *at(self._winner, self._loser, self._weight, self._starts),
+                *at(at_.scores, at_.row_sd, at_.means), at_.precision, at_.close,
+                *at(at_.shares, skip, self._modes, nodes, weights, item),
+                *at(self._near, self._pulls, room),
             )  # fmt: skip
             return value, item
 
@@ -361,20 +371,11 @@ class Integrated:
         self.gradient, self.held_diagonal, self.loose_diagonal = total.T
         return Beliefs(nodes, weights, sum(part[0] for part in parts))
 
-    def _plainly(
-        self,
-        scores: FloatArray,
-        row_sd: np.ndarray,
-        means: FloatArray,
-        precision: float,
-        close: float,
-        shares: FloatArray,
-        hopeless: BoolArray | None,
-    ) -> Beliefs:
+    def _plainly(self, at_: _At) -> Beliefs:
         rows, m = self.rows, self.rows.n_annotators
         begins, weight = self._starts[:-1], rows.weight
-        gap = scores[self._winner] - scores[self._loser]
-        gaps = gap + GAPS[:, None] * row_sd
+        gap = at_.scores[self._winner] - at_.scores[self._loser]
+        gaps = gap + GAPS[:, None] * at_.row_sd
         spread = GAP_WEIGHTS[:, None] * weight
         nodes, logs = np.zeros((m, NODES)), np.full((m, NODES), -np.inf)
         pulls, curves = np.zeros((NODES, len(rows))), np.zeros((NODES, len(rows)))
@@ -389,11 +390,11 @@ class Integrated:
             signed, mode = sign * gaps, self._modes[:, half]
             for _ in range(_MODE_STEPS):
                 _, pull, curve = self.link.terms(per_row(mode) * signed)
-                bend = precision + by_annotator(spread * curve * signed**2)
-                rise = by_annotator(spread * pull * signed) - precision * (mode - means)
+                bend = at_.precision + by_annotator(spread * curve * signed**2)
+                rise = by_annotator(spread * pull * signed) - at_.precision * (mode - at_.means)
                 step = np.clip(rise / bend, -1.0, 1.0)
                 mode = mode + step
-                if float((step**2 * bend).max()) < close:
+                if float((step**2 * bend).max()) < at_.close:
                     break
             self._modes[:, half] = mode
             for t in range(len(_POINTS)):
@@ -404,15 +405,15 @@ class Integrated:
                 pulls[k] = per_row(nodes[:, k]) * (spread * pull).sum(axis=0)
                 curves[k] = per_row(strength**2) * (spread * curve).sum(axis=0)
                 logs[:, k] = (
-                    shares[half]
+                    at_.shares[half]
                     - by_annotator(spread * loss)
-                    - 0.5 * precision * (strength - means) ** 2
+                    - 0.5 * at_.precision * (strength - at_.means) ** 2
                     + log(_POINT_WEIGHTS[t])
                     + 0.5 * _POINTS[t] ** 2
-                    + 0.5 * np.log(precision / bend)
+                    + 0.5 * np.log(at_.precision / bend)
                 )
-            if half == 1 and hopeless is not None:
-                logs[hopeless, len(_POINTS) :] = -np.inf
+            if half == 1 and at_.hopeless is not None:
+                logs[at_.hopeless, len(_POINTS) :] = -np.inf
         most = logs.max(axis=1, keepdims=True)
         weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
         total = weights.sum(axis=1, keepdims=True)

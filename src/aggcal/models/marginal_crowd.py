@@ -1,7 +1,7 @@
 r"""The crowd mixtures with the annotators' probabilities of an honest report integrated out.
 
-P = η F(d/c) + (1 − η) F(−d/c), η ~ Beta(α, β). On the logit scale t of η the posterior has one mode;
-six Gauss–Hermite nodes lie around it. What else there is to know is as in `models.marginal`.
+P = η F(d/c) + (1 − η) F(−d/c), η ~ Beta(α, β). On the logit scale t of η the posterior has one
+mode; six Gauss–Hermite nodes lie around it. All else is as in `models.marginal`.
 """
 
 from __future__ import annotations

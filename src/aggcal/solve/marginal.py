@@ -33,7 +33,7 @@ MOST_DENSE = 300
 Beyond, conjugate gradients and the diagonal do: coverage is the same, memory is not."""
 
 _FIRST_REVERSED = 0.3
-"""Share of reversed annotators to begin with: from .05 it stays near 0 though a third is reversed."""
+"""Share of reversed annotators to begin with: from .05 it stays near 0 where a third is."""
 _REVERSED_PRIOR = (2.0, 20.0)
 """Beta prior of that share: 1 in 20 where annotators have said little."""
 _RELIABILITY_PRIOR = 10.0
@@ -188,7 +188,7 @@ class MarginalProblem:
         if self.virtual is not None:
             prior = prior + self.virtual.item_penalty(state.scores)[1]
         unit = curvature.unit * (self.off() / np.sqrt(curvature.room))
-        return self.integral.gradient - prior - unit
+        return np.asarray(self.integral.gradient - prior - unit)
 
 
 @dataclass(frozen=True, eq=False)

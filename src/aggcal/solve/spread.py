@@ -111,4 +111,5 @@ def _trace(fit: Fit, component: IntArray) -> float:
     if len(component) > _MOST_DENSE:
         return float(np.sum(1.0 / problem.fetch(problem.diagonal)))
     problem.evaluate(problem.place(fit.scores))
-    return float(np.trace(centred(np.linalg.inv(problem.curvature()[0]), component)))
+    inverse: FloatArray = np.linalg.inv(problem.curvature()[0]).astype(np.float64)
+    return float(np.trace(centred(inverse, component)))

@@ -1,8 +1,8 @@
 r"""The covariance of the optimum: the inverse of the (penalised) Fisher information.
 
-With priors it is the Laplace approximation of the posterior. What is a convention is held fixed: the
-mean of the scores and, where annotators have reliabilities, the typical one (both constraints; the
-published Lemma 3.1 imposes the first only, and has no inverse without priors).
+With priors it is the Laplace approximation of the posterior. What is a convention is held fixed:
+the mean of the scores and, where annotators have reliabilities, the typical one (both constraints;
+the published Lemma 3.1 imposes the first only, and has no inverse without priors).
 """
 
 from __future__ import annotations

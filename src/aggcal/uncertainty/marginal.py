@@ -1,7 +1,7 @@
 """The covariance of scores whose annotators were integrated out, and that of the annotators.
 
-Both are conditional on the unit, which is a convention; the uncertainty of the spread of the scores,
-where it was estimated, is part of them.
+Both are conditional on the unit, which is a convention; the uncertainty of the spread of the
+scores, where it was estimated, is part of them.
 """
 
 from __future__ import annotations

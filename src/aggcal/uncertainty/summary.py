@@ -185,8 +185,9 @@ def _between(
     freedom: float,
     bounds: tuple[float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return intervals of numbers with these means and variances: of probabilities by the Beta
-    distribution, else by the normal one (or Student's).
+    """Return intervals of numbers with these means and variances.
+
+    Those of probabilities are by the Beta distribution, others by the normal one or Student's.
     """
     if bounds != (0.0, 1.0):
         reach = _reach(level, freedom) * np.sqrt(variances)
