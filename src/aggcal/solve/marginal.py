@@ -40,8 +40,6 @@ _RELIABILITY_PRIOR = 10.0
 """Annotators that the default spread of the reliabilities counts as: with five judgments each,
 hundreds of annotators say little about it."""
 _RELIABILITY_RANGE = (0.05, 3.0)
-_ROW_CAP = 2.0
-"""Largest sd of a row's gap that five points serve, in units of the default spread of scores."""
 _TAU_STEP = 3.0
 """Factor by which τ² moves at most in an iteration."""
 _MOST_ITERATIONS = 200
@@ -147,6 +145,8 @@ class MarginalProblem:
     """Whether the annotators' parameters could take over the scale of the scores."""
     virtual: Crowd | None = None
     """A mixture whose virtual annotator adds to the scores' prior."""
+    row_cap: float = 0.6
+    """Largest sd of a row's gap that is averaged over, in units of the default spread."""
 
     @property
     def rows(self) -> Rows:
@@ -163,7 +163,7 @@ class MarginalProblem:
     ) -> None:
         """Integrate the annotators out at a state."""
         means = 1.0 + state.population.reliability_sd**2 * state.tilt * self.shares
-        row_sd = _row_deviations(self.rows, state.row_variances, _ROW_CAP * self.default_sd)
+        row_sd = _row_deviations(self.rows, state.row_variances, self.row_cap * self.default_sd)
         self.integral.evaluate(state.scores, row_sd, state.population, means, hopeless, close=close)
 
     def curvature(self, state: State) -> Curvature:
