@@ -75,7 +75,9 @@ class Judgments:
     Items and annotators are those with at least one judgment that can be fitted. ``seconds`` is
     the median time that each annotator took (NaN where it is not known); ``sided`` says whether
     left and right are where the items were shown; ``format`` and ``notes`` say what was read and
-    what was made of it.
+    what was made of it. ``screen`` is, for each judgment that was read (row k stands ``count[k]``
+    times), the number of the ranking or screen that it is part of, where the data name one: answers
+    that were given together are not independent.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Judgments:
     sided: bool = False
     format: str = "table"
     notes: tuple[str, ...] = ()
+    screen: IntArray | None = None
 
     def __post_init__(self) -> None:
         for column in (self.annotator, self.left, self.right, self.outcome, self.weight):
@@ -110,6 +113,8 @@ class Judgments:
         frozen(self.count)
         if self.seconds is not None:
             frozen(self.seconds)
+        if self.screen is not None:
+            frozen(self.screen)
 
     @classmethod
     def of_codes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from aggcal.arrays import BoolArray, FloatArray
 
@@ -36,6 +36,58 @@ def discoveries(chances: FloatArray, rate: float) -> BoolArray:
     if len(passed):
         chosen[order[: passed[-1] + 1]] = True
     return chosen
+
+
+def holm(chances: FloatArray, rate: float) -> BoolArray:
+    """Choose among many tests those that stand out; any wrong one has at most the chance ``rate``.
+
+    Holm's step-down rule. It controls the chance of a single false accusation, also where there
+    are true ones beside it, which the rule of Benjamini and Hochberg does not.
+
+    Parameters
+    ----------
+    chances
+        One p-value per test.
+    rate
+        Chance that anything at all is chosen wrongly.
+
+    Examples
+    --------
+    >>> holm(np.array([0.001, 0.2, 0.016, 0.9]), 0.05).tolist()
+    [True, False, True, False]
+    """
+    number = len(chances)
+    order = np.argsort(chances, kind="stable")
+    failed = np.flatnonzero(chances[order] > rate / np.arange(number, 0, -1))
+    chosen = np.zeros(number, dtype=bool)
+    chosen[order[: failed[0] if len(failed) else number]] = True
+    return chosen
+
+
+def share_interval(
+    chosen: FloatArray, number: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's interval of shares; from 0 to 1 where nothing was counted.
+
+    Parameters
+    ----------
+    chosen, number
+        How often something happened, and of how many times.
+    level
+        Of the interval, two-sided.
+
+    Examples
+    --------
+    >>> low, high = share_interval(np.array([60.0, 0.0]), np.array([100.0, 0.0]))
+    >>> low.round(3), high.round(3)
+    (array([0.502, 0.   ]), array([0.691, 1.   ]))
+    """
+    z2 = float(ndtri(0.5 + 0.5 * level)) ** 2
+    share = chosen / np.maximum(number, 1e-300)
+    whole = number + z2
+    middle = (chosen + 0.5 * z2) / whole
+    half = np.sqrt(z2 * (number * share * (1.0 - share) + 0.25 * z2)) / whole
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 def chance_of_at_least(successes: int, chances: FloatArray) -> float:

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from aggcal.arrays import FloatArray, IntArray, sums
-from aggcal.check.evidence import discoveries, odds_against
+from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.check.evidence import holm, odds_against, share_interval
 from aggcal.check.findings import LISTED, Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted
-from aggcal.check.population import decided, sizes_of
+from aggcal.check.population import decided, effective
 from aggcal.errors import count, some
 from aggcal.models.links import link
 
-_RATE = 0.03
-_BEYOND_DOUBT = 0.95
+_RATE, _GUESSING_RATE = 0.01, 0.015
+"""Chance that a study names anybody wrongly as reversed, and as guessing: a higher one finds more,
+and accuses more.
+"""
+_LARGEST_OPPOSITE = 0.45
+"""Share of agreement up to which answers may be called the opposite of the others'."""
+_LIKE_A_COIN = 0.05
+"""Chance below which answers are told from coins, so that nobody who does better than chance, if
+only a little, is said to guess.
+"""
+_WORTH_A_LOOK = 2.0
+"""Standard errors above chance up to which an annotator is looked at more closely; all others agree
+with the consensus beyond doubt.
+"""
+_GUESSERS_GRANTED = 0.5
+"""Guessing annotators that every study is taken to have beside those that it seems to. One whom
+the study does not show is called reversed with the chance `_RATE` over this: a higher number makes
+it harder to call anybody reversed.
+"""
 _DOUBTFUL = 0.5
+_FEWEST = 3
+"""Annotators: of one alone, or of two, there are no others who could be right."""
 _HONEST, _GUESSING, _REVERSED = range(3)
 
 
@@ -33,7 +54,9 @@ class Strays:
     guessing: IntArray
     doubtful: IntArray
     chance: FloatArray
-    """That an honest annotator errs as much (1 where nobody would ask)."""
+    """That an honest annotator agrees as little (1 where nobody would ask)."""
+    chance_if_tossed: FloatArray
+    """That someone who tosses a coin agrees as little."""
     agreement: FloatArray
     """Share of each annotator's answers that the consensus of the others confirms."""
     expected: FloatArray
@@ -42,8 +65,20 @@ class Strays:
     """How many answers of each annotator were no tie."""
 
 
-def strays(fitted: Fitted, *, seed: int = 0) -> Strays:
+def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     """Find them, each judged by the consensus of all the others.
+
+    Reversed is who agrees so little that nobody honest and nobody who tosses coins would, with the
+    chance `_RATE` of a single wrong name in the study (Holm), and with less than half of the pairs
+    at that. Guessing is who agrees so little that nobody honest would, by the same rule, and
+    cannot be told from a coin. Answers to one pair, or on one screen, count as they hang together.
+
+    Parameters
+    ----------
+    fitted
+        The study.
+    one_sided
+        Annotators who follow a side of the screen, which is not tossing a coin.
 
     Examples
     --------
@@ -54,36 +89,109 @@ def strays(fitted: Fitted, *, seed: int = 0) -> Strays:
     >>> strays(fitted).reversed.tolist() == np.flatnonzero(study.reliability < 0).tolist()
     True
     """
-    judgments, population = fitted.judgments, fitted.population
-    m, gap = judgments.n_annotators, fitted.gap
-    likely = population.log_likelihoods
-    suspects = np.flatnonzero(likely[:, [_GUESSING, _REVERSED]].max(axis=1) > likely[:, _HONEST])
-    chance: FloatArray = np.ones(m)
-    random = np.random.default_rng(seed)
-    for u in suspects.tolist():
-        chance[u] = population.chance_if_honest(u, sizes_of(judgments, gap, u), random)
-    # Of one annotator alone, or of two, there are no others who could be right.
-    accused = discoveries(chance, _RATE)
-    accused |= population.posterior[:, _REVERSED] > _BEYOND_DOUBT
-    accused &= m > 2  # noqa: PLR2004
-    turned = accused & (likely[:, _REVERSED] > likely[:, _GUESSING])
-    guessing = accused & ~turned
-    doubtful = ~accused & (population.posterior[:, _GUESSING] > _DOUBTFUL) & (m > 2)  # noqa: PLR2004
-    agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
-    agreeing = np.where(gap == 0.0, 0.5, agreeing)
-    usual = link("logistic").probability(population.typical_slope * np.abs(gap))
-    number = decided(judgments)
-    given = sums(judgments.annotator, number, m)
-    order = np.argsort(chance, kind="stable")
+    judgments, population, gap = fitted.judgments, fitted.population, fitted.gap
+    m, owner = judgments.n_annotators, judgments.annotator
+    size, number = np.abs(gap), effective(judgments)
+    agrees = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
+    total = sums(owner, number * size * (agrees - 0.5), m)
+    low, high = _tossed(fitted, total)
+    sure = sums(owner, number * np.square(size), m)
+    near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
+    honest = _if_honest(fitted, total, near)
+    shares = population.shares
+    guessers = min(1.0, float(shares[_GUESSING]) + _GUESSERS_GRANTED / m)
+    straight = (1.0 - guessers) * honest + guessers * low
+    agreement, expected, given = _agreement(fitted)
+    judged = np.full(m, m >= _FEWEST)
+    turned = judged & holm(straight, _RATE) & _opposite(fitted, agreement, given)
+    sided = np.zeros(m, dtype=bool)
+    sided[() if one_sided is None else one_sided] = True
+    coin = judged & ~turned & ~sided & (np.minimum(low, high) > 0.5 * _LIKE_A_COIN)
+    guessing = coin & holm(honest, _GUESSING_RATE)
+    doubtful = coin & ~guessing & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    order = np.argsort(honest, kind="stable")
     return Strays(
         order[turned[order]],
         order[guessing[order]],
         order[doubtful[order]],
-        chance,
-        sums(judgments.annotator, number * agreeing, m) / np.maximum(given, 1.0),
-        sums(judgments.annotator, number * usual, m) / np.maximum(given, 1.0),
+        honest,
+        low,
+        agreement,
+        expected,
         given.astype(np.int64),
     )
+
+
+def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the chances that a coin agrees as little as each annotator does, and as much.
+
+    Whatever the scores, a coin agrees with half of them, so this holds however uncertain they are.
+    A coin may be loaded to one side of the screen; then only how the answers vary with the items,
+    given how often each side was chosen, tells against the annotator.
+    """
+    judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
+    owner, number = judgments.annotator, effective(judgments)
+    square = sums(owner, number * np.square(gap), m)
+    z = 2.0 * total / np.sqrt(np.maximum(square, 1e-300))
+    if judgments.sided:
+        given = np.maximum(sums(owner, number, m), 1e-300)
+        share = sums(owner, number * judgments.outcome, m) / given
+        middle = sums(owner, number * gap, m) / given
+        apart = gap - middle[owner]
+        along = sums(owner, number * apart * judgments.outcome, m)
+        loaded = share * (1.0 - share) * sums(owner, number * np.square(apart), m)
+        tilted = along / np.sqrt(np.maximum(loaded, 1e-300))
+        # Of the two tests, the one that accuses less counts.
+        tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
+        z = np.where(np.abs(tilted) < np.abs(z), tilted, z)
+    residuals = gap * (judgments.outcome - fitted.chance)
+    low = np.maximum(ndtr(z), fitted.clusters.tail(total, residuals))
+    high = np.maximum(ndtr(-z), fitted.clusters.tail(-total, residuals))
+    return low, high
+
+
+def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
+    """Return the chance that an honest annotator agrees as little as each of these; 1 for others.
+
+    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
+    """
+    judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
+    number = effective(judgments)
+    inflation = clusters.inflation(gap * (judgments.outcome - fitted.chance))
+    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    found: FloatArray = np.ones(judgments.n_annotators)
+    for u in near.tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        left, right = judgments.left[mine], judgments.right[mine]
+        side = np.where(gap[mine] >= 0.0, 1.0, -1.0)
+        real = side * (fitted.others.gap[mine] + fitted.others.gap_errors(u, left, right))
+        found[u] = fitted.population.chances_if_honest(
+            float(total[u]),
+            (number[mine], np.abs(gap[mine]), real),
+            inflation=float(inflation[u]),
+            groups=float(clusters.count[u]) if clusters.repeated[u] else inf,
+        )
+    return found
+
+
+def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return how far each annotator agrees, how far a typical one would, and of how many answers."""
+    judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
+    agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
+    agreeing = np.where(gap == 0.0, 0.5, agreeing)
+    usual = link("logistic").probability(fitted.population.typical_slope * np.abs(gap))
+    number = decided(judgments)
+    given = sums(judgments.annotator, number, m)
+    some_ = np.maximum(given, 1.0)
+    agreement = sums(judgments.annotator, number * agreeing, m) / some_
+    return agreement, sums(judgments.annotator, number * usual, m) / some_, given
+
+
+def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolArray:
+    """Say whose agreement is below one half beyond doubt, and by enough to matter."""
+    independent = sums(fitted.judgments.annotator, effective(fitted.judgments), len(given))
+    _, high = share_interval(agreement * independent, independent, 0.9)
+    return (agreement <= _LARGEST_OPPOSITE) & (high < 0.5)  # noqa: PLR2004
 
 
 class _Words(NamedTuple):

@@ -131,6 +131,7 @@ class _Look:
         self.not_checked: list[str] = []
         self.counts: dict[str, Any] = {}
         self.named: set[int] = set()
+        self.biased: IntArray = np.empty(0, dtype=np.int64)
         self._sides()
         copied = self._copies()
         divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -151,6 +152,7 @@ class _Look:
         found = sides(self.fitted)
         self.findings += position_findings(self.fitted, found)
         self._name(found.biased)
+        self.biased = found.biased
         decided = float(found.decided.sum())
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
         self.counts["left_advantage"] = {
@@ -207,7 +209,7 @@ class _Look:
                 "annotators against the others (there is no one consensus to hold them against)"
             )
         else:
-            found = strays(self.fitted, seed=self.seed)
+            found = strays(self.fitted, self.biased)
             self.findings += stray_findings(self.fitted, found, self.named)
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
         self.findings += contradictions(self.fitted)
