@@ -24,8 +24,9 @@ IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
 _USUAL = "hra-g"
-_TOLD_BETTER = {"reversed-annotators", "divided", "direction"}
+_TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
+_REVERSED = "reversed-annotators"
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,10 @@ def advise(
         else None,
         seed=seed,
     )
-    return Advice(replace(looked, findings=_with_warnings(looked.findings, warnings)), asked)
+    # Annotators have one verdict: the check's, where it held them against each other.
+    tested = looked.accused.against_others
+    said = [w for w in warnings if not (tested and w.code == _REVERSED)]
+    return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
 
 
 def _with_warnings(
@@ -117,8 +121,7 @@ def _with_warnings(
     """Add what the fit warned of, but for what was found anyway; problems stand first."""
     told, codes = {f.message for f in findings}, {f.code for f in findings}
     more = [
-        # The check does not accuse them, so this is no more than a remark.
-        Finding.of_warning(w, "note" if w.code == "reversed-annotators" else "problem")
+        Finding.of_warning(w)
         for w in warnings
         if w.what not in told and not (w.code in _TOLD_BETTER and w.code in codes)
     ]

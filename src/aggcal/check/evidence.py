@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from aggcal.arrays import BoolArray, FloatArray
 
@@ -62,32 +62,6 @@ def holm(chances: FloatArray, rate: float) -> BoolArray:
     chosen = np.zeros(number, dtype=bool)
     chosen[order[: failed[0] if len(failed) else number]] = True
     return chosen
-
-
-def share_interval(
-    chosen: FloatArray, number: FloatArray, level: float = 0.95
-) -> tuple[FloatArray, FloatArray]:
-    """Return Wilson's interval of shares; from 0 to 1 where nothing was counted.
-
-    Parameters
-    ----------
-    chosen, number
-        How often something happened, and of how many times.
-    level
-        Of the interval, two-sided.
-
-    Examples
-    --------
-    >>> low, high = share_interval(np.array([60.0, 0.0]), np.array([100.0, 0.0]))
-    >>> low.round(3), high.round(3)
-    (array([0.502, 0.   ]), array([0.691, 1.   ]))
-    """
-    z2 = float(ndtri(0.5 + 0.5 * level)) ** 2
-    share = chosen / np.maximum(number, 1e-300)
-    whole = number + z2
-    middle = (chosen + 0.5 * z2) / whole
-    half = np.sqrt(z2 * (number * share * (1.0 - share) + 0.25 * z2)) / whole
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
 
 
 def chance_of_at_least(successes: int, chances: FloatArray) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -14,6 +15,7 @@ from aggcal.check.findings import Finding, listed, rounded
 from aggcal.check.fitted import Fitted
 from aggcal.errors import count, some
 from aggcal.models.links import link
+from aggcal.verdicts import ONE_SIDED
 
 _RATE = 0.01
 """Chance that a study names anybody wrongly as following a side."""
@@ -47,6 +49,12 @@ class Sides:
     study_advantage: float
     study_error: float
     switched: int | None
+
+    def without(self, fitted: Fitted, named: Container[str]) -> Sides:
+        """Return the same, with nobody among the biased of whom more is known already."""
+        ids = fitted.judgments.annotator_ids
+        kept = np.array([str(ids[u]) not in named for u in self.biased.tolist()], dtype=bool)
+        return replace(self, biased=self.biased[kept])
 
 
 def sides(fitted: Fitted) -> Sides:
@@ -200,13 +208,29 @@ def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
     return [*_per_annotator(fitted, found), *_over_the_study(found), *both_orders(fitted)]
 
 
+def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
+    """Return the verdict on each annotator who follows a side, and why."""
+    verdicts = {}
+    for u in found.biased.tolist():
+        side, chosen = _chosen(found, u)
+        verdicts[str(fitted.judgments.annotator_ids[u])] = (
+            ONE_SIDED,
+            f"chose the {side} item in {chosen:,} of {int(found.decided[u]):,} decided judgments",
+        )
+    return verdicts
+
+
+def _chosen(found: Sides, u: int) -> tuple[str, int]:
+    lefts, given = int(found.lefts[u]), int(found.decided[u])
+    return ("left", lefts) if found.advantage[u] > 0.0 else ("right", given - lefts)
+
+
 def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
     if not len(found.biased):
         return []
     judgments, who = fitted.judgments, found.biased
     ids, first = judgments.annotator_ids[who], int(found.biased[0])
-    lefts, given = int(found.lefts[first]), int(found.decided[first])
-    side, chosen = ("left", lefts) if found.advantage[first] > 0.0 else ("right", given - lefts)
+    given, (side, chosen) = int(found.decided[first]), _chosen(found, first)
     always = found.lefts[who] == found.decided[who]
     always |= found.lefts[who] == 0.0
     blind = (
@@ -228,6 +252,7 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
                 "number": len(who),
                 "chose_left": rounded(found.lefts[who]),
                 "decided": rounded(found.decided[who]),
+                "left_share": rounded(found.lefts[who] / found.decided[who]),
                 "left_advantage_logits": rounded(found.advantage[who]),
                 "chance": rounded(found.chance[who], 10),
             },

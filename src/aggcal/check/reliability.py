@@ -10,16 +10,18 @@ import numpy as np
 from scipy.special import ndtr
 
 from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal.check.evidence import holm, odds_against, share_interval
+from aggcal.check.evidence import holm, odds_against
 from aggcal.check.findings import LISTED, Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted
 from aggcal.check.population import decided, effective
 from aggcal.errors import count, some
 from aggcal.models.links import link
+from aggcal.uncertainty.shares import share_interval
+from aggcal.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 
-_RATE, _GUESSING_RATE = 0.01, 0.015
-"""Chance that a study names anybody wrongly as reversed, and as guessing: a higher one finds more,
-and accuses more.
+_RATE = 0.01
+"""Chance that a study names anybody wrongly as reversed, and again as guessing: a higher one finds
+more, and accuses more.
 """
 _LARGEST_OPPOSITE = 0.45
 """Share of agreement up to which answers may be called the opposite of the others'."""
@@ -105,9 +107,10 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     judged = np.full(m, m >= _FEWEST)
     turned = judged & holm(straight, _RATE) & _opposite(fitted, agreement, given)
     sided = np.zeros(m, dtype=bool)
-    sided[() if one_sided is None else one_sided] = True
+    if one_sided is not None:
+        sided[one_sided] = True
     coin = judged & ~turned & ~sided & (np.minimum(low, high) > 0.5 * _LIKE_A_COIN)
-    guessing = coin & holm(honest, _GUESSING_RATE)
+    guessing = coin & holm(honest, _RATE)
     doubtful = coin & ~guessing & (population.posterior[:, _GUESSING] > _DOUBTFUL)
     order = np.argsort(honest, kind="stable")
     return Strays(
@@ -207,8 +210,7 @@ _REVERSED_WORDS = _Words(
     "problem",
     "reversed-annotators",
     "answer the opposite of what the others say",
-    "they may have read the question the other way round, or swapped buttons: ask them; the "
-    "default fit turns their answers round, other methods are misled",
+    "they may have read the question the other way round, or swapped buttons: ask them",
 )
 _CONTRADICTING_WORDS = _Words(
     "problem",
@@ -221,8 +223,7 @@ _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
     "answer as if tossing a coin",
-    "look at how they work and leave them out if they cannot explain it; the default fit gives "
-    "them next to no weight, other methods do not",
+    "look at how they work and leave them out if they cannot explain it",
 )
 _DOUBTFUL_WORDS = _Words(
     "note",
@@ -233,35 +234,47 @@ _DOUBTFUL_WORDS = _Words(
 )
 
 
-def stray_findings(fitted: Fitted, found: Strays, named_already: set[int]) -> list[Finding]:
-    """Put strays into words, leaving out those whom a more telling finding names."""
+def stray_findings(fitted: Fitted, found: Strays) -> list[Finding]:
+    """Put strays into words."""
     split = 2 * len(found.reversed) >= fitted.judgments.n_annotators
     kinds = (
         (found.reversed, _CONTRADICTING_WORDS if split else _REVERSED_WORDS),
         (found.guessing, _GUESSING_WORDS),
         (found.doubtful, _DOUBTFUL_WORDS),
     )
-    left = [(_unnamed(who, named_already), words) for who, words in kinds]
-    return [_finding(fitted, found, who, words) for who, words in left if len(who)]
+    return [_finding(fitted, found, who, words) for who, words in kinds if len(who)]
 
 
-def _unnamed(who: IntArray, named: set[int]) -> IntArray:
-    return np.array([u for u in who.tolist() if u not in named], dtype=np.int64)
+def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
+    """Return the verdict on each stray, and why."""
+    kinds = (
+        (PERHAPS_GUESSING, found.doubtful),
+        (GUESSING, found.guessing),
+        (REVERSED, found.reversed),
+    )
+    ids = fitted.judgments.annotator_ids
+    return {str(ids[u]): (kind, _why(found, u)) for kind, who in kinds for u in who.tolist()}
+
+
+def _why(found: Strays, u: int) -> str:
+    return (
+        f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
+        f"judgments, a typical annotator would in {found.expected[u]:.0%}"
+    )
 
 
 def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Finding:
     judgments = fitted.judgments
     ids, first = judgments.annotator_ids[who], int(who[0])
-    given = int(found.decided[first])
     verb = words.what if len(who) > 1 else words.what.replace("answer ", "answers ", 1)
+    tossed = words.code != _REVERSED_WORDS.code
     return Finding(
         words.severity,
         words.code,
         f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
-        f"'{ids[0]}' agrees with the others in {found.agreement[first]:.0%} of {given:,} "
-        f"decided judgments, a typical annotator would in {found.expected[first]:.0%}; an honest "
-        f"one does so badly {odds_against(max(float(found.chance[first]), 1e-300))})",
-        words.remedy,
+        f"'{ids[0]}' {_why(found, first)}; an honest one does so badly "
+        f"{odds_against(max(float(found.chance[first]), 1e-300))})",
+        words.remedy + ("" if tossed else _turned_round(fitted, who)),
         {
             "annotators": listed(ids),
             "number": len(who),
@@ -269,8 +282,19 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
             "agreement_with_others": rounded(found.agreement[who]),
             "expected_agreement": rounded(found.expected[who]),
             "chance_if_honest": rounded(found.chance[who], 10),
+            "chance_if_tossed": rounded(found.chance_if_tossed[who], 10),
         },
     )
+
+
+def _turned_round(fitted: Fitted, who: IntArray) -> str:
+    """Say of whom the fit turns the answers round: of those alone whose reliability says so."""
+    consensus = fitted.consensus
+    turned = int(np.sum(consensus.reliabilities[who] < consensus.random_reliability))
+    whose = "their answers" if turned == len(who) else f"the answers of {turned:,} of them"
+    if not turned:
+        return f"; {consensus.method} does not turn their answers round: leave them out if need be"
+    return f"; {consensus.method} turns {whose} round"
 
 
 def listed_numbers(numbers: IntArray) -> list[int]:
