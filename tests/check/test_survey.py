@@ -51,7 +51,9 @@ def test_reversed_annotators_are_named() -> None:
 
 
 def test_guessing_annotators_are_named() -> None:
-    study = simulate(items=20, annotators=15, judgments=15 * 400, guessing_share=0.2, seed=2)
+    study = simulate(
+        items=20, annotators=15, judgments=4500, guessing_share=0.2, reliability_sd=0.3, seed=3
+    )
     assert named(looked_over(study), "guessing") == those(study, "guesses")
 
 

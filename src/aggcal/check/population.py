@@ -209,7 +209,8 @@ def effective(judgments: Judgments) -> FloatArray:
     Examples
     --------
     >>> import aggcal
-    >>> effective(aggcal.read_judgments([("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "tie", 1)]))
+    >>> rows = [("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "tie", 1)]
+    >>> effective(aggcal.read_judgments(rows))
     array([0.5, 0. ])
     """
     number: FloatArray = np.minimum(judgments.count, judgments.weight).astype(np.float64)

@@ -17,7 +17,7 @@ from aggcal.errors import count, some
 from aggcal.models.links import link
 from aggcal.verdicts import ONE_SIDED
 
-_RATE = 0.01
+_RATE = 0.005
 """Chance that a study names anybody wrongly as following a side."""
 _LEAST_SHARE = 0.55
 _LEAST_ADVANTAGE = float(np.log(_LEAST_SHARE / (1.0 - _LEAST_SHARE)))

@@ -19,9 +19,9 @@ from aggcal.models.links import link
 from aggcal.uncertainty.shares import share_interval
 from aggcal.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 
-_RATE = 0.01
-"""Chance that a study names anybody wrongly as reversed, and again as guessing: a higher one finds
-more, and accuses more.
+_RATE, _GUESSING_RATE = 0.01, 0.015
+"""Chances that a study names anybody wrongly as reversed, and as guessing: higher ones find more,
+and accuse more. With that of following a side they add up to 3%.
 """
 _LARGEST_OPPOSITE = 0.45
 """Share of agreement up to which answers may be called the opposite of the others'."""
@@ -35,7 +35,7 @@ with the consensus beyond doubt.
 """
 _GUESSERS_GRANTED = 0.5
 """Guessing annotators that every study is taken to have beside those that it seems to. One whom
-the study does not show is called reversed with the chance `_RATE` over this: a higher number makes
+the study does not show is called reversed with the chance `_RATE` over this. A higher number makes
 it harder to call anybody reversed.
 """
 _DOUBTFUL = 0.5
@@ -110,7 +110,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     if one_sided is not None:
         sided[one_sided] = True
     coin = judged & ~turned & ~sided & (np.minimum(low, high) > 0.5 * _LIKE_A_COIN)
-    guessing = coin & holm(honest, _RATE)
+    guessing = coin & holm(honest, _GUESSING_RATE)
     doubtful = coin & ~guessing & (population.posterior[:, _GUESSING] > _DOUBTFUL)
     order = np.argsort(honest, kind="stable")
     return Strays(
@@ -178,7 +178,7 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
 
 
 def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return how far each annotator agrees, how far a typical one would, and of how many answers."""
+    """Return how far each annotator agrees, a typical one would, and of how many answers."""
     judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
     agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
     agreeing = np.where(gap == 0.0, 0.5, agreeing)

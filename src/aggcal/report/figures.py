@@ -152,7 +152,8 @@ def reliability_figure(
 
     Examples
     --------
-    >>> drawn = reliability_figure(np.array([0.5, 1.0, -0.2]), turned=np.array([False, False, True]))
+    >>> turned = np.array([False, False, True])
+    >>> drawn = reliability_figure(np.array([0.5, 1.0, -0.2]), turned=turned)
     >>> drawn.count('class="reversed"')
     1
     """

@@ -116,14 +116,14 @@ def _annotators(report: Report) -> Iterable[str]:
         yield f"{report.summary['method']} takes every annotator to be equally reliable."
     lines = report.verdict_lines
     yield f"Of {count(listing.n_rows, 'annotator')}, " + (
-        "; ".join(f"{number:,} {words} ({means})" for words, means, number in lines) + "."
+        "; ".join(f"{n:,} {words} ({means})" for words, means, n in lines) + "."
         if lines
         else "all agree with the consensus more than by chance."
     )
     rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
-    for words, _, number in lines:
+    for words, _, n in lines:
         named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]
-        more = f" and {number - TOP:,} more, in `annotators.csv`" if number > TOP else ""
+        more = f" and {n - TOP:,} more, in `annotators.csv`" if n > TOP else ""
         yield f"{words.capitalize()}: {', '.join(named[:TOP])}{more}."
 
 

@@ -31,4 +31,6 @@ def share_interval(
     whole = number + z2
     middle = (chosen + 0.5 * z2) / whole
     half = np.sqrt(z2 * (number * share * (1.0 - share) + 0.25 * z2)) / whole
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+    # At the ends rounding would leave a little of nothing.
+    low = np.where(chosen <= 0.0, 0.0, middle - half)
+    return low, np.where(chosen >= number, 1.0, middle + half)
