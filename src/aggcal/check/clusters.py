@@ -12,6 +12,13 @@ from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.answers import TIE, Answers
 from aggcal.check.population import effective
 
+_OF_THE_STUDY = 30.0
+"""Groups that the whole study counts as when one annotator's answers are asked how much they hang
+together: a higher number trusts that annotators are alike in this.
+"""
+_FEWEST = 4
+"""Screens, rankings or questions below which nobody is accused: two or three may be an accident."""
+
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
@@ -67,33 +74,34 @@ class Clusters:
         """How many groups each annotator has."""
         return sums(self.owner, np.ones(len(self.owner)), self.n_annotators)
 
-    def variance(self, residuals: FloatArray) -> FloatArray:
-        """Return the variance of each annotator's sum of residuals, one residual a row.
-
-        Residuals of one group may depend on each other in any way.
-        """
-        total = np.bincount(
-            self.cluster, self.number * residuals[self.row], minlength=len(self.owner)
-        )
-        square = sums(self.owner, np.square(total), self.n_annotators)
-        lost: FloatArray = self.count / np.maximum(self.count - 1.0, 1.0)
-        return square * lost
-
     def inflation(self, residuals: FloatArray) -> FloatArray:
-        """Return by how much dependence inflates that variance: 1 or more."""
-        square = self.number * np.square(residuals[self.row])
-        alone = sums(self.owner[self.cluster], square, self.n_annotators)
-        grown: FloatArray = self.variance(residuals) / np.maximum(alone, 1e-300)
-        return np.where(self.repeated, np.maximum(grown, 1.0), 1.0)
+        """Return by how much dependence inflates the variance of sums of residuals: 1 or more.
 
-    def tail(self, total: FloatArray, residuals: FloatArray) -> FloatArray:
-        """Return the chance of a sum as low as each annotator's, whose mean is 0.
-
-        By the t distribution, with one degree of freedom less than there are groups: whoever gave
-        all their answers on two or three screens can hardly be judged by them. For annotators
-        without repeated groups nothing has to be estimated, and the answer is 0.
+        Residuals (one a row) of one group may depend on each other in any way. One annotator's
+        groups tell little of it, and those of the whole study more: the two are averaged, the study
+        counting as `_OF_THE_STUDY` groups.
         """
-        error = np.sqrt(np.maximum(self.variance(residuals), 1e-300))
-        found: FloatArray = stdtr(np.maximum(self.count - 1.0, 1e-3), total / error)
-        found = np.where(self.count > 1.0, found, 1.0)
-        return np.where(self.repeated, found, 0.0)
+        m = self.n_annotators
+        each = self.number * residuals[self.row]
+        total = np.bincount(self.cluster, each, minlength=len(self.owner))
+        grouped = sums(self.owner, np.square(total), m)
+        alone = sums(self.owner[self.cluster], each * residuals[self.row], m)
+        common = float(grouped.sum()) / max(float(alone.sum()), 1e-300)
+        own = grouped / np.maximum(alone, 1e-300)
+        mixed = (_OF_THE_STUDY * common + self.count * own) / (_OF_THE_STUDY + self.count)
+        return np.where(self.repeated, np.maximum(mixed, 1.0), 1.0)
+
+    @property
+    def freedom(self) -> FloatArray:
+        """Degrees of freedom of that; without end where every answer stands on its own."""
+        return np.where(self.repeated, self.count - 1.0 + _OF_THE_STUDY, np.inf)
+
+    def tail(self, z: FloatArray, residuals: FloatArray) -> FloatArray:
+        """Return the chance of a sum as low as each annotator's, by its standard score.
+
+        The score is that of independent answers; the t distribution of `inflation` is used. Who
+        gave all their answers in fewer than `_FEWEST` groups is never judged by them: the chance
+        is 1.
+        """
+        found: FloatArray = stdtr(self.freedom, z / np.sqrt(self.inflation(residuals)))
+        return np.where(self.count < _FEWEST, 1.0, found)

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
-from scipy.special import expit, ndtr, stdtr
+from scipy.special import expit, stdtr
 
 from aggcal.arrays import FloatArray, IntArray, sums
 from aggcal.check.answers import TIE
@@ -150,7 +150,7 @@ class Population:
         rows: tuple[FloatArray, FloatArray, FloatArray],
         *,
         inflation: float = 1.0,
-        groups: float = inf,
+        freedom: float = inf,
     ) -> float:
         """Return the chance that an honest annotator agrees as little with the others, or less.
 
@@ -170,8 +170,8 @@ class Population:
             scores, how far the item that the others prefer really lies above (sets by rows).
         inflation
             Of the variance, where answers depend on each other.
-        groups
-            Of answers that do; without end if they are all independent.
+        freedom
+            Degrees of freedom of that.
         """
         number, size, real = rows
         spread = max(self.spread, _LEAST_SPREAD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
@@ -183,8 +183,7 @@ class Population:
             mean = (agrees - 0.5) @ weight
             error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
             beyond = (total - mean) / error
-            tail = ndtr(beyond) if groups == inf else stdtr(max(groups - 1.0, 1e-3), beyond)
-            chance += share * float(tail.mean())
+            chance += share * float(stdtr(freedom, beyond).mean())
         return chance
 
 

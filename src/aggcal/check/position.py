@@ -115,11 +115,11 @@ def _unlikely(
     spread = sums(owner, doubt * np.square(part), m)
     fits = link("logistic").probability(slopes[owner] * gap + advantage[owner])
     residuals = np.where(decided, part * (left - fits), 0.0)
-    together = fitted.clusters.tail(-np.abs(excess), residuals)
+    standard = np.abs(excess) / np.sqrt(np.maximum(spread, 1e-12))
+    together = fitted.clusters.tail(-standard, residuals)
     unlikely: FloatArray = np.ones(m)
     starts = np.searchsorted(owner, np.arange(m + 1))
-    worth = np.abs(excess) > _WORTH_A_LOOK * np.sqrt(np.maximum(spread, 1e-12))
-    for u in np.flatnonzero(worth).tolist():
+    for u in np.flatnonzero(standard > _WORTH_A_LOOK).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
         moved = slopes[u] * (drawn @ (doubt[mine] * part[mine]))

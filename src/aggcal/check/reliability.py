@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.evidence import holm, odds_against
@@ -104,7 +102,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     guessers = min(1.0, float(shares[_GUESSING]) + _GUESSERS_GRANTED / m)
     straight = (1.0 - guessers) * honest + guessers * low
     agreement, expected, given = _agreement(fitted)
-    judged = np.full(m, m >= _FEWEST)
+    judged = (m >= _FEWEST) & (low < 1.0)
     turned = judged & holm(straight, _RATE) & _opposite(fitted, agreement, given)
     sided = np.zeros(m, dtype=bool)
     if one_sided is not None:
@@ -148,9 +146,7 @@ def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
         tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
         z = np.where(np.abs(tilted) < np.abs(z), tilted, z)
     residuals = gap * (judgments.outcome - fitted.chance)
-    low = np.maximum(ndtr(z), fitted.clusters.tail(total, residuals))
-    high = np.maximum(ndtr(-z), fitted.clusters.tail(-total, residuals))
-    return low, high
+    return fitted.clusters.tail(z, residuals), fitted.clusters.tail(-z, residuals)
 
 
 def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
@@ -172,7 +168,7 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
             float(total[u]),
             (number[mine], np.abs(gap[mine]), real),
             inflation=float(inflation[u]),
-            groups=float(clusters.count[u]) if clusters.repeated[u] else inf,
+            freedom=float(clusters.freedom[u]),
         )
     return found
 
