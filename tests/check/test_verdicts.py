@@ -195,6 +195,6 @@ def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
     assert result.verdicts is not None
     verdict = dict(zip(result.verdicts.annotator_ids, result.verdicts.verdict, strict=True))
     assert result.to_dict()["reversed_annotators"] == []
-    # Hundreds of answers without any agreement; 7 to 21 answers tell nothing for sure.
+    # Hundreds of answers without any agreement; 7 and 14 answers tell nothing for sure.
     assert {verdict[u] for u in ("w15", "w20", "w70")} == {"guessing"}
-    assert not {verdict[u] for u in ("w77", "w65", "w34")} & {"reversed", "guessing"}
+    assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}

@@ -17,29 +17,25 @@ from aggcal.models.links import link
 from aggcal.uncertainty.shares import share_interval
 from aggcal.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 
-_RATE, _GUESSING_RATE = 0.01, 0.015
-"""Chances that a study names anybody wrongly as reversed, and as guessing: higher ones find more,
-and accuse more. With that of following a side they add up to 3%.
+_RATE = 0.02
+"""Chance that a study names anybody honest as reversed or guessing: a higher one finds more, and
+accuses more. With that of following a side it makes less than 3%.
 """
 _LARGEST_OPPOSITE = 0.45
 """Share of agreement up to which answers may be called the opposite of the others'."""
-_LIKE_A_COIN = 0.05
-"""Chance below which answers are told from coins, so that nobody who does better than chance, if
-only a little, is said to guess.
+_NOT_A_COIN = 0.025
+"""Chance, for one who tosses a coin, below which answers are told from that, on either side: whoever
+is worse is called reversed and not guessing; whoever is better, if only a little, is not said to
+guess.
 """
 _WORTH_A_LOOK = 2.0
 """Standard errors above chance up to which an annotator is looked at more closely; all others agree
 with the consensus beyond doubt.
 """
-_GUESSERS_GRANTED = 0.5
-"""Guessing annotators that every study is taken to have beside those that it seems to. One whom
-the study does not show is called reversed with the chance `_RATE` over this. A higher number makes
-it harder to call anybody reversed.
-"""
 _DOUBTFUL = 0.5
 _FEWEST = 3
 """Annotators: of one alone, or of two, there are no others who could be right."""
-_HONEST, _GUESSING, _REVERSED = range(3)
+_GUESSING = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +64,10 @@ class Strays:
 def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     """Find them, each judged by the consensus of all the others.
 
-    Reversed is who agrees so little that nobody honest and nobody who tosses coins would, with the
-    chance `_RATE` of a single wrong name in the study (Holm), and with less than half of the pairs
-    at that. Guessing is who agrees so little that nobody honest would, by the same rule, and
-    cannot be told from a coin. Answers to one pair, or on one screen, count as they hang together.
+    Both are who agrees so little that nobody honest would, with the chance `_RATE` of a single
+    wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
+    than someone who tosses a coin would; guessing who does no better than a coin. Answers to one
+    pair, or on one screen, count as they hang together.
 
     Parameters
     ----------
@@ -98,18 +94,17 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     sure = sums(owner, number * np.square(size), m)
     near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
     honest = _if_honest(fitted, total, near)
-    shares = population.shares
-    guessers = min(1.0, float(shares[_GUESSING]) + _GUESSERS_GRANTED / m)
-    straight = (1.0 - guessers) * honest + guessers * low
     agreement, expected, given = _agreement(fitted)
-    judged = (m >= _FEWEST) & (low < 1.0)
-    turned = judged & holm(straight, _RATE) & _opposite(fitted, agreement, given)
     sided = np.zeros(m, dtype=bool)
     if one_sided is not None:
         sided[one_sided] = True
-    coin = judged & ~turned & ~sided & (np.minimum(low, high) > 0.5 * _LIKE_A_COIN)
-    guessing = coin & holm(honest, _GUESSING_RATE)
-    doubtful = coin & ~guessing & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    # Too few screens tell neither against nor for anybody.
+    judged = (m >= _FEWEST) & (low < 1.0)
+    stray = judged & holm(np.where(judged, honest, 1.0), _RATE)
+    turned = stray & (low <= _NOT_A_COIN) & _opposite(fitted, agreement, given)
+    coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
+    guessing = coin & stray
+    doubtful = coin & ~stray & (population.posterior[:, _GUESSING] > _DOUBTFUL)
     order = np.argsort(honest, kind="stable")
     return Strays(
         order[turned[order]],
@@ -218,7 +213,7 @@ _CONTRADICTING_WORDS = _Words(
 _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
-    "answer as if tossing a coin",
+    "answer no better than someone who tosses a coin",
     "look at how they work and leave them out if they cannot explain it",
 )
 _DOUBTFUL_WORDS = _Words(

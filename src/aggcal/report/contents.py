@@ -46,7 +46,7 @@ VERDICT_WORDS = {
 """The verdicts on annotators, for people."""
 VERDICT_MEANS = {
     REVERSED: "the answers are the opposite of what the others say",
-    GUESSING: "the answers look like coin tosses",
+    GUESSING: "the answers are no better than coin tosses",
     ONE_SIDED: "the answers follow one side of the screen",
     PERHAPS_GUESSING: "the answers cannot be told from coin tosses, but a careless annotator's may "
     "look the same",
