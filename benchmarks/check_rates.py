@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -196,16 +195,15 @@ def run(options: argparse.Namespace, done: dict[tuple[str, int], dict[str, int]]
 def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
     """Print what was counted."""
     total: dict[str, Counter[str]] = {}
-    for (key, _), tally in done.items():
-        total.setdefault(key, Counter()).update(tally)
+    for (key, _), counted in done.items():
+        total.setdefault(key, Counter()).update(counted)
     print("# What `aggcal check` finds, and whom it accuses wrongly\n")
     print("Made by `benchmarks/check_rates.py`" + (" with `--quick`" if quick else "") + ".")
     print("A false accusation is a study in which an innocent annotator is called reversed,")
     print("guessing or following a side, or the study as a whole to prefer one. Findings of other")
     print("checks (self-contradiction, camps, copies) are counted apart.\n")
-    heads = ("study", "items x annotators x judgments", "guilty found", "false accusation")
-    heads += ("of which", "innocent 'perhaps guessing'", "other checks / copies", "seconds")
-    print(f"| {' | '.join(heads)} |")
+    print("| study | items x annotators x judgments | guilty found | false accusation ", end="")
+    print("| of which | innocent 'perhaps guessing' | other checks / copies | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     clean: Counter[str] = Counter()
     for scenario in SCENARIOS:
@@ -251,4 +249,4 @@ if __name__ == "__main__":
     for _library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
     np.seterr(all="raise", under="ignore")
-    sys.exit(main())
+    main()

@@ -85,7 +85,8 @@ class Assessment:
         """One verdict for each annotator: the check's, where it was made, else the fit's."""
         if self.consensus is None:
             return None
-        return Verdicts.of(self.consensus, self.advice and self.advice.check.accused)
+        accused = None if self.advice is None else self.advice.check.accused
+        return Verdicts.of(self.consensus, accused)
 
     def annotator_columns(self) -> Columns:
         """Return the annotators' table as plain columns."""

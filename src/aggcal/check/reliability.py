@@ -24,9 +24,9 @@ accuses more. With that of following a side it makes less than 3%.
 _LARGEST_OPPOSITE = 0.45
 """Share of agreement up to which answers may be called the opposite of the others'."""
 _NOT_A_COIN = 0.025
-"""Chance, for one who tosses a coin, below which answers are told from that, on either side: whoever
-is worse is called reversed and not guessing; whoever is better, if only a little, is not said to
-guess.
+"""Chance, for one who tosses a coin, below which answers are told from that, on either side:
+whoever is worse is called reversed and not guessing; whoever is better, if only a little, is not
+said to guess.
 """
 _WORTH_A_LOOK = 2.0
 """Standard errors above chance up to which an annotator is looked at more closely; all others agree
