@@ -8,13 +8,14 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, sums
 from aggcal.check.answers import TIE, Answers
-from aggcal.check.evidence import chance_of_at_least, discoveries, odds_against
+from aggcal.check.evidence import chance_of_at_least, holm, odds_against
 from aggcal.check.findings import Finding, listed, rounded
 from aggcal.check.fitted import Fitted
 from aggcal.errors import count, some
 from aggcal.models.links import link
 
-_RATE = 0.01
+_RATE = 0.005
+"""Chance that a study names anybody wrongly here."""
 _LEAST_EXCESS = 1.5
 
 
@@ -42,10 +43,12 @@ def _decided(answers: Answers) -> tuple[FloatArray, FloatArray]:
 
 
 def contradictions(fitted: Fitted) -> list[Finding]:
-    """Tell of annotators who contradict themselves more than a typical annotator would.
+    """Tell of annotators who contradict themselves more than their own reliability explains.
 
-    A typical annotator who judges a pair k times, with the chance p for one side each time, says
-    both with the chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that.
+    Someone who judges a pair k times, with the chance p for one side each time, says both with the
+    chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. The reliability is
+    known only so well: the lowest likely one counts, so that a careless annotator is not accused
+    of more than that.
     """
     judgments, grouped = fitted.judgments, fitted.answers.grouped
     ups, downs = _decided(fitted.answers)
@@ -57,7 +60,9 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     toward_first = np.where(fitted.answers.first_is_left, fitted.gap, -fitted.gap)
     rows = np.bincount(grouped.of_row)
     gap = np.bincount(grouped.of_row, toward_first) / rows
-    p = link("logistic").probability(fitted.population.typical_slope * gap)
+    population = fitted.population
+    least = np.maximum(np.abs(population.slopes) - 2.0 * population.slope_errors, 0.0)
+    p = link("logistic").probability(least[grouped.annotator] * gap)
     expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
     m = judgments.n_annotators
     seen = sums(grouped.annotator, both.astype(np.int64), m)
@@ -69,7 +74,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
         chance[u] = chance_of_at_least(int(seen[u]), expected[mine][again[mine]])
     again_by = sums(grouped.annotator, again.astype(np.int64), m)
     tested = np.flatnonzero(again_by > 0.0)
-    chosen = tested[discoveries(chance[tested], _RATE)]
+    chosen = tested[holm(chance[tested], _RATE)]
     chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
     if not len(chosen):
         return []
