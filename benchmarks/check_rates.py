@@ -145,7 +145,7 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
     guilty = set(study.annotator_ids[study.role == scenario.role].tolist())
     copied = {str(study.annotator_ids[v]) for v in study.copied.values()}
     if scenario.role == "left":
-        guilty.add("side-preferred")  # which such annotators really cause
+        guilty |= {"side-preferred", "order-decides"}  # which such annotators really cause
     tally = {"studies": 1, "milliseconds": spent}
     for name, codes in (("verdicts", VERDICTS), ("others", OTHERS), ("copies", COPIES)):
         tally[name] = int(bool(accused(found, codes) - guilty - copied))
@@ -153,7 +153,7 @@ def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
         tally[code] = int(bool(accused(found, (code,)) - guilty - copied))
     tally["doubted"] = int(bool(accused(found, ("perhaps-guessing",)) - guilty))
     if scenario.role in CODES:
-        guilty.discard("side-preferred")
+        guilty -= {"side-preferred", "order-decides"}
         named = accused(found, (CODES[scenario.role],))
         tally["guilty"], tally["found"] = len(guilty), len(guilty & named)
         tally["perhaps"] = len(guilty & accused(found, ("perhaps-guessing",)))
