@@ -26,8 +26,9 @@ IN_FULL = 10_000
 
 _USUAL = "hra-g"
 _LONGEST_REASON = 200
-_TOLD_BETTER = {"reversed-annotators", "divided", "direction"}
+_TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
+_REVERSED = "reversed-annotators"
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,10 @@ def advise(
     except Exception as error:  # noqa: BLE001
         failed = _failed("no pairs could be suggested", error)
         looked = replace(looked, findings=(*looked.findings, failed))
-    return Advice(replace(looked, findings=_with_warnings(looked.findings, warnings)), asked)
+    # Annotators have one verdict: the check's, where it held them against each other.
+    tested = looked.accused.against_others
+    said = [w for w in warnings if not (tested and w.code == _REVERSED)]
+    return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
 
 
 def _failed(what: str, error: Exception) -> Finding:
@@ -141,8 +145,7 @@ def _with_warnings(
     """Add what the fit warned of, but for what was found anyway; problems stand first."""
     told, codes = {f.message for f in findings}, {f.code for f in findings}
     more = [
-        # The check does not accuse them, so this is no more than a remark.
-        Finding.of_warning(w, "note" if w.code == "reversed-annotators" else "problem")
+        Finding.of_warning(w)
         for w in warnings
         if w.what not in told and not (w.code in _TOLD_BETTER and w.code in codes)
     ]

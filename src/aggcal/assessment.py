@@ -33,8 +33,8 @@ from aggcal.calibration import (
 )
 from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.display import card, head, unwrapped, warning_text, wrapped
-from aggcal.engines import Engine, laid_out, place_of
-from aggcal.errors import AggcalWarning, OptionError, count
+from aggcal.engines import Engine, ShardedJudgments, laid_out, place_of
+from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
 from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.independence import Independence
@@ -47,6 +47,7 @@ from aggcal.report.render import RENDERERS
 from aggcal.report.report import Report
 from aggcal.scores import Scores
 from aggcal.tables import Columns, as_frame
+from aggcal.verdicts import REVERSED, Verdicts, left_shares
 
 if TYPE_CHECKING:
     from aggcal.advice import Advice
@@ -85,7 +86,10 @@ class Assessment:
     def warnings(self) -> tuple[AggcalWarning, ...]:
         """What the user should know, of both stages."""
         parts = (self.consensus, self.calibration)
-        return tuple(w for part in parts if part is not None for w in part.warnings)
+        # Whom the check held against the others is spoken of there.
+        tested = self.advice is not None and self.advice.check.accused.against_others
+        every = (w for part in parts if part is not None for w in part.warnings)
+        return tuple(w for w in every if not (tested and isinstance(w, ReversedWarning)))
 
     @property
     def items(self) -> Any:
@@ -96,7 +100,30 @@ class Assessment:
     @property
     def annotators(self) -> Any:
         """The annotators' table (as in ``annotators.csv``)."""
-        return self.consensus.annotators if self.consensus else {}
+        return as_frame(self.annotator_columns(), self.consensus.backend) if self.consensus else {}
+
+    @cached_property
+    def verdicts(self) -> Verdicts | None:
+        """One verdict for each annotator: the check's, where it was made, else the fit's."""
+        if self.consensus is None:
+            return None
+        accused = None if self.advice is None else self.advice.check.accused
+        return Verdicts.of(self.consensus, accused)
+
+    def annotator_columns(self) -> Columns:
+        """Return the annotators' table as plain columns."""
+        if self.consensus is None or self.verdicts is None:
+            return {}
+        columns = self.consensus.annotator_columns()
+        place = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
+        order = [place[name] for name in columns["annotator"].tolist()]
+        if self.judgments is not None and not isinstance(self.judgments, ShardedJudgments):
+            shares = left_shares(self.judgments)
+            columns |= {name: column[order] for name, column in shares.items()}
+        return columns | {
+            "verdict": self.verdicts.verdict[order],
+            "reason": self.verdicts.reason[order],
+        }
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -164,7 +191,8 @@ class Assessment:
                 "iterations": record.iterations if record else None,
                 "gradient_norm": record.gradient_norm if record else None,
                 "uncertainty": _uncertainty(consensus),
-                "reversed_annotators": consensus.reversed_ids,
+                "reversed_annotators": self.verdicts.named(REVERSED) if self.verdicts else [],
+                "verdicts": self.verdicts.counts if self.verdicts else {},
                 "random_reliability": consensus.random_reliability,
             }
         if calibration is not None:
@@ -269,7 +297,7 @@ class Assessment:
         >>> aggcal.assess([("ann", "a", "b")], warn=False).told({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
-        columns = {} if self.consensus is None else self.consensus.annotator_columns()
+        columns = self.annotator_columns()
         summary, items = self.to_dict(), self.item_columns()
         if texts is None:
             return Report(summary, items, columns)

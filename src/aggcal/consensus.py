@@ -149,7 +149,7 @@ class Consensus:
         """Make a consensus from scores of ``judgments.item_ids``, wherever they come from.
 
         Scores that differ by no more than rounding are made equal, so that tied items are
-        tied for everyone who reads them; reversed annotators are added to the warnings.
+        tied for everyone who reads them.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
@@ -159,24 +159,6 @@ class Consensus:
             )
         tied = _snapped(scores)
         gammas = np.ones(judgments.n_annotators) if reliabilities is None else reliabilities
-        reversed_ids = list(judgments.annotator_ids[gammas < random_reliability])
-        below = (
-            f"a reliability below {random_reliability:g}"
-            if random_reliability
-            else "a negative reliability"
-        )
-        if reversed_ids:
-            warnings = (
-                *warnings,
-                ReversedWarning(
-                    f"{count(len(reversed_ids), 'annotator')} of {judgments.n_annotators:,} "
-                    f"{'has' if len(reversed_ids) == 1 else 'have'} {below} "
-                    f"({some(reversed_ids)})",
-                    "their judgments count the other way round (hardly at all where it is near "
-                    f"{random_reliability:g}: such answers are random): check whether they "
-                    "understood the question",
-                ),
-            )
         return cls(
             method,
             judgments.item_ids,
@@ -234,7 +216,24 @@ class Consensus:
                 "aggregate the judgments with aggcal.aggregate."
             )
         found = self.quantifier(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
-        return replace(self, stated=found, warnings=(*self.warnings, *found.warnings))
+        stated = replace(self, stated=found)
+        said = (*self.warnings, *found.warnings, *stated.reversed_warnings())
+        return replace(stated, warnings=said)
+
+    def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
+        """Name the annotators of `reversed_ids`, if there are any."""
+        turned, border = self.reversed_ids, self.random_reliability
+        if not turned:
+            return ()
+        one = len(turned) == 1
+        return (
+            ReversedWarning(
+                f"{count(len(turned), 'annotator')} of {len(self.annotator_ids):,} "
+                f"{'answers' if one else 'answer'} against the consensus ({some(turned)}; the "
+                f"whole interval of the reliability is below {border:g})",
+                "ask whether they understood the question; the fit turns their answers round",
+            ),
+        )
 
     @property
     def quantifiable(self) -> bool:
@@ -355,8 +354,16 @@ class Consensus:
 
     @property
     def reversed_ids(self) -> list[str]:
-        """Annotators whose answers run against the consensus."""
-        return list(self.annotator_ids[self.reliabilities < self.random_reliability])
+        """Annotators whose answers run against the consensus beyond doubt.
+
+        The whole interval of their reliability is below that of random answers; a negative
+        reliability alone may be chance. Nobody where there are no such intervals. After a check
+        (`Assessment.advised`) its verdict counts instead: see `Assessment.verdicts`.
+        """
+        high = None if self.uncertainty is None else self.uncertainty.reliability_high
+        if high is None:
+            return []
+        return [str(one) for one in self.annotator_ids[high < self.random_reliability]]
 
     @property
     def n_judgments(self) -> int:

@@ -76,7 +76,9 @@ class Judgments:
     Items and annotators are those with at least one judgment that can be fitted. ``seconds`` is
     the median time that each annotator took (NaN where it is not known); ``sided`` says whether
     left and right are where the items were shown; ``format`` and ``notes`` say what was read and
-    what was made of it.
+    what was made of it. ``screen`` is, for each judgment that was read (row k stands ``count[k]``
+    times), the number of the ranking or screen that it is part of, where the data name one: answers
+    that were given together are not independent.
 
     Examples
     --------
@@ -106,9 +108,12 @@ class Judgments:
     notes: tuple[str, ...] = ()
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
+    screen: IntArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("annotator", "left", "right", "outcome", "weight", "count", "seconds"):
+        for name in (
+            "annotator", "left", "right", "outcome", "weight", "count", "seconds", "screen",
+        ):  # fmt: skip
             column = getattr(self, name)
             if column is not None:
                 object.__setattr__(self, name, frozen(column))

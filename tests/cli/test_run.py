@@ -67,6 +67,8 @@ def test_run_writes_the_files_of_the_contract(
         "reliability_high",
         "n_judgments",
         "agreement",
+        "verdict",
+        "reason",
     ]
     assert sum(float(row["reliability"]) < 0 for row in annotators) == 1
     summary = json.loads((out / "summary.json").read_text())

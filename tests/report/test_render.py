@@ -260,7 +260,7 @@ def test_the_reversed_are_marked() -> None:
     page = Page(render(result.to_dict(), result.item_columns(), annotators))
     verdict = page.data("annotators")[1]
     words = [verdict["words"][k] for k in verdict["values"]]
-    assert words == ["agrees"] * 5 + ["random?"] * 2 + ["reversed"] * 5
+    assert words == ["reliable"] * 5 + ["unclear"] * 2 + ["reversed"] * 5
     assert "5 reversed:" in page.text
 
 

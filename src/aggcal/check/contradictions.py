@@ -8,13 +8,14 @@ import numpy as np
 
 from aggcal.arrays import FloatArray, sums
 from aggcal.check.answers import Answers
-from aggcal.check.evidence import chance_of_at_least, discoveries, odds_against
+from aggcal.check.evidence import chance_of_at_least, holm, odds_against
 from aggcal.check.findings import Finding, listed, rounded
 from aggcal.check.fitted import Fitted
 from aggcal.errors import count, some
 from aggcal.models.links import link
 
-_RATE = 0.01
+_RATE = 0.005
+"""Chance that a study names anybody wrongly here."""
 _LEAST_EXCESS = 1.5
 _DOUBT = 2.0
 """Standard errors by which a reliability may be lower than it seems: the careless are not accused
@@ -55,9 +56,10 @@ def repeated_questions(answers: Answers) -> int:
 def contradictions(fitted: Fitted) -> list[Finding]:
     """Tell of annotators who contradict themselves more than their own reliability explains.
 
-    Who judges a pair k times, with the chance p for one side each time, says both with the chance
-    1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. As the reliability is known
-    only so well, a low one of the likely ones counts.
+    Someone who judges a pair k times, with the chance p for one side each time, says both with the
+    chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. The reliability is
+    known only so well: the lowest likely one counts, so that a careless annotator is not accused
+    of more than that.
     """
     judgments, grouped = fitted.judgments, fitted.answers.grouped
     ups, downs = fitted.answers.decided
@@ -83,7 +85,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
         chance[u] = chance_of_at_least(int(seen[u]), expected[mine][again[mine]])
     again_by = sums(grouped.annotator, again.astype(np.int64), m)
     tested = np.flatnonzero(again_by > 0.0)
-    chosen = tested[discoveries(chance[tested], _RATE)]
+    chosen = tested[holm(chance[tested], _RATE)]
     chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
     if not len(chosen):
         return []

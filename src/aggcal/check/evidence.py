@@ -38,6 +38,32 @@ def discoveries(chances: FloatArray, rate: float) -> BoolArray:
     return chosen
 
 
+def holm(chances: FloatArray, rate: float) -> BoolArray:
+    """Choose among many tests those that stand out; any wrong one has at most the chance ``rate``.
+
+    Holm's step-down rule. It controls the chance of a single false accusation, also where there
+    are true ones beside it, which the rule of Benjamini and Hochberg does not.
+
+    Parameters
+    ----------
+    chances
+        One p-value per test.
+    rate
+        Chance that anything at all is chosen wrongly.
+
+    Examples
+    --------
+    >>> holm(np.array([0.001, 0.2, 0.016, 0.9]), 0.05).tolist()
+    [True, False, True, False]
+    """
+    number = len(chances)
+    order = np.argsort(chances, kind="stable")
+    failed = np.flatnonzero(chances[order] > rate / np.arange(number, 0, -1))
+    chosen = np.zeros(number, dtype=bool)
+    chosen[order[: failed[0] if len(failed) else number]] = True
+    return chosen
+
+
 def chance_of_at_least(successes: int, chances: FloatArray) -> float:
     """Return the chance that independent events of these chances happen at least so often.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal.check.precision import Precision
 from aggcal.errors import AggcalWarning, printable
+from aggcal.verdicts import Accused
 
 LISTED = 200
 """Ids that the details of a finding list at most; the number of all of them stands beside."""
@@ -57,6 +58,8 @@ class Check:
     findings: tuple[Finding, ...]
     not_checked: tuple[str, ...] = ()
     precision: Precision | None = None
+    accused: Accused = field(default_factory=Accused)
+    """Verdicts on annotators; see `aggcal.verdicts.Verdicts`, which joins them with the fit's."""
 
     @property
     def problems(self) -> int:
@@ -70,6 +73,7 @@ class Check:
             "findings": [asdict(f) for f in self.findings],
             "not_checked": list(self.not_checked),
             "precision": None if self.precision is None else self.precision.to_dict(),
+            "accused": {name: verdict for name, (verdict, _) in self.accused.named.items()},
         }
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import pi, sqrt
 
 from aggcal.aggregation import METHODS, aggregate
@@ -10,6 +11,7 @@ from aggcal.aggregators import Progress
 from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.arrays import FloatArray
 from aggcal.check.answers import Answers
+from aggcal.check.clusters import Clusters
 from aggcal.check.others import Others, consensus_of_others
 from aggcal.check.population import Population
 from aggcal.consensus import Consensus
@@ -49,6 +51,11 @@ class Fitted:
     population: Population
     gap: FloatArray
     chance: FloatArray
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Which answers may depend on each other."""
+        return Clusters.of(self.answers)
 
     @classmethod
     def of(

@@ -7,7 +7,7 @@ from math import pi
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, sums
+from aggcal.arrays import CodeArray, FloatArray, sums
 from aggcal.judgments import Judgments
 from aggcal.models.links import link
 
@@ -18,6 +18,15 @@ _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take."""
 
 _PROBIT = pi / 8.0
+
+_DRAWS = 48
+"""Sets of scores that are drawn to see what their uncertainty does: the variance that they give is
+right to a fifth, and what an annotator is expected to do is averaged over them.
+"""
+
+_MOST_OF_ALL = 0.9
+"""Of the information, the most that one annotator is taken to give; without them the rest is left.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,19 @@ class Others:
     item_information: FloatArray
     """Its diagonal."""
     exact: bool
+    errors: FloatArray
+    """Errors of the scores, drawn from their uncertainty: one set a row."""
+    share: FloatArray
+    """Of the information that each annotator gives."""
+
+    def gap_errors(self, who: int, left: CodeArray, right: CodeArray) -> FloatArray:
+        """Return errors of the gaps that the others of one annotator see: one set a row.
+
+        Scores err together, so the gaps of one annotator's answers do, too.
+        """
+        wider = (1.0 - min(float(self.share[who]), _MOST_OF_ALL)) ** -0.5
+        drawn: FloatArray = wider * (self.errors[:, left] - self.errors[:, right])
+        return drawn
 
     @property
     def likely_gap(self) -> FloatArray:
@@ -81,11 +103,13 @@ def consensus_of_others(
     pull = slope * judgments.weight * (judgments.outcome - chance)
     curve = np.square(slope) * judgments.weight * chance * (1.0 - chance)
     diagonal = sums(left, curve, n) + sums(right, curve, n)
+    share = sums(judgments.annotator, curve, m) / max(float(curve.sum()), 1e-300)
     starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
         moved, spread = _each_on_its_own(judgments, pull, curve, diagonal + precision)
-        return Others(gap - moved, spread, None, diagonal, exact=False)
+        errors = _drawn(n) / np.sqrt(diagonal + precision)
+        return Others(gap - moved, spread, None, diagonal, False, errors, share)  # noqa: FBT003
     information = np.zeros((n, n))
     np.add.at(information, (left, right), -curve)
     information += information.T
@@ -111,7 +135,13 @@ def consensus_of_others(
         step = spread_out @ (sums(i, r, n) - sums(j, r, n))
         gap[mine] -= step[i] - step[j]
         variance[mine] = spread_out[i, i] + spread_out[j, j] - 2.0 * spread_out[i, j]
-    return Others(gap, np.maximum(variance, 0.0), information, diagonal, exact=True)
+    errors = np.linalg.solve(np.linalg.cholesky(whole).T, _drawn(n).T).T
+    variance = np.maximum(variance, 0.0)
+    return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
+
+
+def _drawn(n: int) -> FloatArray:
+    return np.random.default_rng(0).standard_normal((_DRAWS, n))
 
 
 def _each_on_its_own(

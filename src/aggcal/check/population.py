@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, stdtr
 
 from aggcal.arrays import FloatArray, IntArray, sums
 from aggcal.check.answers import TIE
@@ -16,6 +17,11 @@ _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
 _LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
 _SPREADS: FloatArray = np.array([0.25, 0.35, 0.45, 0.6, 0.8, 1.0])
 _LEAST_SPREAD_TO_ACCUSE = 0.5
+"""Spread of log γ that the honest are granted: more misses those who guess, less accuses the
+careless.
+"""
+_FEW = 1.0
+"""Of one annotator the spread would be taken for twice as wide: few tell little of it."""
 _USUAL_SPREAD, _HOW_USUAL = 0.45, 0.5
 _HONEST_BEFOREHAND = 6.0
 _ROUNDS = 60
@@ -59,7 +65,7 @@ class Population:
         m = judgments.n_annotators
         size = np.abs(gap)
         agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
-        count = decided(judgments).astype(np.float64)
+        count = effective(judgments)
         wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
         right = sums(judgments.annotator, count * agreeing * size, m)
         plain = np.empty((m, len(_SLOPES)))
@@ -138,45 +144,47 @@ class Population:
         """The median reliability of the honest."""
         return float(np.exp(self.location))
 
-    def chance_if_honest(
-        self, who: int, sizes: FloatArray, random: np.random.Generator, *, draws: int = 400
+    def chances_if_honest(
+        self,
+        total: float,
+        rows: tuple[FloatArray, FloatArray, FloatArray],
+        *,
+        inflation: float = 1.0,
+        freedom: float = inf,
     ) -> float:
-        """Return the chance that an honest annotator errs as much as this one, or more.
+        """Return the chance that an honest annotator agrees as little with the others, or less.
 
-        Answers are drawn from the slope that makes this annotator's errors typical, and weighted
-        back (importance sampling), so that tiny chances are as easily told as large ones. To be
-        fair to the careless, the honest are taken to differ by a spread of 0.5 at least: in a small
-        study, the more someone looks like guessing, the more alike the others seem.
+        How much one agrees is Σ |d| (agrees − ½). It is compared with what annotators of every
+        slope would reach, each slope as frequent as among the honest, and with every set of scores
+        that the judgments of the others allow: in a small study the consensus itself may err.
+
+        To be fair to the careless, the honest are taken to differ by `_LEAST_SPREAD_TO_ACCUSE` at
+        least, and by more where there are few annotators to tell it from.
 
         Parameters
         ----------
-        who
-            The annotator.
-        sizes
-            |d| of each of their answers.
-        random
-            Where random numbers come from.
-        draws
-            Sets of answers that are drawn.
+        total
+            The annotator's sum.
+        rows
+            Of each of their rows: how many answers it counts for; |d|; and, for each set of
+            scores, how far the item that the others prefer really lies above (sets by rows).
+        inflation
+            Of the variance, where answers depend on each other.
+        freedom
+            Degrees of freedom of that.
         """
-        wrong, total = float(self.wrong[who]), float(sizes.sum())
-        slope = _slope_of(sizes, wrong)
-        errs = expit(-slope * sizes)
-        drawn = np.empty(draws)
-        step = max(1, _AT_ONCE // max(len(sizes), 1))
-        for start in range(0, draws, step):
-            here = min(step, draws - start)
-            drawn[start : start + here] = (random.random((here, len(sizes))) < errs) @ sizes
-        log_prior = _log_prior(self.location, max(self.spread, _LEAST_SPREAD_TO_ACCUSE))
-        proposal = float(np.sum(log_expit(slope * sizes))) - slope * drawn
-        honest = _log_sum(self._plain_of(sizes) - drawn[:, None] * _SLOPES + log_prior)
-        beyond = drawn >= min(wrong, total) - 1e-9 * total
-        return float(np.sum(np.exp(honest - proposal)[beyond]) / draws)
-
-    @staticmethod
-    def _plain_of(sizes: FloatArray) -> FloatArray:
-        lost: FloatArray = np.log1p(np.exp(-sizes[:, None] * _SLOPES)).sum(axis=0)
-        return -lost
+        number, size, real = rows
+        spread = max(self.spread, _LEAST_SPREAD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
+        prior = np.exp(_log_prior(self.location, spread))
+        weight, square = number * size, number * np.square(size)
+        chance = 0.0
+        for slope, share in zip(_SLOPES.tolist(), prior.tolist(), strict=True):
+            agrees = expit(slope * real)
+            mean = (agrees - 0.5) @ weight
+            error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
+            beyond = (total - mean) / error
+            chance += share * float(stdtr(freedom, beyond).mean())
+        return chance
 
 
 def decided(judgments: Judgments) -> IntArray:
@@ -191,12 +199,21 @@ def decided(judgments: Judgments) -> IntArray:
     return np.where(judgments.outcome == TIE, 0, judgments.count)
 
 
-def sizes_of(judgments: Judgments, gap: FloatArray, who: int) -> FloatArray:
-    """Return |d| of each decided answer of one annotator, repeated ones as often as given."""
-    rows = slice(*np.searchsorted(judgments.annotator, [who, who + 1]).tolist())
-    number = decided(judgments)[rows]
-    sizes: FloatArray = np.repeat(np.abs(gap[rows]), number)
-    return sizes
+def effective(judgments: Judgments) -> FloatArray:
+    """Return how many independent answers each row stands for, ties left out.
+
+    The pairs of one ranking weigh less than 1 each: together they tell as much as the ranking. A
+    weight above 1 makes an answer more important, not more numerous.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "tie", 1)]
+    >>> effective(aggcal.read_judgments(rows))
+    array([0.5, 0. ])
+    """
+    number: FloatArray = np.minimum(judgments.count, judgments.weight).astype(np.float64)
+    return np.where(judgments.outcome == TIE, 0.0, number)
 
 
 def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:
@@ -232,13 +249,3 @@ def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatA
         shares = new
     fit = float(np.sum(np.log(likely @ shares)) + top.sum())
     return shares, fit + _HONEST_BEFOREHAND * float(np.log(shares[_HONEST]))
-
-
-def _slope_of(sizes: FloatArray, wrong: float) -> float:
-    """Return the slope at which errors of this total are expected (by bisection)."""
-    low, high = -20.0, 20.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        expected = float(np.sum(sizes * expit(-middle * sizes)))
-        low, high = (middle, high) if expected > wrong else (low, middle)
-    return 0.5 * (low + high)

@@ -21,9 +21,9 @@ from aggcal.check.fitted import Fitted, refuse_method
 from aggcal.check.model_scores import opposite, same_source, unmatched
 from aggcal.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.check.pieces import one_way, with_joining_pairs
-from aggcal.check.position import position_findings, sides
+from aggcal.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.check.precision import Precision, precision, refuse_aim
-from aggcal.check.reliability import stray_findings, strays
+from aggcal.check.reliability import stray_findings, stray_verdicts, strays
 from aggcal.check.speed import too_fast
 from aggcal.check.volume import few_judgments
 from aggcal.consensus import Consensus
@@ -32,6 +32,7 @@ from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.quality import data_warnings
 from aggcal.scores import Scores
+from aggcal.verdicts import Accused
 
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
@@ -123,7 +124,8 @@ def check(
             findings += same_source(fitted.consensus, scores, seed)
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
-    return Check(counts, tuple(findings), tuple(looked.not_checked), outlook)
+    accused = Accused(looked.against_others, looked.accused)
+    return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)
 
 
 def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
@@ -149,6 +151,9 @@ class _Look:
         self.not_checked: list[str] = []
         self.counts: dict[str, Any] = {}
         self.named: set[int] = set()
+        self.sides: Sides | None = None
+        self.accused: dict[str, tuple[str, str]] = {}
+        self.against_others = False
         self._sides()
         copied = self._copies()
         divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -167,8 +172,7 @@ class _Look:
             self.not_checked.append("sides (the data do not say which item was shown on the left)")
             return
         self.step("looking at the sides")
-        found = sides(self.fitted)
-        self.findings += position_findings(self.fitted, found)
+        found = self.sides = sides(self.fitted)
         self._name(found.biased)
         decided = float(found.decided.sum())
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
@@ -236,9 +240,17 @@ class _Look:
                 "annotators against the others (there is no one consensus to hold them against)"
             )
         else:
-            found = strays(self.fitted, seed=self.seed)
-            self.findings += stray_findings(self.fitted, found, self.named)
+            self.against_others = True
+            biased = None if self.sides is None else self.sides.biased
+            found = strays(self.fitted, biased)
+            self.findings += stray_findings(self.fitted, found)
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
+            self.accused |= stray_verdicts(self.fitted, found)
+        if self.sides is not None:
+            # One verdict each: who is reversed is not named again.
+            told = self.sides.without(self.fitted, self.accused)
+            self.findings[:0] = position_findings(self.fitted, told)
+            self.accused |= side_verdicts(self.fitted, told)
         self.findings += contradictions(self.fitted)
         self.counts["repeated_pairs"] = repeats(self.fitted.answers)
         self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from aggcal.check.findings import Finding, listed
 from aggcal.errors import count, some
 from aggcal.judgments import Judgments
-
-FEW = 10
-"""An annotator with fewer judgments tells little about their own reliability."""
+from aggcal.verdicts import FEW
 
 
 def few_judgments(judgments: Judgments) -> list[Finding]:
-    """Tell of annotators with fewer than `FEW` judgments.
+    """Tell of annotators with fewer than `aggcal.verdicts.FEW` judgments.
 
     Examples
     --------

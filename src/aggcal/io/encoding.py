@@ -236,7 +236,8 @@ def encoded(
         f"CASE {' '.join(reasons)} END AS reason, rowid AS n, "
         f"{'place' if 'place' in source.columns else 'NULL'} AS place, "
         f"{'reason' if 'reason' in source.columns else 'NULL'} AS detail, "
-        f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds FROM raw"
+        f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds, "
+        f"{_screen_column(source) or 'NULL'} AS screen FROM raw"
     )
     for table, ids in (
         (
@@ -309,7 +310,28 @@ def encoded(
         format=reading.format.name,
         notes=reading.notes,
         duplicates=duplicate_rows(source, merged),
+        screen=_screens(source, means),
     )
+
+
+def _screen_column(source: Source) -> str | None:
+    return next((name for name in ("ranking", "screen") if name in source.columns), None)
+
+
+def _screens(source: Source, means: str | None) -> IntArray | None:
+    """Return which ranking or screen each fitted judgment is of, in the order of the merged rows.
+
+    A judgment that names none is a screen of its own.
+    """
+    if _screen_column(source) is None:
+        return None
+    found = source.connection.execute(
+        "SELECT dense_rank() OVER (ORDER BY annotator, screen, CASE WHEN screen IS NULL THEN n END)"
+        " - 1 AS screen FROM judged JOIN annotator_id a ON a.id = annotator JOIN item x ON x.id = l"
+        " JOIN item y ON y.id = r WHERE reason IS NULL "
+        f"ORDER BY a.code, x.code, y.code{', outcome' if means is not None else ''}, 1"
+    ).fetchnumpy()
+    return np.asarray(found["screen"], dtype=np.int64)
 
 
 def _seconds(source: Source, annotators: int) -> FloatArray | None:

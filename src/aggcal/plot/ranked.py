@@ -59,8 +59,8 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
 def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     """Draw each annotator's reliability and its interval, the most reliable on top.
 
-    The dashed line is where answers are random; annotators below it, in red, answer the other way
-    round.
+    The dashed line is where answers are random; annotators whose whole interval is below it, in
+    red, answer the other way round.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
         ends = known.reliability_low[order], known.reliability_high[order]
         title += f", with intervals at {known.level:g}"
     bottom = consensus.random_reliability
-    colours = [REVERSED if value < bottom else CONSENSUS for value in values[order]]
+    turned = set(consensus.reversed_ids)
+    colours = [REVERSED if u in turned else CONSENSUS for u in consensus.annotator_ids[order]]
     ax = _ranked(ax, consensus.annotator_ids[order], values[order], ends, colours)
     ax.axvline(bottom, linestyle="--", zorder=0, **FAINT)
     ax.set(title=title, xlabel="reliability")

@@ -20,13 +20,41 @@ from aggcal.report.listing import (
     number_text,
 )
 from aggcal.tables import Columns
+from aggcal.verdicts import (
+    FEW,
+    GUESSING,
+    ONE_SIDED,
+    PERHAPS_GUESSING,
+    RELIABLE,
+    REVERSED,
+    TOO_FEW,
+    UNCLEAR,
+)
 
 EQUAL_ANNOTATORS = frozenset({"btl", "tcv", "gppl", "rank-svm"})
 """Methods that take every annotator to be equally reliable."""
 
-REVERSED, RANDOM, UNSURE, FINE = "reversed", "random?", "below random", "agrees"
-"""What a reliability and its interval say of an annotator."""
-VERDICTS = (REVERSED, RANDOM, UNSURE, FINE)
+VERDICT_WORDS = {
+    REVERSED: "reversed",
+    GUESSING: "guessing",
+    ONE_SIDED: "one-sided",
+    PERHAPS_GUESSING: "perhaps guessing",
+    TOO_FEW: "too few to tell",
+    UNCLEAR: "unclear",
+    RELIABLE: "reliable",
+}
+"""The verdicts on annotators, for people."""
+VERDICT_MEANS = {
+    REVERSED: "the answers are the opposite of what the others say",
+    GUESSING: "the answers are no better than coin tosses",
+    ONE_SIDED: "the answers follow one side of the screen",
+    PERHAPS_GUESSING: "the answers cannot be told from coin tosses, but a careless annotator's may "
+    "look the same",
+    TOO_FEW: f"fewer than {FEW} judgments each",
+    UNCLEAR: "no interval of the reliability tells the answers from random ones",
+    RELIABLE: "the answers agree with the consensus more than by chance",
+}
+"""What each verdict says of those who have it."""
 
 HINTS = {
     "rank": "place in the order on which the annotators agree, 1 = highest; "
@@ -40,7 +68,7 @@ HINTS = {
     "n_judgments": "comparisons that the item was in",
     "component": "items of different components were never compared, not even through others; "
     "their ranks beside each other are a convention",
-    "verdict": "what the reliability and its interval say",
+    "verdict": "what the check of the data says; without one, the interval of the reliability",
     "reliability": "how much the answers tell; under it, its interval",
     "agreement": "share of the judgments that the consensus order confirms; a tie counts one half",
 }
@@ -130,16 +158,19 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     >>> table = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
     ...          "n_judgments": np.array([4]), "agreement": np.array([0.25])}
     >>> [cell["text"] for cell in annotator_listing({"method": "hra-g"}, table).rows[0]]
-    ['u', 'below random', '-1.00', '4', '25%']
+    ['u', 'unclear', '-1.00', '4', '25%']
     """
-    columns: list[Column] = [names("annotator", annotators["annotator"])]
+    words = [VERDICT_WORDS.get(v, v) for v in marks(summary, annotators)]
+    columns: list[Column] = [
+        names("annotator", annotators["annotator"]),
+        Marks("verdict", words, HINTS["verdict"]),
+    ]
     if summary["method"] not in EQUAL_ANNOTATORS:
         value = numbers(annotators["reliability"])
         low, high = (annotators.get(f"reliability_{end}") for end in ("low", "high"))
         bar = low is not None and high is not None
         hint = HINTS["reliability"]
         columns += [
-            Marks("verdict", marks(summary, annotators), HINTS["verdict"]),
             Numbers("reliability", value, low, high, hint=hint, decimals=2, bar=bar),
         ]
     share = 100 * numbers(annotators["agreement"])
@@ -151,22 +182,23 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
 
 
 def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
-    """Say of each annotator whether the answers agree, could be random, or are reversed.
+    """Return the verdict on each annotator; by the interval alone where a file has none.
 
     Examples
     --------
     >>> marks({}, {"reliability": np.array([1.0, 0.1, -1.0]),
     ...            "reliability_low": np.array([0.5, -0.2, -1.5]),
     ...            "reliability_high": np.array([1.5, 0.4, -0.5])})
-    ['agrees', 'random?', 'reversed']
+    ['reliable', 'unclear', 'reversed']
     """
+    if "verdict" in annotators:
+        return [str(verdict) for verdict in annotators["verdict"]]
     border = summary.get("random_reliability") or 0.0
-    value = numbers(annotators["reliability"])
     if "reliability_low" not in annotators or "reliability_high" not in annotators:
-        return [UNSURE if v < border else FINE for v in value]
+        return [UNCLEAR for _ in annotators["reliability"]]
     low, high = numbers(annotators["reliability_low"]), numbers(annotators["reliability_high"])
     return [
-        REVERSED if h < border else FINE if a > border else RANDOM
+        REVERSED if h < border else RELIABLE if a > border else UNCLEAR
         for a, h in zip(low, high, strict=True)
     ]
 

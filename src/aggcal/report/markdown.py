@@ -127,24 +127,17 @@ def _annotators(report: Report) -> Iterable[str]:
     yield "## Who judged"
     if report.equal:
         yield f"{plain(report.summary['method'])} takes every annotator to be equally reliable."
-        return
-    told = {
-        "reversed": "answered against the others (their answers count the other way round)",
-        "random?": "could have answered at random, or judged too little to tell",
-        "below random": "answered against the others or at random",
-    }
-    odd = [f"{report.verdicts[k]:,} {says}" for k, says in told.items() if report.verdicts[k]]
+    lines = report.verdict_lines
     yield f"Of {count(listing.n_rows, 'annotator')}, " + (
-        "; ".join(odd) + "." if odd else "all agree with the consensus more than by chance."
+        "; ".join(f"{n:,} {words} ({means})" for words, means, n in lines) + "."
+        if lines
+        else "all agree with the consensus more than by chance."
     )
-    if odd:
-        named = [
-            plain(row[0]["text"])
-            for row in zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True)
-            if row[1]["text"] in told
-        ]
-        more = f" and {len(named) - TOP:,} more, in `annotators.csv`" if len(named) > TOP else ""
-        yield f"These are: {', '.join(named[:TOP])}{more}."
+    rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
+    for words, _, n in lines:
+        named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]
+        more = f" and {n - TOP:,} more, in `annotators.csv`" if n > TOP else ""
+        yield f"{words.capitalize()}: {', '.join(named[:TOP])}{more}."
 
 
 def _certainty(report: Report) -> Iterable[str]:

@@ -15,6 +15,7 @@ from aggcal.report.markdown import markdown
 from aggcal.report.report import Report
 from aggcal.report.templates import environment, number
 from aggcal.tables import Columns
+from aggcal.verdicts import REVERSED
 
 
 def render(
@@ -104,6 +105,8 @@ def _figures(report: Report) -> dict[str, str]:
         figures["ranks"] = rank_figure(*columns)
     if annotators and not report.equal:
         figures["reliability"] = reliability_figure(
-            annotators["reliability"], report.summary.get("random_reliability", 0.0)
+            annotators["reliability"],
+            report.summary.get("random_reliability", 0.0),
+            np.array([mark == REVERSED for mark in contents.marks(report.summary, annotators)]),
         )
     return figures

@@ -80,7 +80,7 @@
     },
     mark(column, k, cell) {
       const word = column.words[column.values[k]];
-      cell.append(make("span", word.split(/\W/)[0], word));
+      cell.append(make("span", word.split(" ")[0], word));
     },
   };
 

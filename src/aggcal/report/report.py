@@ -11,6 +11,7 @@ from aggcal.errors import TableError, some
 from aggcal.report import commands, contents, findings, words
 from aggcal.report.listing import Listing
 from aggcal.tables import Columns
+from aggcal.verdicts import RELIABLE, VERDICTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +88,18 @@ class Report:
 
     @cached_property
     def verdicts(self) -> dict[str, int]:
-        """How many annotators are reversed, perhaps random, or fine."""
+        """How many annotators have each verdict."""
         marks = contents.marks(self.summary, self.annotators) if self.annotators else []
-        return {word: marks.count(word) for word in contents.VERDICTS}
+        return {word: marks.count(word) for word in VERDICTS}
+
+    @property
+    def verdict_lines(self) -> list[tuple[str, str, int]]:
+        """Of each verdict but the best that somebody has: in words, what it means, how many."""
+        return [
+            (contents.VERDICT_WORDS[word], contents.VERDICT_MEANS[word], number)
+            for word, number in self.verdicts.items()
+            if number and word != RELIABLE
+        ]
 
     @cached_property
     def certainty(self) -> dict[str, Any] | None:

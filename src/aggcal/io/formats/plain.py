@@ -19,7 +19,7 @@ from aggcal.io.formats.synonyms import (
 from aggcal.io.source import Source, cell, quoted
 
 OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
-EXTRA = ("seconds", "ranking", "reason")
+EXTRA = ("seconds", "ranking", "screen", "reason")
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
     " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
