@@ -21,7 +21,7 @@ from aggcal.aggregation import (
     check_uncertainty,
     feature_choice,
 )
-from aggcal.aggregators import PriorChoice
+from aggcal.aggregators import Estimator, PriorChoice
 from aggcal.arrays import TextArray
 from aggcal.calibration import (
     SHOWN,
@@ -372,6 +372,7 @@ def assess(
     method: str | Aggregator = "hra-g",
     calibrator: str = "atc",
     prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
     uncertainty: str | None = "laplace",
@@ -394,7 +395,7 @@ def assess(
         `Judgments`, or anything that `read_judgments` takes.
     scores
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
-    method, prior, features, seed, engine, on_iteration
+    method, prior, estimator, features, seed, engine, on_iteration
         See `aggregate`.
     calibrator, weights, model_sd, anchors, second_model
         See `calibrate`.
@@ -415,6 +416,7 @@ def assess(
         method=method,
         calibrator=calibrator,
         prior=prior,
+        estimator=estimator,
         features=features,
         weights=weights,
         uncertainty=uncertainty,
@@ -443,6 +445,7 @@ def assess(
         judgments,
         method,
         prior=prior,
+        estimator=estimator,
         features=features,
         seed=seed,
         warn=False,
@@ -481,6 +484,7 @@ def assess(
         "settings": {
             "method": method if isinstance(method, str) else None,
             "prior": "none" if prior is None else prior if isinstance(prior, str) else "own",
+            "estimator": estimator,
             "weights": weights,
             "uncertainty": uncertainty,
             "level": level,
@@ -504,6 +508,7 @@ def check_options(
     method: str | Aggregator = "hra-g",
     calibrator: str = "atc",
     prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
     uncertainty: str | None = "laplace",
@@ -522,7 +527,7 @@ def check_options(
     Traceback (most recent call last):
     aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
     """
-    check_method(method, prior, given_features=features is not None)
+    check_method(method, prior, estimator, given_features=features is not None)
     check_engine(method, engine)
     check_seed(seed)
     check_uncertainty(method, uncertainty, level=level, draws=draws)

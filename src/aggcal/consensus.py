@@ -87,6 +87,8 @@ class Curvature:
     """Of the scores."""
     reliability_variances: FloatArray | None
     """None where annotators are taken to be alike."""
+    logits: tuple[FloatArray, FloatArray] | None = None
+    """Means and variances of the reliabilities' logits, where they are probabilities."""
 
 
 @dataclass(frozen=True, eq=False)

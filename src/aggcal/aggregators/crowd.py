@@ -37,6 +37,9 @@ from aggcal.solve.marginal import MarginalProblem, fit_marginal
 _TOLERANCE = 1e-10
 _ROUGH = 1e-4
 _ALPHA, _BETA = 4.0, 1.0
+_ROW_CAP = 1.0
+"""Uncertainty of a gap, in units of the default spread, up to which it is averaged over: with more,
+where items were judged some twenty times, intervals of η cover too little."""
 _RANDOM = 0.5
 
 
@@ -175,6 +178,7 @@ class CrowdAggregator:
             default_sd,
             has_unit=False,
             virtual=problem if self.virtual > 0.0 else None,
+            row_cap=_ROW_CAP,
         )
 
     @property

@@ -147,6 +147,7 @@ class Quantify:
                 found.covariance,
                 reliabilities=consensus.reliabilities,
                 reliability_variances=found.reliability_variances,
+                logits=found.logits,
                 bounds=own.bounds,
                 prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
                 component=self._component(),

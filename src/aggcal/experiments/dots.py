@@ -15,6 +15,7 @@ from aggcal.errors import OptionError
 from aggcal.experiments import published
 from aggcal.experiments.cells import REFITTED, Remark, table_cells
 from aggcal.experiments.levels import ModelScores, against_ratings, at_every_level
+from aggcal.experiments.optimum import penalised_optimum
 from aggcal.experiments.pictures import CLEAN, CORRUPTIONS, counts, examples, levels
 from aggcal.experiments.ratings import judgments_from_ratings, mean_and_median, read_ratings
 from aggcal.experiments.reading_level import recipe_scores, wins_of
@@ -78,11 +79,11 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
     mean, median = mean_and_median(answers, len(ids))
     spread = [rating for *_, rating in answers]
     result.facts["ratings_range"] = (min(spread), max(spread))
-    as_judgments = aggregate(judgments_from_ratings(answers), "hra-g", warn=False)
+    as_judgments = penalised_optimum(judgments_from_ratings(answers), "hra-g")
     ratings = {
         "ratings, mean": mean,
         "ratings, median": median,
-        "ratings as judgments": aligned(as_judgments.scores, as_judgments.item_ids, ids),
+        "ratings as judgments": aligned(*as_judgments, ids),
     }
     against_ratings(result, TRUTH, orders["hra-g", "fitted"], ratings, model)
     if model:
@@ -111,8 +112,7 @@ def _orders(folder: Path, ids: TextArray, result: Result, say: Callable[[str], N
     for method in published.METHODS:
         say(f"dots: {method}")
         found[method, "recipe"] = _recipe(method, wins)
-        fitted = aggregate(judgments, method, warn=False)
-        found[method, "fitted"] = aligned(fitted.scores, fitted.item_ids, ids)
+        found[method, "fitted"] = aligned(*penalised_optimum(judgments, method), ids)
     for method in BASELINES:
         say(f"dots: {method}")
         try:

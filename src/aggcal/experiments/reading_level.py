@@ -16,6 +16,7 @@ from aggcal.calibration import calibrate
 from aggcal.calibrators.projection import project
 from aggcal.experiments import published
 from aggcal.experiments.cells import REFITTED, table_cells
+from aggcal.experiments.optimum import penalised_optimum
 from aggcal.experiments.plots import violins
 from aggcal.experiments.result import Result
 from aggcal.io import read_judgments
@@ -122,10 +123,9 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
             # Only the authors' own numbers give the authors' table.
             result.consensus[f"reading-level-{method}-rerun"] = (study.ids, mine)
             mine = study.theirs[method]
-        fitted = aggregate(study.judgments, method, warn=False)
         scores = {
             "recipe": mine,
-            "fitted": aligned(fitted.scores, fitted.item_ids, study.ids),
+            "fitted": aligned(*penalised_optimum(study.judgments, method), study.ids),
         }
         for kind, consensus in scores.items():
             result.consensus[f"reading-level-{method}-{kind}"] = (study.ids, consensus)

@@ -64,6 +64,8 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_pull_covariance.argtypes = [
         *([count] * 4), *([array] * 5), ctypes.c_int, *([array] * 4)
     ]  # fmt: skip
+    kernels.aggcal_row_sd.restype = None
+    kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
     return kernels

@@ -545,23 +545,51 @@ PART void expand(const int32_t *winner, const int32_t *loser, const double *weig
         for (int k = 0; k < n; k++) share[t * n + k] = GAP_WEIGHT[t] * (weight ? weight[k] : 1.0);
 }
 
-/* Where rows vary little, their averages by four derivatives instead of points (logistic
- * link): with q = F(-x), h = q (1 - q) and v half the variance of x = rho * gap,
- * the loss gains v h + v^2/2 h (1 - 6h), and what follows from it. Returns what the loss gains. */
-PART double averaged(double rho, const float *row_sd, const double *weight, int n, Chunk *c)
+/* Where rows vary little, their averages by four derivatives instead of points (logistic link):
+ * with q = F(-x), h = q (1 - q) and v half the variance of x = rho * gap, the loss gains
+ * v h + v^2/2 h (1 - 6h), and what follows from it. Fills pull and curve, weighted; returns the
+ * loss. In one go, because this is where the time goes. */
+PART double smooth_terms(double rho, const double *gap, const float *row_sd, const double *weight,
+                         int n, double *small, double *pull, double *curve)
 {
-    double gained[CHUNK], total = 0.0;
-    link_terms(LOGISTIC, rho, n, c);
+    double loss = 0.0, gained[4] = {0.0, 0.0, 0.0, 0.0};
+    for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
     for (int k = 0; k < n; k++) {
-        const double q = c->pull[k], h = c->curve[k], sd = rho * row_sd[k];
-        const double v = 0.5 * sd * sd, v2 = 0.5 * v * v, lean = (1.0 - 2.0 * q) * h;
-        gained[k] = h * (v + v2 * (1.0 - 6.0 * h));
-        c->pull[k] = q + lean * (v + v2 * (1.0 - 12.0 * h));
-        c->curve[k] = h * (1.0 + v * (1.0 - 6.0 * h) + v2 * (1.0 - h * (30.0 - 120.0 * h)));
+        const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = rho * row_sd[k];
+        const double q = x >= 0.0 ? e * r : r, h = e * r * r, v = 0.5 * sd * sd, v2 = 0.5 * v * v;
+        pull[k] = q + (1.0 - 2.0 * q) * h * (v + v2 * (1.0 - 12.0 * h));
+        curve[k] = h * (1.0 + v * (1.0 - 6.0 * h) + v2 * (1.0 - h * (30.0 - 120.0 * h)));
     }
-    if (weight) return dot(weight, gained, n);
-    for (int k = 0; k < n; k++) total += gained[k];
-    return total;
+    loss = link_loss(LOGISTIC, rho, weight, n, gap, small);
+    for (int k = 0; k < n; k++) {
+        const double e = small[k], r = 1.0 / (1.0 + e), h = e * r * r, sd = rho * row_sd[k];
+        const double v = 0.5 * sd * sd;
+        gained[k & 3] += (weight ? weight[k] : 1.0) * h * (v + 0.5 * v * v * (1.0 - 6.0 * h));
+    }
+    if (weight) {
+        for (int k = 0; k < n; k++) pull[k] *= weight[k];
+        for (int k = 0; k < n; k++) curve[k] *= weight[k];
+    }
+    return loss + (gained[0] + gained[1]) + (gained[2] + gained[3]);
+}
+
+/* The same for the slope rho itself: adds what pulls it, and its curvature.
+ * E(pull (gap + noise)) = gap E(pull) - rho variance E(curve). */
+PART void smooth_slope(double rho, const double *gap, const float *row_sd, const double *weight,
+                       int n, double *small, double *pulled, double *curvature)
+{
+    double p[4] = {0.0, 0.0, 0.0, 0.0}, c[4] = {0.0, 0.0, 0.0, 0.0};
+    for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
+    for (int k = 0; k < n; k++) {
+        const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = row_sd[k];
+        const double q = x >= 0.0 ? e * r : r, h = e * r * r, var = sd * sd;
+        const double v = 0.5 * rho * rho * var, w = weight ? weight[k] : 1.0;
+        const double pull = q + (1.0 - 2.0 * q) * h * v, curve = h * (1.0 + v * (1.0 - 6.0 * h));
+        p[k & 3] += w * (gap[k] * pull - rho * var * curve);
+        c[k & 3] += w * curve * (gap[k] * gap[k] + var);
+    }
+    *pulled += (p[0] + p[1]) + (p[2] + p[3]);
+    *curvature += (c[0] + c[1]) + (c[2] + c[3]);
 }
 
 /* Integrate the reliabilities of annotators first to last out at these scores.
@@ -573,7 +601,7 @@ PART double averaged(double rho, const float *row_sd, const double *weight, int 
  * node and chance get the values and their posterior weights; item[3 i] gathers the gradient of the
  * log-likelihood, item[3 i + 1] the diagonal of its curvature with the reliabilities held,
  * item[3 i + 2] what is to be taken from that, as if nobody judged an item twice.
- * room: 2 * NODES doubles for each row of the annotator who has most. Returns the log evidence. */
+ * room: 2 * NODES + 3 doubles for each row of the annotator who has most. Returns the log evidence. */
 FOR_EACH_PROCESSOR
 double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         const int32_t *winner, const int32_t *loser, const double *weight,
@@ -608,15 +636,8 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         expand(winner + from, loser + from, weight ? weight + from : 0, scores,
                                row_sd + from, sign, n, c.gap, share);
                     if (link == LOGISTIC && fabs(g) * widest <= SMOOTH) {
-                        averaged(g, row_sd + from, 0, n, &c);
-                        weigh(weight, from, n, &c);
-                        slope_sums(&c, n, &pulled, &curvature);
-                        /* E(pull (gap + noise)) = gap E(pull) - g variance E(curve). */
-                        double noise = 0.0;
-                        for (int k = 0; k < n; k++)
-                            noise += (double)row_sd[from + k] * row_sd[from + k] * c.curve[k];
-                        pulled -= g * noise;
-                        curvature += noise;
+                        smooth_slope(g, c.gap, row_sd + from, weight ? weight + from : 0, n, c.small,
+                                     &pulled, &curvature);
                         continue;
                     }
                     link_terms(link, g, GAPS * n, &c);
@@ -643,11 +664,9 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         expand(winner + from, loser + from, each, scores, row_sd + from, sign, n,
                                c.gap, share);
                     if (smooth) {
-                        loss += averaged(rho, row_sd + from, each, n, &c);
-                        loss += link_loss(link, rho, each, n, c.gap, c.small);
-                        weigh(weight, from, n, &c);
-                        for (int r = 0; r < n; r++) q[r] = sign * rho * c.pull[r];
-                        for (int r = 0; r < n; r++) h[r] = rho * rho * c.curve[r];
+                        loss += smooth_terms(rho, c.gap, row_sd + from, each, n, c.small, q, h);
+                        for (int r = 0; r < n; r++) q[r] *= sign * rho;
+                        for (int r = 0; r < n; r++) h[r] *= rho * rho;
                         continue;
                     }
                     link_terms(link, rho, GAPS * n, &c);
@@ -675,27 +694,29 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
         total += most + log(sum);
         for (int k = 0; k < NODES; k++) p[k] /= sum;
         const int halves = p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0 ? NODES : POINTS;
-        for (int64_t r = 0; r < rows; r++) {
-            double force = 0.0, stiff = 0.0, loose = 0.0;
-            for (int k = 0; k < halves; k++) {
-                const double pulled = pulls[k * rows + r];
-                force += p[k] * pulled;
-                stiff += p[k] * curves[k * rows + r];
-                loose += p[k] * pulled * pulled;
-            }
-            loose -= force * force;
-            double *i = item + 3 * (int64_t)winner[lo + r], *j = item + 3 * (int64_t)loser[lo + r];
-            near[lo + r] = (float)stiff;
-            i[0] += force;
-            i[1] += stiff;
-            i[2] += loose;
-            j[0] -= force;
-            j[1] += stiff;
-            j[2] += loose;
+        double *force = room + 2 * NODES * rows, *stiff = force + rows, *loose = stiff + rows;
+        for (int64_t r = 0; r < 3 * rows; r++) force[r] = 0.0;
+        for (int k = 0; k < halves; k++) {
+            const double *q = pulls + k * rows, *h = curves + k * rows, w = p[k];
+            for (int64_t r = 0; r < rows; r++) force[r] += w * q[r];
+            for (int64_t r = 0; r < rows; r++) stiff[r] += w * h[r];
+            for (int64_t r = 0; r < rows; r++) loose[r] += w * q[r] * q[r];
         }
-        for (int k = 0; k < NODES; k++)
-            for (int64_t r = 0; r < rows; r++)
-                pull[k * n_rows + lo + r] = k < halves ? (float)pulls[k * rows + r] : 0.0f;
+        for (int64_t r = 0; r < rows; r++) near[lo + r] = (float)stiff[r];
+        for (int64_t r = 0; r < rows; r++) {
+            double *i = item + 3 * (int64_t)winner[lo + r], *j = item + 3 * (int64_t)loser[lo + r];
+            const double pulled = force[r], held = stiff[r], free = loose[r] - pulled * pulled;
+            i[0] += pulled;
+            i[1] += held;
+            i[2] += free;
+            j[0] -= pulled;
+            j[1] += held;
+            j[2] += free;
+        }
+        for (int k = 0; k < halves; k++)
+            for (int64_t r = 0; r < rows; r++) pull[k * n_rows + lo + r] = (float)pulls[k * rows + r];
+        for (int k = halves; k < NODES; k++)
+            memset(pull + k * n_rows + lo, 0, (size_t)rows * sizeof *pull);
     }
     return total;
 }
@@ -821,35 +842,57 @@ void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t
 }
 
 /* out[u] = b'Cb and along[u] = b'x with b = sum_k value[u, k] g_uk; C is matrix, n by n, or a
- * diagonal where that is NULL. */
+ * diagonal where that is NULL. held is room for n numbers, all zero, touched for n items. */
 void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
                        const int32_t *winner, const int32_t *loser, const int64_t *starts,
                        const float *pull, const double *value, const double *matrix,
-                       const double *diagonal, const double *x, int32_t *slot_of, int32_t *touched,
-                       double *sums, double *out, double *along)
+                       const double *diagonal, const double *x, double *held, uint8_t *seen,
+                       int32_t *touched, double *out, double *along)
 {
     for (int64_t u = first; u < last; u++) {
         const double *of = value + NODES * u;
         double square = 0.0, product = 0.0;
-        const int32_t count = by_item(starts[u], starts[u + 1], n_rows, winner, loser, pull,
-                                      slot_of, touched, sums);
-        for (int32_t s = 0; s < count; s++) {
+        int32_t count = 0;
+        for (int64_t row = starts[u]; row < starts[u + 1]; row++) {
+            const int32_t i = winner[row], j = loser[row];
             double b = 0.0;
-            for (int k = 0; k < NODES; k++) b += of[k] * sums[NODES * (int64_t)s + k];
-            sums[s] = b;
+            for (int k = 0; k < NODES; k++)
+                if (of[k] != 0.0) b += of[k] * pull[k * n_rows + row];
+            if (!seen[i]) touched[count++] = i;
+            seen[i] = 1;
+            if (!seen[j]) touched[count++] = j;
+            seen[j] = 1;
+            held[i] += b;
+            held[j] -= b;
         }
         for (int32_t s = 0; s < count; s++) {
-            product += sums[s] * x[touched[s]];
+            const int32_t i = touched[s];
+            product += held[i] * x[i];
             if (!matrix) {
-                square += sums[s] * sums[s] * diagonal[touched[s]];
+                square += held[i] * held[i] * diagonal[i];
                 continue;
             }
-            const double *row = matrix + (int64_t)touched[s] * n;
+            const double *row = matrix + (int64_t)i * n;
             double inner = 0.0;
-            for (int32_t t = 0; t < count; t++) inner += row[touched[t]] * sums[t];
-            square += sums[s] * inner;
+            for (int32_t t = 0; t < count; t++) inner += row[touched[t]] * held[touched[t]];
+            square += held[i] * inner;
+        }
+        for (int32_t s = 0; s < count; s++) {
+            held[touched[s]] = 0.0;
+            seen[touched[s]] = 0;
         }
         out[u] = square;
         along[u] = product;
+    }
+}
+
+/* The sd of each row's gap, of items with these variances, at most cap. */
+FOR_EACH_PROCESSOR
+void aggcal_row_sd(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
+                   const double *variances, double cap, float *out)
+{
+    for (int64_t k = first; k < last; k++) {
+        const double sd = sqrt(variances[winner[k]] + variances[loser[k]]);
+        out[k] = (float)(sd < cap ? sd : cap);
     }
 }

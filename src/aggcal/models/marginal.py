@@ -118,6 +118,16 @@ class Beliefs:
         """ρ less its mean, node by node."""
         return self.strengths - self.strength[:, None]
 
+    @cached_property
+    def logits(self) -> FloatArray:
+        """Logits of the nodes, where they are probabilities."""
+        return np.log(self.nodes / (1.0 - self.nodes))
+
+    @cached_property
+    def logit(self) -> FloatArray:
+        """Posterior mean of the logit."""
+        return np.asarray((self.weights * self.logits).sum(axis=1))
+
     @property
     def reversed(self) -> FloatArray:
         """Posterior probability that the annotator answers the other way round."""
@@ -202,7 +212,7 @@ class Integrated:
         integrate = self._plainly if library() is None else self._compiled
         at_ = _At(
             np.ascontiguousarray(scores),
-            row_sd.astype(np.float32),
+            np.ascontiguousarray(row_sd, dtype=np.float32),
             np.ascontiguousarray(means),
             population.reliability_sd**-2,
             np.log([1.0 - population.reversed_share, population.reversed_share]),
@@ -216,6 +226,13 @@ class Integrated:
     def restart(self) -> None:
         """Forget where the modes are."""
         self._modes[:] = 1.0
+
+    def begin_with(self, beliefs: Beliefs) -> None:
+        """Look for the modes where they were found before: the first node of either half."""
+        known = beliefs.weights > 0.0
+        for half, sign in enumerate((1.0, -1.0)):
+            at_ = half * len(_POINTS)
+            self._modes[:, half] = np.where(known[:, at_], sign * beliefs.nodes[:, at_], 1.0)
 
     def rescale(self, factor: float) -> None:
         """Look for the modes where they are when the scores are multiplied by a factor."""
@@ -291,7 +308,7 @@ class Integrated:
         matrix, diagonal = (None, covariance) if covariance.ndim == 1 else (covariance, None)
 
         def work(begin: int, end: int) -> None:
-            room = _room(n)
+            room = np.zeros(n), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int32)
             kernels.aggcal_pull_forms(
                 begin, end, len(self.rows), n,
                 *at(self._winner, self._loser, self._starts, self._pulls, values, matrix, diagonal,
@@ -356,7 +373,7 @@ class Integrated:
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             item = np.zeros((n, 3))
             most = int(self._sizes[begin:end].max(initial=0))
-            room = np.empty(2 * NODES * most)
+            room = np.empty((2 * NODES + 3) * most)
             value = kernels.aggcal_integrate(
                 _LINK_CODES[self.link.name], begin, end, len(rows),
                 *at(self._winner, self._loser, self._weight, self._starts),

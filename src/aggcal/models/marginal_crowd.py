@@ -42,6 +42,11 @@ class IntegratedCrowd(Integrated):
         """Forget where the modes are."""
         self._modes[:] = _FIRST
 
+    def begin_with(self, beliefs: Beliefs) -> None:
+        """Look for the modes near the middle of the nodes."""
+        middle = np.sqrt(beliefs.nodes[:, 2] * beliefs.nodes[:, 3])
+        self._modes[:, 0] = np.log(middle / (1.0 - middle))
+
     def rescale(self, factor: float) -> None:
         """Do nothing: η does not depend on the scale of the scores."""
 

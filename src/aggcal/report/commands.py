@@ -54,6 +54,7 @@ def again(summary: Mapping[str, Any]) -> str | None:
         "method": settings["method"],
         "features": summary.get("features"),
         **_prior(summary),
+        "estimator": settings.get("estimator"),
         "uncertainty": uncertainty or "none",
         "draws": settings["draws"] if uncertainty == "bootstrap" else None,
         "calibrator": calibrator,

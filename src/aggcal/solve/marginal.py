@@ -21,6 +21,8 @@ from math import log
 import numpy as np
 
 from aggcal.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal.kernels import at, library
+from aggcal.kernels.threads import each_range, even
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import CLOSE, EXACT, Beliefs, Integrated, Population
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
@@ -46,7 +48,7 @@ _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ), spreads and shares in an iteration at which they have settled: far
 below their standard errors."""
-_POLISHED = 1e-8
+_POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
 _LOOSE, _TIGHT = 1e-2, 1e-3
@@ -64,7 +66,7 @@ _STEADY, _FURTHEST = 0.9, 0.5
 _PATIENT, _INNER, _MEMORY = 20, 5, 4
 """Iterations after which scores are solved for, by so many steps, before spreads are mixed, and
 over how many points."""
-_SURELY = 1e-9
+_SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _SAME = 1e-6
 _APART = 0.05
@@ -145,7 +147,7 @@ class MarginalProblem:
     """Whether the annotators' parameters could take over the scale of the scores."""
     virtual: Crowd | None = None
     """A mixture whose virtual annotator adds to the scores' prior."""
-    row_cap: float = 0.6
+    row_cap: float = 2.0
     """Largest sd of a row's gap that is averaged over, in units of the default spread."""
 
     @property
@@ -292,7 +294,8 @@ class _Run:
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             curvature = self.problem.curvature(state)
             objectives.append(self._objective(state, curvature))
-            new, variances, far = self._stepped(state, curvature, _LOOSE)
+            close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
+            new, variances, far = self._stepped(state, curvature, close)
             population = self._updated(new, curvature, variances)
             off = abs(self.problem.off())
             moved = max(far / population.score_sd, off, _moved(state.population, population))
@@ -304,8 +307,8 @@ class _Run:
                 path.clear()
             if len(moves) >= _SETTLING:
                 kept = _DAMPED if moved > _STALLED * moves[-1] else kept
-                self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
                 settled = moved < _TOLERANCE
+            self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
             row_variances = kept * state.row_variances + (1.0 - kept) * variances
             state = replace(new, population=population, row_variances=row_variances)
             moves.append(moved)
@@ -419,7 +422,7 @@ class _Run:
         size = problem.integral.link.pull_at_zero * problem.rows.degrees
         size = size + state.population.score_sd**-2
         for _ in range(_POLISHING_STEPS):
-            problem.integrate(state)
+            problem.integrate(state, hopeless=self.hopeless)
             curvature = problem.curvature(state)
             force = problem.force(state, curvature)
             new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
@@ -427,7 +430,7 @@ class _Run:
                 return state, new
             norm = new
             state = self._stepped(state, curvature, _TIGHT)[0]
-        problem.integrate(state)
+        problem.integrate(state, hopeless=self.hopeless)
         return state, norm
 
     def _objective(self, state: State, curvature: Curvature) -> float:
@@ -444,8 +447,18 @@ class _Run:
         return -value
 
 
-def _row_deviations(rows: Rows, variances: FloatArray, cap: float) -> FloatArray:
+def _row_deviations(rows: Rows, variances: FloatArray, cap: float) -> np.ndarray:
     """Return the sd of each row's gap, from a covariance matrix or its diagonal."""
+    kernels = library()
+    if variances.ndim == 1 and kernels is not None and rows.winner.dtype == np.int32:
+        found = np.empty(len(rows), dtype=np.float32)
+        columns = [np.ascontiguousarray(c) for c in (rows.winner, rows.loser, variances)]
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_row_sd(begin, end, *at(*columns), cap, *at(found))
+
+        each_range(work, even(len(rows)))
+        return found
     diagonal = np.diag(variances) if variances.ndim > 1 else variances
     total = diagonal[rows.winner] + diagonal[rows.loser]
     if variances.ndim > 1:

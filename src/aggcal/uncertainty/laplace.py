@@ -30,6 +30,7 @@ def laplace(
     *,
     unit: FloatArray | None = None,
     seed: int = 0,
+    probes: int = _PROBES,
     on_draw: Callable[[int, int], None] | None = None,
 ) -> tuple[Covariance, FloatArray | None]:
     """Return the covariance of the scores and the variances of the annotators' parameters.
@@ -43,6 +44,8 @@ def laplace(
         free.
     seed
         Of the random probes that take the place of a matrix for many items.
+    probes
+        How many of them.
     on_draw
         Called after each of them with its number and how many there are.
     """
@@ -51,7 +54,7 @@ def laplace(
         information.fix_unit(unit)
     if information.n_items <= MOST_DENSE:
         return _dense(information, unit)
-    return _matrix_free(information, unit, seed, on_draw)
+    return _matrix_free(information, unit, seed, probes, on_draw)
 
 
 def _dense(
@@ -120,6 +123,7 @@ def _matrix_free(
     information: Information,
     unit: FloatArray | None,
     seed: int,
+    probes: int,
     on_draw: Callable[[int, int], None] | None,
 ) -> tuple[Covariance, FloatArray | None]:
     """Estimate the diagonals from random vectors, with all that is known exactly taken out.
@@ -133,7 +137,7 @@ def _matrix_free(
     rest = np.zeros(information.n_items)
     inner = information.inner
     own, spread = 1.0 / inner, np.zeros(len(inner))
-    for k in range(_PROBES):
+    for k in range(probes):
         force = information.probe(random)
         draw = solve(force)
         rest += np.square(draw - force / diagonal)
@@ -143,10 +147,10 @@ def _matrix_free(
                 pulled -= own * unit * (float(unit @ pulled) / float(np.square(unit) @ own))
             spread += np.square(pulled)
         if on_draw is not None:
-            on_draw(k + 1, _PROBES)
-    covariance = MatrixFreeCovariance(1.0 / diagonal + rest / _PROBES, solve)
+            on_draw(k + 1, probes)
+    covariance = MatrixFreeCovariance(1.0 / diagonal + rest / probes, solve)
     if not information.heterogeneous:
         return covariance, None
     if unit is not None:
         own = own - np.square(own * unit) / float(np.square(unit) @ own)
-    return covariance, np.maximum(own + spread / _PROBES, 0.0)
+    return covariance, np.maximum(own + spread / probes, 0.0)

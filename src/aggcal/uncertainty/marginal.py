@@ -21,11 +21,16 @@ from aggcal.uncertainty.covariance import (
 )
 from aggcal.uncertainty.laplace import laplace
 
+_PROBES = 6
+"""Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
+
 
 def posterior(
     fit: MarginalFit, problem: MarginalProblem, likelihood: Objective, *, seed: int = 0
-) -> tuple[Covariance, FloatArray]:
+) -> tuple[Covariance, FloatArray, tuple[FloatArray, FloatArray] | None]:
     """Return the covariance of the scores and the variances of the annotators' parameters.
+
+    Where those are probabilities, their logits' means and variances come with them.
 
     Parameters
     ----------
@@ -37,13 +42,14 @@ def posterior(
     seed
         Seed for the random vectors that replace a matrix for many items.
     """
-    problem.integrate(fit.state)
+    problem.integral.begin_with(fit.beliefs)
+    problem.integrate(fit.state, hopeless=fit.beliefs.reversed == 0.0)
     curvature = problem.curvature(fit.state)
     if problem.rows.n_items <= MOST_DENSE:
         matrix = _dense(fit, problem, curvature)
-        return DenseCovariance(matrix), _annotators(fit, problem, curvature, matrix)
+        return DenseCovariance(matrix), *_annotators(fit, problem, curvature, matrix)
     covariance = _matrix_free(fit, curvature, likelihood, seed)
-    return covariance, _annotators(fit, problem, curvature, covariance.variances)
+    return covariance, *_annotators(fit, problem, curvature, covariance.variances)
 
 
 def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> FloatArray:
@@ -63,7 +69,7 @@ def _matrix_free(
     """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
     information = Information(likelihood, fit.scores, fit.beliefs.reliability)
     information.constraints.append(curvature.unit)
-    found, _ = laplace(information, seed=seed)
+    found, _ = laplace(information, seed=seed, probes=_PROBES)
     if not isinstance(found, MatrixFreeCovariance):  # pragma: no cover  # there are too many items
         raise TypeError("the covariance is a matrix")
     own = np.maximum(curvature.exact_diagonal(), curvature.precision)
@@ -72,11 +78,16 @@ def _matrix_free(
 
 def _annotators(
     fit: MarginalFit, problem: MarginalProblem, curvature: Curvature, covariance: FloatArray
-) -> FloatArray:
-    beliefs = fit.beliefs
-    return curvature.variances_of(
-        beliefs.weights * beliefs.reliability_off,
-        beliefs.reliability_variance,
-        beliefs.covariance * problem.shares if problem.has_unit else np.zeros(len(beliefs.nodes)),
-        covariance,
-    )
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None]:
+    beliefs, weights = fit.beliefs, fit.beliefs.weights
+    if problem.has_unit:
+        together = beliefs.covariance * problem.shares
+        off, own = beliefs.reliability_off, beliefs.reliability_variance
+        return curvature.variances_of(weights * off, own, together, covariance), None
+
+    def variances(off: FloatArray) -> FloatArray:
+        own = np.asarray((weights * off**2).sum(axis=1))
+        return curvature.variances_of(weights * off, own, np.zeros(len(own)), covariance)
+
+    logits = beliefs.logit, variances(beliefs.logits - beliefs.logit[:, None])
+    return variances(beliefs.reliability_off), logits

@@ -18,6 +18,7 @@ from aggcal.uncertainty.student import quantile
 
 _DRAWS = 1000
 _GRID = 4001
+_FOURIER = 1 << 14
 
 
 def rank_intervals(
@@ -96,7 +97,8 @@ def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[I
         counts = np.bincount(place[which == k], minlength=_GRID)
         if counts.any():
             smear = ndtr(reachable / max(width, step))
-            above += np.convolve(counts[::-1], smear)[_GRID - 1 : 2 * _GRID - 1][::-1]
+            flipped = np.fft.rfft(counts[::-1], _FOURIER) * np.fft.rfft(smear, _FOURIER)
+            above += np.fft.irfft(flipped, _FOURIER)[_GRID - 1 : 2 * _GRID - 1][::-1]
     low = 1.0 + np.interp(scores + reach * se, grid, above)
     high = 1.0 + np.interp(scores - reach * se, grid, above)
     n = len(scores)

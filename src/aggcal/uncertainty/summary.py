@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
+from scipy.special import expit
 
 from aggcal.arrays import FloatArray, IntArray, frozen
 from aggcal.errors import AggcalWarning, OptionError
@@ -65,6 +66,7 @@ class Uncertainty:
         *,
         reliabilities: FloatArray | None = None,
         reliability_variances: FloatArray | None = None,
+        logits: tuple[FloatArray, FloatArray] | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         freedom: float = inf,
         prior_sd: float | None = None,
@@ -82,6 +84,8 @@ class Uncertainty:
             The reported scores and their covariance.
         reliabilities, reliability_variances, bounds
             The reported reliabilities, their variances, and where they end.
+        logits
+            Means and variances of their logits, where they are probabilities.
         freedom
             Degrees of freedom of the variances.
         prior_sd
@@ -115,6 +119,13 @@ class Uncertainty:
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
             ends = _between(reliabilities, reliability_variances, level, freedom, bounds)
+            if logits is not None:
+                # Either law is a little too narrow at one level or the other: the wider ends count.
+                others = _between(*logits, level, freedom, (-inf, inf))
+                ends = (
+                    frozen(np.minimum(ends[0], expit(others[0]))),
+                    frozen(np.maximum(ends[1], expit(others[1]))),
+                )
         whole = (frozen(low), frozen(high), *ends)
         return cls(kind, level, scores, covariance, *whole, freedom, warnings, component)
 

@@ -62,6 +62,7 @@ def aggregate(options: argparse.Namespace) -> int:
             judgments_from(options, console, engine),
             method=options.method,
             prior=prior,
+            estimator=options.estimator,
             features=features,
             **uncertainty_from(options, console),
             seed=options.seed,

@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
             method=options.method,
             calibrator=options.calibrator,
             prior=prior,
+            estimator=options.estimator,
             features=features,
             **uncertainty_from(options, console),
             **known,

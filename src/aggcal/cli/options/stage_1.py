@@ -39,20 +39,28 @@ def add_stage_1(command: Parser) -> None:
         "--prior",
         choices=("default", "auto", "none"),
         default="default",
-        help="auto: choose its scales from the data; none: pure maximum likelihood",
+        help="default: estimate the spreads of scores and reliabilities from the data (with "
+        "--estimator mode: 1 and 0.5); auto: estimate them in any case; none: pure maximum "
+        "likelihood",
+    )
+    group.add_argument(
+        "--estimator",
+        choices=("marginal", "mode"),
+        help="for the methods with reliabilities: marginal integrates them out and allows for "
+        "reversed annotators (default); mode maximises over scores and reliabilities together, "
+        "as the paper does",
     )
     group.add_argument(
         "--score-sd",
         type=float,
         metavar="X",
-        help="how widely scores are expected to spread, as a prior sd (1 for hra-g and btl, "
-        "1.1 for hra-e, 0.55 for hra-n and tcv)",
+        help="spread of the scores, as a prior sd, instead of an estimate",
     )
     group.add_argument(
         "--reliability-sd",
         type=float,
         metavar="X",
-        help="how widely reliabilities are expected to spread about 1, as a prior sd (0.5)",
+        help="spread of the reliabilities about 1, as a prior sd, instead of an estimate",
     )
     group.add_argument(
         "--uncertainty",
@@ -85,6 +93,7 @@ def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
     check_options(
         method=options.method,
         prior=prior_from(options),
+        estimator=options.estimator,
         features=options.features,
         uncertainty=None if options.uncertainty == "none" else options.uncertainty,
         level=options.level,
