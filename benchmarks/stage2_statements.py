@@ -64,7 +64,7 @@ def study(
     known = np.full(items, sd**2) if stated else None
     made = Inputs(
         ids, scores, estimate, DenseCovariance(posterior), np.ones(items), known, None, None, level,
-        seed, 1.0,
+        seed,
     )  # fmt: skip
     return Study(exact, made, truth)
 

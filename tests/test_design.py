@@ -259,7 +259,7 @@ def test_many_items_need_no_matrix() -> None:
     assert (found.reason == "new item").sum() == 2
     assert len(set(pairs(found))) == 20
     close = found.probability[found.reason == "close and uncertain"]
-    assert np.abs(close - 0.5).max(initial=0.0) < 0.3
+    assert np.nanmax(np.abs(close - 0.5), initial=0.0) < 0.3
     beliefs = Beliefs.of(judgments, consensus, None, as_text([]))
     assert beliefs.covariance is None
     i, j = candidates(beliefs, 20, np.random.default_rng(0))
@@ -371,7 +371,8 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
         (("-n", "0"), "at least 1"),
         (("--about", "scores"), "need the model's scores"),
         (("--items", "missing.csv"), "missing.csv"),
-        (("-o", "data/judgments.csv"), "is being read"),
+        (("-o", "data/judgments.csv"), "already exists"),
+        (("-o", "data/judgments.csv", "--force"), "is being read"),
         (("--method", "gppl"), "invalid choice"),
     ],
 )

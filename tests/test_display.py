@@ -125,7 +125,7 @@ def test_judgments_say_what_was_merged_and_set_aside() -> None:
     rows = [("ann", "a", "b", "left")] * 3 + [("bob", "a", "b", "skip")]
     names = ("annotator", "left", "right", "outcome")
     judgments = aggcal.read_judgments([dict(zip(names, row, strict=True)) for row in rows])
-    assert "2 repeated rows merged" in str(judgments)
+    assert "2 duplicate rows" in str(judgments)
     assert "not fitted: 1 skip" in str(judgments)
     assert "not fitted: 1 skip" in judgments._repr_html_()
 

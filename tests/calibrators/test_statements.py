@@ -35,7 +35,7 @@ def study(
     known = np.full(items, sd**2) if stated else None
     return exact, Inputs(
         as_text(range(items)), model, estimate, DenseCovariance(posterior), np.ones(items), known,
-        None, None, level, seed, 1.0,
+        None, None, level, seed,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ def left_out(judgments: aggcal.Judgments, u: int) -> np.ndarray:
     """The gaps of an annotator's rows, in a fit in which they weigh nothing."""
     mine = judgments.annotator == u
     weight = np.where(mine, 1e-9 * judgments.weight, judgments.weight)
-    scores = aggcal.BTL().fit(replace(judgments, weight=weight)).scores
+    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(replace(judgments, weight=weight)).scores
     return np.asarray(scores[judgments.left[mine]] - scores[judgments.right[mine]])
 
 
@@ -26,7 +26,7 @@ def test_it_is_what_a_fit_without_the_annotator_gives(shape: tuple[int, int, int
     items, annotators, number = shape
     study = simulate(items=items, annotators=annotators, judgments=number, seed=3)
     judgments = aggcal.read_judgments(study.judgments)
-    scores = aggcal.BTL().fit(judgments).scores
+    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
     found = others.consensus_of_others(judgments, scores, np.ones(annotators), 1.0)
     gap = scores[judgments.left] - scores[judgments.right]
     for u in range(annotators):
@@ -39,7 +39,7 @@ def test_it_is_what_a_fit_without_the_annotator_gives(shape: tuple[int, int, int
 def test_for_many_items_the_shortcut_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     study = simulate(items=40, annotators=10, judgments=3000, seed=3)
     judgments = aggcal.read_judgments(study.judgments)
-    scores = aggcal.BTL().fit(judgments).scores
+    scores = aggcal.BTL(prior=aggcal.Prior(1.0, 0.5)).fit(judgments).scores
     whole = others.consensus_of_others(judgments, scores, np.ones(10), 1.0)
     monkeypatch.setattr(others, "MOST_ITEMS", 10)
     short = others.consensus_of_others(judgments, scores, np.ones(10), 1.0)

@@ -44,7 +44,13 @@ def test_the_summary_says_what_the_page_says(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     summary = json.loads((folder / "plain" / "summary.json").read_text(encoding="utf-8"))
-    assert set(summary["check"]) == {"counts", "findings", "not_checked", "precision"}
+    assert set(summary["check"]) == {
+        "accused",
+        "counts",
+        "findings",
+        "not_checked",
+        "precision",
+    }
     assert len(summary["suggestions"]["pairs"]) == 10
     assert main(["report", str(folder / "plain"), "--format", "json", "-o", "-"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -132,7 +132,10 @@ def test_a_connected_study_is_as_it_was() -> None:
     assert known is not None
     assert known.component is None
     assert known.certified().n_pairs == 66
-    again = rank_intervals(known.scores, known.covariance, known.level, 0)
+    assert consensus.prior is not None
+    again = rank_intervals(
+        known.scores, known.covariance, known.level, 0, prior_sd=consensus.prior.score_sd
+    )
     np.testing.assert_array_equal(known.rank_low, again[0])
     np.testing.assert_array_equal(known.rank_high, again[1])
 

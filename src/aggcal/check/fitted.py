@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
 from aggcal.aggregation import METHODS, aggregate
-from aggcal.aggregators import Progress
+from aggcal.aggregators import HRA, Progress
 from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.arrays import FloatArray
 from aggcal.check.answers import Answers
@@ -97,12 +97,17 @@ class Fitted:
             raise OptionError("the consensus is of other judgments; leave it out.")
         aggregator = METHODS[consensus.method].make()
         stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", "logistic")).sd
-        scores = stretch * consensus.scores
-        slopes = consensus.reliabilities
+        fit = consensus
+        if isinstance(aggregator, HRA) and consensus.estimator == "marginal":
+            # Leaving an annotator out is one step from an optimum: that of scores and slopes.
+            mode = replace(aggregator, estimator="mode")
+            fit = mode.refit(judgments, consensus.scores, consensus)
+        scores = stretch * fit.scores
+        slopes = fit.reliabilities
         if isinstance(aggregator, CrowdAggregator):
             # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
             slopes = 2.0 * slopes - 1.0
-        sd = 1.0 if consensus.prior is None else consensus.prior.score_sd
+        sd = 1.0 if fit.prior is None else fit.prior.score_sd
         precision = (stretch * sd) ** -2
         others = consensus_of_others(judgments, scores, slopes, precision)
         gap = others.likely_gap

@@ -442,6 +442,9 @@ class _Run:
         if problem.has_unit:
             (a, b), share = _REVERSED_PRIOR, population.reversed_share
             value += (a - 1.0) * log(share) + (b - 1.0) * log(1.0 - share)
+            # The tilt holds the unit; it says nothing about how likely the answers are.
+            tilted = population.reliability_sd * state.tilt
+            value += 0.5 * tilted**2 * dot(problem.shares, problem.shares)
         if problem.virtual is not None:
             value -= problem.virtual.item_penalty(state.scores)[0]
         return -value

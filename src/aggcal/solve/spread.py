@@ -1,6 +1,6 @@
 """Estimate the spread of the scores from the data.
 
-s_i ~ N(0, σ²) and p(σ) ∝ σ exp(−σ/2), σ in units of the default spread: next to nothing where ten
+s_i ~ N(0, σ²) and log σ ~ N(0, 1), σ in units of the default spread: next to nothing where ten
 items were told apart; where answers never clash, or tell nothing, it keeps σ from running away.
 """
 
@@ -14,7 +14,9 @@ import numpy as np
 from aggcal.arrays import FloatArray, IntArray, dot, sums
 from aggcal.solve.fit import Fit
 
-_RATE = 0.5
+LOG_SD = 1.0
+"""Standard deviation of log σ beforehand: spreads of a third and of three times the default are
+within reach of five items."""
 _MOST_DENSE = 300
 """Up to so many items the variances are exact; beyond, they are taken from the diagonal."""
 _ROUNDS = 30
@@ -76,9 +78,9 @@ def next_spread(sigma: float, scores: FloatArray, trace: float, free: int, unit:
     >>> bool(abs(found / scores.std() - 1.0) < 1e-3)
     True
     """
-    square, at_most = dot(scores, scores), free - 1.0 + _RATE * sigma / unit
+    square, at_most = dot(scores, scores), free + log(sigma / unit) / LOG_SD**2
     told = at_most - trace / sigma**2
-    new = square / told if told > _LITTLE * free else (square + trace) / max(at_most, 1e-3)
+    new = square / told if told > _LITTLE * free else (square + trace) / max(at_most, 0.1 * free)
     limits = sigma**2 / _LARGEST_STEP, sigma**2 * _LARGEST_STEP
     return within(float(np.sqrt(np.clip(new, *limits))), unit)
 

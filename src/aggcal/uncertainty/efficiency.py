@@ -8,6 +8,7 @@ from aggcal.arrays import FloatArray
 from aggcal.uncertainty.student import quantile
 from aggcal.uncertainty.summary import Uncertainty
 
+_FLAT = 1e-9
 _SURE = 0.01
 """Chance of claiming that annotators who are all alike differ."""
 
@@ -91,6 +92,10 @@ def relative_variances(
     if free.shape[1] == 0:
         return {}
     mine, theirs = (free.T @ part @ free for part in (covariance, stretch**2 * other))
+    # Items of different components have no common location: more directions than one are free.
+    values, vectors = np.linalg.eigh(mine)
+    known = vectors[:, values > _FLAT * float(values[-1])]
+    mine, theirs = (known.T @ part @ known for part in (mine, theirs))
     ratios = eigh(theirs, mine, eigvals_only=True)
     return {
         "median_ratio": float(np.median(ratios)),
