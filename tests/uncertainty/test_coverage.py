@@ -95,7 +95,7 @@ def test_order_probabilities_are_frequencies(
     claimed, true = np.concatenate(said), np.concatenate(right)
     for low, high in ((0.5, 0.65), (0.65, 0.8), (0.8, 0.9), (0.9, 0.97), (0.97, 1.0)):
         band = (claimed >= low) & (claimed < high)
-        # With three judgments an item the spread of a study is uncertain, and so are all its claims.
+        # With three judgments an item the spread of a study is uncertain, and so is all it claims.
         near = 0.06 if judgments > 1000 else 0.08
         assert np.mean(true[band]) == pytest.approx(np.mean(claimed[band]), abs=near)
 

@@ -54,7 +54,8 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
     kernels.aggcal_integrate.restype = number
     kernels.aggcal_integrate.argtypes = [
-        ctypes.c_int, count, count, count, *([array] * 7), number, number, *([array] * 9)
+        ctypes.c_int, count, count, count, *([array] * 7), number, number, ctypes.c_int,
+        *([array] * 10)
     ]  # fmt: skip
     kernels.aggcal_integrated_product.restype = None
     kernels.aggcal_integrated_product.argtypes = [count, count, count, *([array] * 8)]

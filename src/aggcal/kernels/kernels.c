@@ -524,6 +524,7 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
 #define POINTS 3 /* nodes of either half */
 #define GAPS 5   /* points of a row's gap */
 #define NARROW (CHUNK / GAPS)
+#define OPEN 2
 #define SMOOTH 0.55 /* sd of rho * gap up to which derivatives do: they are then right to 3e-4 of a row */
 static const double POINT[POINTS] = {0.0, 1.7320508075688772, -1.7320508075688772};
 static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
@@ -598,6 +599,8 @@ PART void smooth_slope(double rho, const double *gap, const float *row_sd, const
  * round is e^log_share[1] = 1 - e^log_share[0]. mode[2 u] and mode[2 u + 1] are where to look for
  * the two modes from, and hold them afterwards; a Newton step ends the search whose square is below
  * close times the variance (nodes are only placed by them). skip[u]: leave the second half out, as hopeless.
+ * kind[2 u], kind[2 u + 1]: whether rows are averaged by derivatives, or OPEN; settle decides it
+ * for good, because going to and fro between the two would keep a fit from coming to rest.
  * node and chance get the values and their posterior weights; item[3 i] gathers the gradient of the
  * log-likelihood, item[3 i + 1] the diagonal of its curvature with the reliabilities held,
  * item[3 i + 2] what is to be taken from that, as if nobody judged an item twice.
@@ -606,8 +609,9 @@ FOR_EACH_PROCESSOR
 double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         const int32_t *winner, const int32_t *loser, const double *weight,
                         const int64_t *starts, const double *scores, const float *row_sd,
-                        const double *mean, double precision, double close,
-                        const double *log_share, const uint8_t *skip, double *mode, double *node, double *chance,
+                        const double *mean, double precision, double close, int settle,
+                        const double *log_share, const uint8_t *skip, uint8_t *kind, double *mode,
+                        double *node, double *chance,
                         double *item, float *near, float *pull, double *room)
 {
     Chunk c;
@@ -627,6 +631,8 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
             const double sign = half ? -1.0 : 1.0;
             if (half && skip && skip[u]) continue;
             double g = mode[2 * u + half], curvature = precision;
+            uint8_t *how = kind + 2 * u + half;
+            int smooth = link == LOGISTIC && (*how == OPEN ? fabs(g) * widest <= SMOOTH : *how);
             for (int step = 0; step < 50; step++) {
                 double pulled = 0.0;
                 curvature = precision;
@@ -635,7 +641,7 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                     if (!single || step == 0)
                         expand(winner + from, loser + from, weight ? weight + from : 0, scores,
                                row_sd + from, sign, n, c.gap, share);
-                    if (link == LOGISTIC && fabs(g) * widest <= SMOOTH) {
+                    if (smooth) {
                         smooth_slope(g, c.gap, row_sd + from, weight ? weight + from : 0, n, c.small,
                                      &pulled, &curvature);
                         continue;
@@ -651,7 +657,8 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
             }
             mode[2 * u + half] = g;
             const double wide = 1.0 / sqrt(curvature), furthest = fabs(g) + POINT[1] * wide;
-            const int smooth = link == LOGISTIC && furthest * widest <= SMOOTH;
+            if (*how == OPEN) smooth = link == LOGISTIC && furthest * widest <= SMOOTH;
+            if (settle) *how = (uint8_t)smooth;
             for (int t = 0; t < POINTS; t++) {
                 const int k = POINTS * half + t;
                 const double rho = g + POINT[t] * wide, excess = rho - mean[u];

@@ -39,6 +39,7 @@ GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
 """Where a row's gap is looked at: exact for polynomials of degree 9, good up to an sd of two."""
 
 _LINK_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+_OPEN = 2
 _MODE_STEPS = 50
 CLOSE, EXACT = 1e-2, 1e-10
 """Squared Newton step, over the variance, after which a mode is near enough: nodes are only placed
@@ -170,6 +171,9 @@ class Integrated:
         self._sizes = np.diff(self._starts)
         self._ranges = rows.ranges(self._starts)
         self._modes = np.ones((rows.n_annotators, 2))
+        self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
+        self.settled = False
+        """Whether it is decided for good how each annotator's rows are averaged."""
         self._near = np.empty(len(rows), dtype=np.float32)
         self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
         self.gradient: FloatArray
@@ -226,6 +230,8 @@ class Integrated:
     def restart(self) -> None:
         """Forget where the modes are."""
         self._modes[:] = 1.0
+        self._kinds[:] = _OPEN
+        self.settled = False
 
     def begin_with(self, beliefs: Beliefs) -> None:
         """Look for the modes where they were found before: the first node of either half."""
@@ -377,8 +383,8 @@ class Integrated:
             value = kernels.aggcal_integrate(
                 _LINK_CODES[self.link.name], begin, end, len(rows),
                 *at(self._winner, self._loser, self._weight, self._starts),
-                *at(at_.scores, at_.row_sd, at_.means), at_.precision, at_.close,
-                *at(at_.shares, skip, self._modes, nodes, weights, item),
+                *at(at_.scores, at_.row_sd, at_.means), at_.precision, at_.close, int(self.settled),
+                *at(at_.shares, skip, self._kinds, self._modes, nodes, weights, item),
                 *at(self._near, self._pulls, room),
             )  # fmt: skip
             return value, item

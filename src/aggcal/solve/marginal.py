@@ -306,6 +306,7 @@ class _Run:
                 population = _extrapolated(path, self.problem.default_sd)
                 path.clear()
             if len(moves) >= _SETTLING:
+                self.problem.integral.settled = True
                 kept = _DAMPED if moved > _STALLED * moves[-1] else kept
                 settled = moved < _TOLERANCE
             self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
