@@ -209,11 +209,13 @@ def _check_estimation(
             "choose the engine 'local'."
         )
     if isinstance(method, str):
-        if prior == "auto" and _named(method).reliabilities:
-            refuse_auto(method)
+        name, apart = method, _named(method).reliabilities
     elif isinstance(method, ThurstoneAggregator | CrowdAggregator):
-        if method.prior == "auto" and method.heterogeneous:
-            refuse_auto(method.name)
+        name, apart, prior = method.name, method.heterogeneous, method.prior
+    else:
+        return
+    if apart and prior == "auto":
+        refuse_auto(name)
 
 
 def check_features(method: str, *, given: bool) -> None:

@@ -94,6 +94,19 @@ def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) 
     assert judgments.n_duplicates == 6
 
 
+def test_rows_of_different_files_may_differ_in_columns_that_are_not_used(
+    engine: Dask, tmp_path: Path
+) -> None:
+    columns: dict[str, Any] = {"annotator": ["u"] * 6, "winner": ["a"] * 6, "loser": ["b"] * 6}
+    # No two rows of a file are equal, then two of the first file are (dealt out in turn).
+    for when, within in ((range(6), 0), ([1, 2, 1, 3, 4, 5], 1)):
+        folder = tmp_path / f"timed-{within}"
+        judgments = engine.read(str(write_parts(folder, columns | {"when": when}, 2)))
+        assert (judgments.n_judgments, len(judgments.rows)) == (6, 1)
+        assert (judgments.n_duplicates, judgments.n_repeated) == (within, 5 - within)
+        assert aggcal.read_judgments(folder).n_duplicates == within
+
+
 def test_every_file_may_have_its_own_ids(engine: Dask, tmp_path: Path) -> None:
     # In the second file every number is 1, which must not be taken for a column left out.
     columns = {"annotator": ["u", "v", "10"], "winner": ["a", "b", "9"], "loser": ["c", "a", "b"]}
@@ -112,6 +125,7 @@ def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
     columns = {"coder": study.judgments["annotator"], "winner": study.judgments["winner"]}
     columns |= {"loser": study.judgments["loser"], "weight": weight}
     columns["criterion"] = np.where(weight == 1.0, "length", "clarity")
+    columns["number"] = np.arange(300)  # so that no row is a duplicate of another
     folder = write_parts(tmp_path / "weighted", columns, 3)
     options: dict[str, Any] = {"columns": {"annotator": "coder"}, "criterion": "clarity"}
     wanted = aggcal.aggregate(aggcal.read_judgments(folder, **options), "tcv", warn=False)
