@@ -126,8 +126,10 @@ def errors(rows: DeviceRows, fit: dict[str, Any]) -> float:
     """Seconds that the standard errors of all scores and reliabilities take."""
     began = time.perf_counter()
     problem = likelihood(rows, named_link("logistic"), 1.0, 4.0)
-    held = information(problem, fit["scores"].get(), fit["problem"].reliabilities)
-    laplace(held, unit=None)
+    reliabilities = fit["problem"].reliabilities
+    held = information(problem, fit["scores"].get(), reliabilities)
+    # As after a fit: the typical reliability is the unit.
+    laplace(held, unit=np.sign(reliabilities) * rows.given / rows.given.sum())
     return time.perf_counter() - began
 
 

@@ -62,13 +62,18 @@ def measure(judgments: int, folder: Path) -> list[str]:
         f"{old!r}, then {len(lines) - judgments:,} more.",
         f"Reading everything again {reading:.2f} s, adding what is new {adding:.2f} s.",
     ]
-    for method in ("btl", "hra-g"):
+    methods = {
+        "btl": aggcal.BTL(),
+        "hra-g": aggcal.HRA(),
+        "hra-g by the mode": aggcal.HRA(estimator="mode"),
+    }
+    for name, method in methods.items():
         fit = partial(aggcal.aggregate, method=method, warn=False)
         cold, first = least(partial(fit, everything))
         warm, again = least(partial(fit, grown, start=fit(old)))
         apart = np.abs(first.scores - again.scores).max()
         said.append(
-            f"{method}: the fit takes {cold:.3f} s from nothing, {warm:.3f} s from the earlier "
+            f"{name}: the fit takes {cold:.3f} s from nothing, {warm:.3f} s from the earlier "
             f"consensus ({warm / cold:.2f} of it); with the reading {reading + cold:.2f} s and "
             f"{adding + warm:.2f} s ({(adding + warm) / (reading + cold):.2f} of it); the optima "
             f"differ by {apart:.0e}."

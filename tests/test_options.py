@@ -60,6 +60,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 STAGE_1: dict[str, list[Any]] = {
     "method": ["hra", "", HRA],
     "prior": ["flat", 3],
+    "estimator": ["best", "Mode"],
     "features": ["identity"],  # which the default method does not use
     "seed": [-1, 1.5],
     "engine": ["cloud"],
@@ -147,6 +148,7 @@ def test_a_check_refuses_its_options_first(monkeypatch: pytest.MonkeyPatch) -> N
 # For each option of the command line a value that is wrong, or None where any text will do.
 WRONG_WORDS: dict[str, str | None] = {
     "method": "best", "calibrator": "atcc", "uncertainty": "guess", "prior": "flat",
+    "estimator": "best",
     "engine": "cloud", "level": "95", "seed": "-1", "draws": "few", "model_sd": "0",
     "score_sd": "0", "reliability_sd": "-1", "workers": "2", "scheduler": "tcp://host:1",
     "format": "excel", "ranking_weight": "all", "tie_within": "-1", "column": "annotator",

@@ -27,9 +27,11 @@ from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.consensus import Aggregator, Consensus
 from aggcal.engines import NAMES, Engine, laid_out
+from aggcal.engines.judgments import on_engine, refuse_auto
 from aggcal.errors import OptionError
 from aggcal.features import FeatureChoice, Features
 from aggcal.io import read_features
+from aggcal.judgments import Judgments
 from aggcal.models.priors import Prior
 from aggcal.uncertainty import KINDS
 from aggcal.uncertainty.summary import check_level
@@ -127,7 +129,7 @@ def aggregate(
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator
         For the named methods with reliabilities: ``"marginal"`` (the default) or ``"mode"`` (see
-        `HRA`).
+        `HRA`); an engine has ``"mode"`` only.
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
@@ -140,8 +142,9 @@ def aggregate(
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.dask.Dask``
-        takes the address of a scheduler). The optimum is the same. With an engine, judgments
-        given as a path are read where they are to lie.
+        takes the address of a scheduler). With an engine, methods with reliabilities are fitted
+        by the mode, to the same optimum as ``estimator="mode"`` finds here, and judgments given
+        as a path are read where they are to lie.
     warn
         Emit the consensus's warnings as Python warnings too.
     on_iteration
@@ -155,7 +158,9 @@ def aggregate(
     array([ 1.368, -1.368])
     """
     aggregator = _aggregator(method, prior, estimator, features, seed)
-    check_engine(method, engine)
+    check_engine(method, engine, prior=prior, estimator=estimator)
+    if isinstance(judgments, Judgments) and on_engine(judgments):
+        _check_estimation(method, prior, estimator)
     judgments = laid_out(judgments, engine)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
@@ -171,11 +176,20 @@ def aggregate(
     return consensus
 
 
-def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
-    """Refuse an engine that is none, or for a method that only works on one machine."""
+def check_engine(
+    method: str | Aggregator,
+    engine: str | Engine,
+    *,
+    prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
+) -> None:
+    """Refuse an engine that is none, and what only works on one machine."""
     if isinstance(engine, str) and engine not in NAMES:
         raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(NAMES)}.")
-    if engine == "local" or isinstance(method, ThurstoneAggregator | CrowdAggregator):
+    if engine == "local":
+        return
+    _check_estimation(method, prior, estimator)
+    if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or _named(method).from_features:
         called = method if isinstance(method, str) else type(method).__name__
@@ -183,6 +197,25 @@ def check_engine(method: str | Aggregator, engine: str | Engine) -> None:
             f"{called} works on one machine only; leave the engine out, or choose a method without "
             "features."
         )
+
+
+def _check_estimation(
+    method: str | Aggregator, prior: PriorChoice, estimator: Estimator | None
+) -> None:
+    """Refuse estimates that an engine does not make."""
+    if estimator == "marginal":
+        raise OptionError(
+            "estimator 'marginal' works on one machine only; leave it out to fit the mode, or "
+            "choose the engine 'local'."
+        )
+    if isinstance(method, str):
+        name, apart = method, _named(method).reliabilities
+    elif isinstance(method, ThurstoneAggregator | CrowdAggregator):
+        name, apart, prior = method.name, method.heterogeneous, method.prior
+    else:
+        return
+    if apart and prior == "auto":
+        refuse_auto(name)
 
 
 def check_features(method: str, *, given: bool) -> None:

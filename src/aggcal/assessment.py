@@ -528,7 +528,7 @@ def check_options(
     aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
     """
     check_method(method, prior, estimator, given_features=features is not None)
-    check_engine(method, engine)
+    check_engine(method, engine, prior=prior, estimator=estimator)
     check_seed(seed)
     check_uncertainty(method, uncertainty, level=level, draws=draws)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_sharded import assert_same, judged
+from test_sharded import assert_same, by_mode, judged
 
 import aggcal
 from aggcal.cli import main
@@ -55,7 +55,7 @@ def write_parts(folder: Path, columns: dict[str, Any], number: int) -> Path:
 
 def test_judgments_in_memory(engine: Dask) -> None:
     judgments = judged("weighted", items=620, judgments=3000)
-    wanted = aggcal.aggregate(judgments, warn=False)
+    wanted = by_mode(judgments)
     assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
 
 
@@ -74,7 +74,7 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     pl.DataFrame({n: [] for n in columns}, schema=dict.fromkeys(columns, pl.String)).write_parquet(
         folder / "empty.parquet"
     )
-    wanted = aggcal.aggregate(folder, warn=False)
+    wanted = by_mode(folder)
     seen: list[float] = []
     judgments = engine.read(str(folder), on_progress=seen.append)
     assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
@@ -92,6 +92,19 @@ def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) 
     assert judgments.n_judgments == 8
     assert len(judgments.rows) == 2
     assert judgments.n_duplicates == 6
+
+
+def test_rows_of_different_files_may_differ_in_columns_that_are_not_used(
+    engine: Dask, tmp_path: Path
+) -> None:
+    columns: dict[str, Any] = {"annotator": ["u"] * 6, "winner": ["a"] * 6, "loser": ["b"] * 6}
+    # No two rows of a file are equal, then two of the first file are (dealt out in turn).
+    for when, within in ((range(6), 0), ([1, 2, 1, 3, 4, 5], 1)):
+        folder = tmp_path / f"timed-{within}"
+        judgments = engine.read(str(write_parts(folder, columns | {"when": when}, 2)))
+        assert (judgments.n_judgments, len(judgments.rows)) == (6, 1)
+        assert (judgments.n_duplicates, judgments.n_repeated) == (within, 5 - within)
+        assert aggcal.read_judgments(folder).n_duplicates == within
 
 
 def test_every_file_may_have_its_own_ids(engine: Dask, tmp_path: Path) -> None:
@@ -112,6 +125,7 @@ def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
     columns = {"coder": study.judgments["annotator"], "winner": study.judgments["winner"]}
     columns |= {"loser": study.judgments["loser"], "weight": weight}
     columns["criterion"] = np.where(weight == 1.0, "length", "clarity")
+    columns["number"] = np.arange(300)  # so that no row is a duplicate of another
     folder = write_parts(tmp_path / "weighted", columns, 3)
     options: dict[str, Any] = {"columns": {"annotator": "coder"}, "criterion": "clarity"}
     wanted = aggcal.aggregate(aggcal.read_judgments(folder, **options), "tcv", warn=False)
@@ -121,7 +135,9 @@ def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
 
 def test_both_stages(engine: Dask) -> None:
     study = simulate(items=620, annotators=6, judgments=3000, seed=7)
-    wanted = aggcal.assess(study.judgments, study.scores, calibrator="fused", warn=False)
+    wanted = aggcal.assess(
+        study.judgments, study.scores, calibrator="fused", estimator="mode", warn=False
+    )
     found = aggcal.assess(
         study.judgments, study.scores, calibrator="fused", engine=engine, warn=False
     )
@@ -129,6 +145,7 @@ def test_both_stages(engine: Dask) -> None:
     mine, theirs = found.to_dict(), wanted.to_dict()
     assert mine["warnings"] == theirs["warnings"]
     assert mine["n_rows"] == theirs["n_rows"]
+    assert mine["estimator"] == theirs["estimator"] == "mode"
 
 
 def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
@@ -196,7 +213,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     study = simulate(items=60, annotators=6, judgments=600, seed=8)
     folder = write_parts(tmp_path / "judgments", study.judgments, 2)
     command = [sys.executable, "-m", "aggcal", "aggregate", str(folder), "--uncertainty", "none"]
-    for name, more in (("far", ["--engine", "dask", "--workers", "1"]), ("near", [])):
+    far_away = ["--engine", "dask", "--workers", "1"]
+    for name, more in (("far", far_away), ("near", ["--estimator", "mode"])):
         done = subprocess.run(
             [*command, "-o", name, *more], check=False, capture_output=True, text=True, cwd=tmp_path
         )
@@ -247,7 +265,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     study = simulate(items=620, annotators=20, judgments=6000, seed=9)
     folder = write_parts(tmp_path / "judgments", study.judgments, 3)
-    wanted = aggcal.aggregate(folder, warn=False)
+    wanted = by_mode(folder)
     with Dask(workers=2, shards=4) as engine:
         assert_same(aggcal.aggregate(str(folder), engine=engine, warn=False), wanted)
         # Shards of files are made again by Dask; what was in memory is sent again.

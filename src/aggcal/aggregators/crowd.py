@@ -19,7 +19,7 @@ from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
 from aggcal.aggregators.thurstone import Estimator, PriorChoice, check_estimator
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.engines.judgments import ShardedJudgments, graph_of, rows_of
+from aggcal.engines.judgments import graph_of, on_engine, refuse_auto, rows_of
 from aggcal.engines.sharded import crowd
 from aggcal.errors import OptionError
 from aggcal.graph import ComparisonGraph
@@ -93,13 +93,15 @@ class CrowdAggregator:
         trusted: bool = False,
     ) -> Consensus:
         began = time.perf_counter()
+        if self.prior == "auto" and on_engine(judgments):
+            refuse_auto(self.name)
         rows, graph = rows_of(judgments), graph_of(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
         starts = [] if begin is None else [begin]
         if not (trusted and starts):
             starts += self._starts(rows)
-        if self.estimator == "marginal" and not isinstance(judgments, ShardedJudgments):
+        if self.estimator == "marginal" and not on_engine(judgments):
             found = fit_marginal(
                 self.marginal_problem(rows, graph),
                 lambda best: starts if best is None else [],
@@ -247,7 +249,7 @@ class CrowdBT(CrowdAggregator):
         Seed for all random numbers.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
-        standard normal prior on the scores.
+        standard normal prior on the scores. Data held by an engine are always fitted by the mode.
 
     Examples
     --------

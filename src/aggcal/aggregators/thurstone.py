@@ -20,8 +20,14 @@ from aggcal.aggregators.common import (
 from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
-from aggcal.engines.gpu.engine import DeviceJudgments
-from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.judgments import (
+    ShardedJudgments,
+    graph_of,
+    on_engine,
+    refuse,
+    refuse_auto,
+    rows_of,
+)
 from aggcal.engines.sharded import likelihood
 from aggcal.errors import (
     AggcalWarning,
@@ -91,6 +97,8 @@ class ThurstoneAggregator:
         began = time.perf_counter()
         if self.prior is None and isinstance(judgments, ShardedJudgments):
             refuse("a fit without a prior")
+        if self.prior == "auto" and self.heterogeneous and on_engine(judgments):
+            refuse_auto(self.name)
         rows = rows_of(judgments)
         graph = graph_of(judgments)
         said = data_warnings(judgments, graph)
@@ -146,9 +154,8 @@ class ThurstoneAggregator:
 
     def _integrates(self, judgments: Judgments) -> bool:
         """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
-        elsewhere = isinstance(judgments, ShardedJudgments | DeviceJudgments)
         integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and not elsewhere
+        return integrates and self.prior is not None and not on_engine(judgments)
 
     def _marginal(
         self,

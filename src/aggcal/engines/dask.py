@@ -69,7 +69,7 @@ class Dask:
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     with Dask(client, shards=2) as engine:
     ...         aggcal.aggregate(rows, engine=engine, warn=False).scores.round(3)
-    array([ 0.267,  0.   , -0.267])
+    array([ 0.272,  0.   , -0.272])
     """
 
     def __init__(

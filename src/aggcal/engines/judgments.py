@@ -139,6 +139,26 @@ def rows_of(judgments: Judgments) -> Rows:
     return rows_in_memory(judgments)
 
 
+def on_engine(judgments: Judgments) -> bool:
+    """Whether an engine holds the rows of judgments.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> on_engine(aggcal.read_judgments([("ann", "a", "b")]))
+    False
+    """
+    return isinstance(judgments, ShardedJudgments | DeviceJudgments)
+
+
+def refuse_auto(method: str) -> NoReturn:
+    """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
+    raise OptionError(
+        f"{method} cannot estimate its prior on an engine; leave the prior out or state its "
+        "spreads, or choose the engine 'local'."
+    )
+
+
 def refuse(what: str) -> NoReturn:
     """Refuse what needs all rows on one machine."""
     raise OptionError(

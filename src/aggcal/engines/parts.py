@@ -127,8 +127,11 @@ class Summary:
     sided: bool = True
     aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = field(default_factory=dict)
     """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
-    duplicates: int | None = None
-    """As in `Judgments`; of rows of different files only the columns that are used are compared."""
+    duplicates: int = 0
+    """Rows that repeat another one of their file in every column."""
+    further: bool = False
+    """Whether a file has columns besides those by which rows are merged. Equal rows of different
+    files are then not called duplicates: they may differ in those."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -153,7 +156,8 @@ def summary(path: str, part: Judgments | None) -> Summary:
         part.notes,
         part.sided,
         _shortened(aside),
-        part.duplicates,
+        part.n_duplicates,
+        part.duplicates is not None,
     )
 
 
@@ -167,7 +171,6 @@ def merged(parts: Sequence[Summary]) -> Summary:
     for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
         before = aside.get(row, (0, place))
         aside[row] = before[0] + number, before[1]
-    known = [part.duplicates for part in parts if part.duplicates is not None]
     said = [part.notes for part in parts if part.notes is not None]
     common = None
     if said:
@@ -181,7 +184,8 @@ def merged(parts: Sequence[Summary]) -> Summary:
         common,
         all(part.sided for part in parts),
         _shortened(aside),
-        None if not known else sum(known),
+        sum(part.duplicates for part in parts),
+        any(part.further for part in parts),
     )
 
 
@@ -256,7 +260,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         sided=total.sided,
         format=next(iter(total.formats)),
         notes=total.notes or (),
-        duplicates=total.duplicates,
+        duplicates=total.duplicates if total.further else None,
     )
     return Numbering(
         about,

@@ -237,6 +237,13 @@ class Shard:
         rows = self.rows.alone(annotator)
         return type(self)(rows, 0, 0)
 
+    def turned(self, annotator: int) -> Shard:
+        """Return the same with the answers of one annotator (of all) turned round."""
+        within = annotator - self.first
+        mine = 0 <= within < self.rows.n_annotators
+        rows = self.rows.turned(within) if mine else self.rows
+        return type(self)(rows, self.index, self.first)
+
     # ------------------------------------------------------------------ what it remembers
 
     def _mine(self, values: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ The functions at the end take rows of either kind, those of one machine and thos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -91,6 +91,10 @@ class ShardedRows(Rows):
         k = int(np.searchsorted(self.bounds, annotator, side="right")) - 1
         within = annotator - int(self.bounds[k])
         return ShardedRows.over(self.shards.derived("alone", within, only=k), self.n_items)
+
+    def turned(self, annotator: int) -> Rows:
+        """Return the rows with one annotator's answers turned round, where they lie."""
+        return replace(self, shards=self.shards.derived("turned", annotator))
 
 
 class _Sharded(Objective):

@@ -40,12 +40,12 @@ def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
         How often each annotator (their number) said the same of two items: ``n``, ``annotator``,
         ``l`` and ``r``.
     """
-    again: np.ndarray = merged["n"] != 1
-    if not again.any():
-        return None
     names = {name.strip().lower() for name in source.found}
     if source.everything is None or (names in _ONLY and names == source.columns):
         return None
+    again: np.ndarray = merged["n"] != 1
+    if not again.any():
+        return 0
     run = source.connection.execute
     run(f"CREATE TEMP TABLE whole AS {source.everything()}")
     if source.one("count(*)") != run("SELECT count(*) FROM whole").fetchall()[0][0]:

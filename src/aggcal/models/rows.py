@@ -63,6 +63,13 @@ class Rows:
         columns = self.winner[mine], self.loser[mine], self.weight[mine]
         return Rows(*columns, starts, self.n_items)
 
+    def turned(self, annotator: int) -> Rows:
+        """Return the rows with one annotator's answers turned round."""
+        mine = slice(self.starts[annotator], self.starts[annotator + 1])
+        winner, loser = self.winner.copy(), self.loser.copy()
+        winner[mine], loser[mine] = self.loser[mine], self.winner[mine]
+        return replace(self, winner=winner, loser=loser)
+
     def ranges(self, starts: IntArray) -> list[int]:
         """Cut annotators (or pieces) that begin at ``starts`` into what each thread sums."""
         return balanced(starts) if self.whole else [0, len(starts) - 1]

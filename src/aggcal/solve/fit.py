@@ -111,7 +111,7 @@ def fit_thurstone(
             # In a small study one annotator, turned round, may lead to a better optimum.
             precision = max(score_precision, _HOLDS_THE_UNSEEN)
             fits += [
-                from_(rough_start(_turned(rows, u), link, precision))
+                from_(rough_start(rows.turned(u), link, precision))
                 for u in range(rows.n_annotators)
             ]
         if start is not None:
@@ -138,14 +138,6 @@ def doubtful(
     given = rows.given
     against = float(given[reliabilities < at_random].sum() / given.sum())
     return against > _MANY_AGAINST or float(np.ptp(scores)) < _NOTHING_LEARNT
-
-
-def _turned(rows: Rows, annotator: int) -> Rows:
-    """Return the rows with one annotator's answers turned round."""
-    mine = slice(rows.starts[annotator], rows.starts[annotator + 1])
-    winner, loser = rows.winner.copy(), rows.loser.copy()
-    winner[mine], loser[mine] = rows.loser[mine], rows.winner[mine]
-    return replace(rows, winner=winner, loser=loser)
 
 
 def first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:

@@ -111,7 +111,7 @@ def _trace(fit: Fit, component: IntArray) -> float:
     """Return the sum of the scores' variances about the mean of their component."""
     problem = fit.problem
     if len(component) > _MOST_DENSE:
-        return float(np.sum(1.0 / problem.fetch(problem.diagonal)))
+        return float(np.sum(1.0 / problem.diagonal))
     problem.evaluate(problem.place(fit.scores))
     inverse: FloatArray = np.linalg.inv(problem.curvature()[0]).astype(np.float64)
     return float(np.trace(centred(inverse, component)))

@@ -214,6 +214,14 @@ class DeviceRows(Rows):
         given = np.asarray(self.layout.given.get())
         return given if self.n_annotators == self.layout.n_annotators else given.sum(keepdims=True)
 
+    def turned(self, annotator: int) -> Rows:
+        """Return the rows with one annotator's answers turned round, on this machine.
+
+        The layout has them as they were; this is asked of small studies only.
+        """
+        rows = Rows(self.winner, self.loser, self.weight, self.starts, self.n_items)
+        return rows.turned(annotator)
+
     def pooled(self) -> Rows:
         """Forget who judged; the layout serves both."""
         starts = np.array([0, len(self)])
