@@ -140,8 +140,9 @@ def aggregate(
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.dask.Dask``
-        takes the address of a scheduler). The optimum is the same. With an engine, judgments
-        given as a path are read where they are to lie.
+        takes the address of a scheduler). Data held by an engine other than ``"local"`` are
+        fitted by the mode, with the same optimum. With an engine, judgments given as a path are
+        read where they are to lie.
     warn
         Emit the consensus's warnings as Python warnings too.
     on_iteration

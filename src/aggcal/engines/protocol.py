@@ -4,7 +4,7 @@ The optimum of Stage 1 is a few dozen sums over the judgments. An `Engine` decid
 computed: it lays judgments out as `Shards`, and shards answer questions. A question is the name of
 a method of `aggcal.engines.shard.Shard` with its parameters (scores, a vector, ...); what comes
 back has the size of the parameters, never of the data. Everything above (the solver, the standard
-errors, the rehearsal) asks questions and does not know where they are answered.
+errors) asks questions and does not know where they are answered.
 
 **How a further engine plugs in.** Write two classes:
 
