@@ -47,6 +47,16 @@ NOT_RUN = {
 }
 """The commands that are not run, by how they begin, each with the reason."""
 
+COMMAND = """
+import math, sys
+from aggcal.cli import console, main
+
+console._PATIENCE = math.inf
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""The command that pages run, without lines of progress: which appear depends on the load."""
+
 DIRECTIVES = {"{include}", "{toctree}", "{commands}", "{names}", "{eval-rst}"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -82,14 +92,29 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, "\n".join(lines[end:])
 
 
+@pytest.fixture(scope="session")
+def commands_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("commands")
+    install_command(folder)
+    return folder
+
+
+def install_command(folder: Path) -> None:
+    (folder / "command.py").write_text(COMMAND, encoding="utf-8")
+    script = folder / "aggcal"
+    script.write_text(
+        f'#!/usr/bin/env bash\nexec "{sys.executable}" "{folder / "command.py"}" "$@"\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+
+
 def run_command(command: str, shown: str, folder: Path, place: str) -> None:
     if any(command.startswith(beginning) for beginning in NOT_RUN):
         return
-    home = str(Path(sys.executable).parent)
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
-        env={**os.environ, "PATH": f"{home}{os.pathsep}{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -123,7 +148,11 @@ def named(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_every_block_of_a_page_runs(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    page: Path,
+    tmp_path: Path,
+    commands_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     if named(page) in REAL_DATA:
         folder = request.getfixturevalue("data_folder") / REAL_DATA[named(page)]
@@ -134,6 +163,8 @@ def test_every_block_of_a_page_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # what is said and what is printed stay in order
     monkeypatch.setenv("MPLBACKEND", "agg")
+    first = (str(commands_folder), str(Path(sys.executable).parent))
+    monkeypatch.setenv("PATH", os.pathsep.join((*first, os.environ["PATH"])))
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         place = f"{named(page)}:{block.line}"
@@ -159,6 +190,12 @@ def test_the_runner_notices_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="Expected"):
         run_python(">>> 1 + 1\n3\n", {}, "page")
     assert list(commands("$ a \\\n>   b\nshown\n$ c\n")) == [("a \\\n  b", "shown"), ("c", "")]
+
+
+def test_commands_of_pages_are_those_of_this_environment(commands_folder: Path) -> None:
+    aggcal_command = str(commands_folder / "aggcal")
+    said = subprocess.check_output([aggcal_command, "--version"], text=True)
+    assert said.split()[-1] == aggcal.__version__
 
 
 def test_every_command_that_is_not_run_is_in_a_page() -> None:

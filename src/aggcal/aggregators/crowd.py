@@ -45,7 +45,7 @@ _RANDOM = 0.5
 
 @dataclass(frozen=True)
 class CrowdAggregator:
-    """P(u puts i above j) = η_u F(d/c) + (1 − η_u) F(−d/c), fitted to the true optimum."""
+    """P(u puts i above j) = η_u F(d/c) + (1 − η_u) F(−d/c): η integrated out, or the joint mode."""
 
     prior: PriorChoice
     alpha: float
