@@ -155,7 +155,7 @@ def aggregate(
     >>> import aggcal
     >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
     >>> consensus.scores.round(3)
-    array([ 1.368, -1.368])
+    array([ 0.686, -0.686])
     """
     aggregator = _aggregator(method, prior, estimator, features, seed)
     check_engine(method, engine, prior=prior, estimator=estimator)
