@@ -15,6 +15,7 @@ import json
 import os
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -180,17 +181,29 @@ def key_of(scenario: Scenario) -> str:
 def run(options: argparse.Namespace, done: dict[tuple[str, int], dict[str, int]]) -> None:
     """Make the studies that are missing, one of each kind in turn, until the time is over."""
     until = time.monotonic() + options.minutes * 60.0
-    for k in range(options.studies):
-        for row, scenario in enumerate(SCENARIOS):
-            key = (key_of(scenario), k)
-            if key in done or (scenario.shape[1] >= 600 and k % 4):
-                continue
+    jobs = [
+        ((key_of(scenario), k), row, FIRST_SEED + 100_000 * row + k)
+        for k in range(options.studies)
+        for row, scenario in enumerate(SCENARIOS)
+        if (key_of(scenario), k) not in done and (scenario.shape[1] < 600 or k % 4 == 0)
+    ]
+    with ProcessPoolExecutor(options.processes) as pool:
+        waiting = {
+            pool.submit(_numbered, row, seed, quick=options.quick): key for key, row, seed in jobs
+        }
+        for future in as_completed(waiting):
             if time.monotonic() > until:
+                pool.shutdown(wait=False, cancel_futures=True)
                 return
-            done[key] = one(scenario, FIRST_SEED + 100_000 * row + k, quick=options.quick)
+            key = waiting[future]
+            done[key] = future.result()
             if options.results is not None:
                 with options.results.open("a") as file:
                     file.write(json.dumps([*key, done[key]]) + "\n")
+
+
+def _numbered(row: int, seed: int, *, quick: bool) -> dict[str, int]:
+    return one(SCENARIOS[row], seed, quick=quick)
 
 
 def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
@@ -235,6 +248,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=40, help="of each kind (600: a quarter)")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--results", type=Path, help="file of what is done already (JSON lines)")
+    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="leave out copies and camps")
     options = parser.parse_args()
     done: dict[tuple[str, int], dict[str, int]] = {}

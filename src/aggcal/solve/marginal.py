@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import log
+from math import inf, log
 
 import numpy as np
 
@@ -68,6 +68,8 @@ _PATIENT, _INNER, _MEMORY = 20, 5, 4
 over how many points."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
+_LEAST_ROOM = 1e-12
+"""Smallest variance of the typical reliability that is divided by."""
 _SAME = 1e-6
 _APART = 0.05
 """Difference of scores that makes another optimum of it."""
@@ -177,7 +179,7 @@ class MarginalProblem:
         if not self.has_unit:
             return Curvature(self.integral, precision, np.zeros(n), 1.0)
         along = self.integral.pulls(self.shares[:, None] * found.weights * found.strength_off)
-        room = max(dot(self.shares**2, found.strength_variance), 1e-300)
+        room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
         return Curvature(self.integral, precision, along / np.sqrt(room), room)
 
     def off(self) -> float:
@@ -252,8 +254,9 @@ def fit_marginal(
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
     fits = [run.fit(start) for start in starts(None)]
-    fits += [run.fit(start) for start in starts(_best(fits))]
-    return _best(fits)
+    # A start that is far off may lead nowhere: that is no optimum to compare with.
+    tried = (run.fit(start) for start in starts(_best(fits)))
+    return _best([*fits, *(fit for fit in tried if np.isfinite(fit.objective))])
 
 
 def _best(fits: list[MarginalFit]) -> MarginalFit:
@@ -285,7 +288,7 @@ class _Run:
         objectives: list[float] = []
         path: list[tuple[FloatArray, FloatArray]] = []
         kept, settled = 0.0, False
-        while len(moves) < _MOST_ITERATIONS and not settled:
+        while len(moves) < _MOST_ITERATIONS and not settled and np.isfinite(state.scores).all():
             # Weakly determined spreads spiral: solve for the scores before each update, then mix.
             patient = len(moves) >= _PATIENT
             if len(moves) == _PATIENT:
@@ -307,7 +310,7 @@ class _Run:
                 path.clear()
             if len(moves) >= _SETTLING:
                 self.problem.integral.settled = True
-                kept = _DAMPED if moved > _STALLED * moves[-1] else kept
+                kept = _DAMPED if patient or moved > _STALLED * moves[-1] else kept
                 settled = moved < _TOLERANCE
             self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
             row_variances = kept * state.row_variances + (1.0 - kept) * variances
@@ -315,8 +318,11 @@ class _Run:
             moves.append(moved)
             if self.on_iteration is not None:
                 self.on_iteration(len(moves), moved)
-        state, norm = self._polished(state)
-        objective = self._objective(state, self.problem.curvature(state))
+        if np.isfinite(state.scores).all():
+            state, norm = self._polished(state)
+            objective = self._objective(state, self.problem.curvature(state))
+        else:
+            norm = objective = inf
         record = Convergence(
             settled and norm < _TOLERANCE,
             len(moves),
@@ -388,7 +394,8 @@ class _Run:
         for _ in range(_INNER):
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             state, variances, far = self._stepped(state, self.problem.curvature(state), _LOOSE)
-            state = replace(state, row_variances=variances)
+            mixed = _DAMPED * state.row_variances + (1.0 - _DAMPED) * variances
+            state = replace(state, row_variances=mixed)
             if far < _TOLERANCE * state.population.score_sd:
                 break
         return state
@@ -481,6 +488,8 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
     """
     from scipy.linalg import cho_factor, cho_solve
 
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
     for candidate in (matrix, instead):
         try:
             factor = cho_factor(candidate, lower=True)
