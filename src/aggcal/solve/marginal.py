@@ -299,6 +299,9 @@ class _Run:
             objectives.append(self._objective(state, curvature))
             close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
             new, variances, far = self._stepped(state, curvature, close)
+            if not (np.isfinite(far) and np.isfinite(state.population.score_sd)):
+                state = replace(state, scores=np.full_like(state.scores, np.nan))
+                break
             population = self._updated(new, curvature, variances)
             off = abs(self.problem.off())
             moved = max(far / population.score_sd, off, _moved(state.population, population))
