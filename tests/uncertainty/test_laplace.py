@@ -132,7 +132,7 @@ def test_no_matrix_gives_the_same_errors(
         monkeypatch.setattr(f"aggcal.uncertainty.{home}.MOST_DENSE", 10)
     free_ = consensus.quantify().uncertainty
     assert free_ is not None
-    np.testing.assert_allclose(free_.se, exact.se, rtol=0.06)
+    np.testing.assert_allclose(free_.se, exact.se, rtol=0.1)
     i, j = np.array([0, 5]), np.array([7, 9])
     np.testing.assert_allclose(
         free_.covariance.gap_variance(i, j), exact.covariance.gap_variance(i, j), rtol=0.02

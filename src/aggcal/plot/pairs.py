@@ -149,7 +149,7 @@ def order_probabilities(
     >>> found = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
     >>> ax = plot.order_probabilities(found, ax=Figure().subplots())
     >>> ax.images[0].get_array().round(2).tolist()
-    [[0.5, 0.82], [0.18, 0.5]]
+    [[0.5, 0.78], [0.22, 0.5]]
     """
     known = consensus.uncertainty
     if known is None:
