@@ -258,7 +258,7 @@ def test_a_signal_leaves_nothing_behind(
     judgments = str(study / "judgments.csv")
     command = [sys.executable, "-m", "aggcal", "aggregate", judgments, "-o", "out"]
     ended = set()
-    for delay in (0.0, 0.2, 0.5):
+    for delay in (0.2,):
         process = subprocess.Popen(
             [*command, "--uncertainty", "bootstrap", "--draws", "20000"],
             cwd=tmp_path,
