@@ -8,12 +8,14 @@ from scipy.integrate import quad
 from scipy.special import log_expit
 
 import aggcal
+from aggcal.aggregators.common import not_converged
 from aggcal.arrays import FloatArray
 from aggcal.kernels import library
 from aggcal.models.links import link
 from aggcal.models.marginal import Beliefs, Integrated, Population
 from aggcal.models.rows import Rows, rows_of
 from aggcal.simulate import simulate
+from aggcal.solve.newton import Convergence
 from aggcal.solve.spread import centred, next_spread
 
 POPULATION = Population(1.0, 0.5, 0.1)
@@ -231,6 +233,13 @@ def test_an_unknown_estimator_is_refused_and_so_is_one_without_use() -> None:
         aggcal.aggregate(rows, estimator="map")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(aggcal.errors.OptionError, match="no reliabilities"):
         aggcal.aggregate(rows, "btl", estimator="mode")
+
+
+def test_spreads_that_do_not_settle_are_not_called_a_missed_optimum() -> None:
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 1e-9, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    assert "did not settle" in str(warning)
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 0.1, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    assert "did not reach its optimum" in str(warning)
 
 
 def test_scores_of_each_component_add_up_to_nothing() -> None:

@@ -48,6 +48,15 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
     """Warn of a fit that did not reach its optimum."""
     if record.converged:
         return []
+    if record.gradient_norm <= record.tolerance:
+        return [
+            ConvergenceWarning(
+                f"the spreads of scores and reliabilities that {name} estimates did not settle "
+                f"within {record.iterations} iterations",
+                "state them (--score-sd, --reliability-sd), or look for items that always win or "
+                "lose",
+            )
+        ]
     return [
         ConvergenceWarning(
             f"{name} did not reach its optimum (relative gradient {record.gradient_norm:.1e}, "
