@@ -80,7 +80,7 @@ class Assessment:
     judgments: Judgments | None = field(default=None, repr=False)
     scores: Scores | None = field(default=None, repr=False)
     advice: Advice | None = field(default=None, repr=False)
-    """What is wrong with the data and what to ask next; see `advised`."""
+    """What is wrong with the data and what to ask next; see ``advised``."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
@@ -129,7 +129,7 @@ class Assessment:
     def guarantees(self) -> Guarantees:
         """What may honestly be claimed for this data, under which conditions.
 
-        Whether answers are independent is known only after the data were checked: see `advised`.
+        Whether answers are independent is known only after the data were checked: see ``advised``.
         """
         if self.advice is None:
             return guarantees(self.consensus, self.calibration)
@@ -272,7 +272,7 @@ class Assessment:
             What the items say, shown beside their ids: a mapping of item to text, or a table with
             the columns ``item`` and ``text`` in any form that `read_scores` takes.
         check
-            Look the data over for it, and suggest what to ask next (see `advised`).
+            Look the data over for it, and suggest what to ask next (see ``advised``).
 
         Examples
         --------
