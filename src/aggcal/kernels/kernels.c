@@ -104,6 +104,20 @@ PART double dot(const double *x, const double *y, int n)
     return (a + b) + (c + d);
 }
 
+PART double sum_of(const double *x, int n)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    int k = 0;
+    for (; k + 4 <= n; k += 4) {
+        a += x[k];
+        b += x[k + 1];
+        c += x[k + 2];
+        d += x[k + 3];
+    }
+    for (; k < n; k++) a += x[k];
+    return (a + b) + (c + d);
+}
+
 /* Fill pull and curve, the first two derivatives of the loss at x = slope * gap, and what the loss
  * is made of: e^-|x| for the logistic link, the loss itself for the others. */
 PART void link_terms(int link, double slope, int n, Chunk *c)
@@ -553,25 +567,20 @@ PART void expand(const int32_t *winner, const int32_t *loser, const double *weig
 PART double smooth_terms(double rho, const double *gap, const float *row_sd, const double *weight,
                          int n, double *small, double *pull, double *curve)
 {
-    double loss = 0.0, gained[4] = {0.0, 0.0, 0.0, 0.0};
+    double gained[NARROW];
     for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
     for (int k = 0; k < n; k++) {
         const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = rho * row_sd[k];
         const double q = x >= 0.0 ? e * r : r, h = e * r * r, v = 0.5 * sd * sd, v2 = 0.5 * v * v;
+        gained[k] = h * (v + v2 * (1.0 - 6.0 * h));
         pull[k] = q + (1.0 - 2.0 * q) * h * (v + v2 * (1.0 - 12.0 * h));
         curve[k] = h * (1.0 + v * (1.0 - 6.0 * h) + v2 * (1.0 - h * (30.0 - 120.0 * h)));
     }
-    loss = link_loss(LOGISTIC, rho, weight, n, gap, small);
-    for (int k = 0; k < n; k++) {
-        const double e = small[k], r = 1.0 / (1.0 + e), h = e * r * r, sd = rho * row_sd[k];
-        const double v = 0.5 * sd * sd;
-        gained[k & 3] += (weight ? weight[k] : 1.0) * h * (v + 0.5 * v * v * (1.0 - 6.0 * h));
-    }
-    if (weight) {
-        for (int k = 0; k < n; k++) pull[k] *= weight[k];
-        for (int k = 0; k < n; k++) curve[k] *= weight[k];
-    }
-    return loss + (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    const double loss = link_loss(LOGISTIC, rho, weight, n, gap, small);
+    if (!weight) return loss + sum_of(gained, n);
+    for (int k = 0; k < n; k++) pull[k] *= weight[k];
+    for (int k = 0; k < n; k++) curve[k] *= weight[k];
+    return loss + dot(weight, gained, n);
 }
 
 /* The same for the slope rho itself: adds what pulls it, and its curvature.
@@ -579,18 +588,18 @@ PART double smooth_terms(double rho, const double *gap, const float *row_sd, con
 PART void smooth_slope(double rho, const double *gap, const float *row_sd, const double *weight,
                        int n, double *small, double *pulled, double *curvature)
 {
-    double p[4] = {0.0, 0.0, 0.0, 0.0}, c[4] = {0.0, 0.0, 0.0, 0.0};
+    double pulls[NARROW], curves[NARROW];
     for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
     for (int k = 0; k < n; k++) {
         const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = row_sd[k];
         const double q = x >= 0.0 ? e * r : r, h = e * r * r, var = sd * sd;
-        const double v = 0.5 * rho * rho * var, w = weight ? weight[k] : 1.0;
+        const double v = 0.5 * rho * rho * var;
         const double pull = q + (1.0 - 2.0 * q) * h * v, curve = h * (1.0 + v * (1.0 - 6.0 * h));
-        p[k & 3] += w * (gap[k] * pull - rho * var * curve);
-        c[k & 3] += w * curve * (gap[k] * gap[k] + var);
+        pulls[k] = gap[k] * pull - rho * var * curve;
+        curves[k] = curve * (gap[k] * gap[k] + var);
     }
-    *pulled += (p[0] + p[1]) + (p[2] + p[3]);
-    *curvature += (c[0] + c[1]) + (c[2] + c[3]);
+    *pulled += weight ? dot(weight, pulls, n) : sum_of(pulls, n);
+    *curvature += weight ? dot(weight, curves, n) : sum_of(curves, n);
 }
 
 /* Integrate the reliabilities of annotators first to last out at these scores.
