@@ -161,4 +161,4 @@ def test_the_terminal_says_that_the_data_were_looked_over(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["aggregate", str(folder / "judgments.csv"), "-o", str(tmp_path / "out")]) == 0
-    assert "looked the data over: " in capsys.readouterr().err
+    assert "Data check: " in capsys.readouterr().err

@@ -107,8 +107,5 @@ def _found(advice: Advice) -> str:
     problems = advice.check.problems
     notes = len(advice.check.findings) - problems
     if not problems and not notes:
-        return "looked the data over: nothing stands out"
-    return (
-        f"looked the data over: {count(problems, 'problem')} and {count(notes, 'note')}, each with "
-        "what to do in report.html"
-    )
+        return "Data check: nothing found."
+    return f"Data check: {count(problems, 'problem')}, {count(notes, 'note')} (see report.html)."
