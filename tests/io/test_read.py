@@ -16,7 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import aggcal
-from aggcal.errors import OptionError, OutcomeError, ScoreError, TableError, WeightError
+from aggcal.errors import (
+    FileError,
+    OptionError,
+    OutcomeError,
+    ScoreError,
+    TableError,
+    WeightError,
+)
 from aggcal.simulate import simulate
 
 SHORT = {"annotator": ["u", "u", "v"], "winner": ["007", "b", "b"], "loser": ["b", "007", "1.0"]}
@@ -241,6 +248,14 @@ def test_blank_lines_before_the_header_are_no_row(tmp_path: Path) -> None:
     path.write_text("\n  \nannotator,winner,loser\nu,a,b\nv,,a\n")
     with pytest.raises(TableError, match="line 5"):
         aggcal.read_judgments(path)
+
+
+def test_parquet_files_of_different_tables_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    pq.write_table(pa.table(SHORT), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"price": [1.0, 2.0]}), tmp_path / "b.parquet")
+    with pytest.raises(FileError, match="different columns; give a folder") as told:
+        aggcal.read_judgments(tmp_path)
+    assert "Error:" not in str(told.value)
 
 
 def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:

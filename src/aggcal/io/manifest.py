@@ -178,8 +178,8 @@ def refuse_foreign(
     found = foreign(folder, names, manifest)
     if found is not None:
         raise OutputError(
-            f"{folder / found} already exists, and aggcal did not write it or it was changed "
-            "since. Choose another folder, or use --force to replace it."
+            f"{folder / found} already exists, and is not from an earlier run of this command, or "
+            "was changed since. Choose another folder, or use --force to replace it."
         )
     found = foreign(folder, outdated, manifest)
     if found is not None:

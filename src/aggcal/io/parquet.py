@@ -84,6 +84,11 @@ def _in_words(name: str) -> Iterator[None]:
     except duckdb.Error as error:
         if lacks_room(error):
             raise
+        if "schema mismatch" in str(error):
+            raise FileError(
+                f"{name}: the Parquet files in this folder and below it have different columns; "
+                "give a folder that holds the parts of one table only."
+            ) from None
         reason = re.sub(r"[^\s\"']*/named-\w+", name, str(error).split("\n", 1)[0])
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
