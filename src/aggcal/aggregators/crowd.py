@@ -15,7 +15,8 @@ from aggcal.aggregators.common import (
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
+from aggcal.aggregators.marginal import marginal_consensus
+from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import Estimator, PriorChoice, check_estimator
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
@@ -108,20 +109,14 @@ class CrowdAggregator:
                 score_sd=self.prior.score_sd if isinstance(self.prior, Prior) else None,
                 on_iteration=on_iteration,
             )
-            return Consensus.of(
+            return marginal_consensus(
+                self,
                 judgments,
-                found.scores,
-                method=self.name,
-                reliabilities=found.beliefs.reliability,
+                found,
+                said,
+                began,
                 random_reliability=_RANDOM,
-                warnings=(*said, *not_converged(self.name, found.convergence)),
-                objective=found.objective,
-                log_likelihood=found.beliefs.log_evidence,
-                convergence=found.convergence,
                 prior=Prior(found.population.score_sd, DEFAULT_RELIABILITY_SD),
-                estimator="marginal",
-                seconds=time.perf_counter() - began,
-                quantifier=QuantifyMarginal(self, judgments, self, found),
             )
         score_sd = self._score_sd()
         chances = start_reliabilities(start, judgments, self.name)

@@ -16,7 +16,6 @@ from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
 from aggcal.engines.sharded import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
 from aggcal.features import Features
-from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
@@ -24,20 +23,16 @@ from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
 from aggcal.scores import Scores
-from aggcal.solve.marginal import MarginalFit, MarginalProblem
 from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.uncertainty.efficiency import known_spread, relative_variances
 from aggcal.uncertainty.laplace import laplace
-from aggcal.uncertainty.marginal import posterior
 from aggcal.uncertainty.sandwich import Design, sandwich
 
 _FEWEST_DRAWS = 10
 _FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
 _MOST_COMPARED = 600
-_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Quantiles of the reliabilities that stand for an annotator who is not known."""
 _DESIGNS: dict[str, Design] = {
     "sandwich": "annotator",
     "sandwich-random": "random",
@@ -78,14 +73,6 @@ class Curved(Protocol):
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
-        ...
-
-
-class Marginal(Protocol):
-    """An aggregator that can integrate its annotators out."""
-
-    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
-        """Return the likelihood of these rows with the annotators integrated out."""
         ...
 
 
@@ -374,52 +361,6 @@ class Quantify:
             component=self._component(),
             seed=seed,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class QuantifyMarginal(Quantify):
-    """Knows the posterior of a fit whose annotators were integrated out."""
-
-    maker: Marginal
-    fit: MarginalFit
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
-
-    def _laplace(
-        self,
-        own: Curved,
-        consensus: Consensus,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
-    ) -> Curvature:
-        rows, graph = rows_of(self.judgments), graph_of(self.judgments)
-        problem = self.maker.marginal_problem(rows, graph)
-        return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
-
-    def _nodes(
-        self,
-        own: Curved,  # noqa: ARG002
-        consensus: Consensus,
-        judgments: Judgments,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the nodes of known annotators; of others, those of all known ones together."""
-        nodes, weights = self.fit.beliefs.nodes, self.fit.beliefs.weights
-        ids, m = judgments.annotator_ids, len(nodes)
-        place = aligned(np.arange(float(m)), consensus.annotator_ids, ids)
-        known = np.isfinite(place)
-        where = np.where(known, place, 0).astype(np.int64)
-        # The middle and the ends of the annotators stand for one who is not known.
-        anyone = np.quantile(consensus.reliabilities, _ANYONE)
-        shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
-        values, shares = np.zeros(shape), np.zeros(shape)
-        values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
-        values[~known], shares[~known] = 0.5, 0.0
-        values[~known, : len(_ANYONE)] = anyone
-        shares[~known, : len(_ANYONE)] = 1.0 / len(_ANYONE)
-        return values, shares
 
 
 def _placed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
@@ -17,7 +16,9 @@ from aggcal.aggregators.common import (
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregators.quantify import Quantify, QuantifyMarginal
+from aggcal.aggregators.marginal import marginal_consensus
+from aggcal.aggregators.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
+from aggcal.aggregators.quantify import Quantify
 from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
 from aggcal.engines.judgments import (
@@ -29,14 +30,7 @@ from aggcal.engines.judgments import (
     rows_of,
 )
 from aggcal.engines.sharded import likelihood
-from aggcal.errors import (
-    AggcalWarning,
-    DividedWarning,
-    FewJudgmentsWarning,
-    NoMaximumWarning,
-    OptionError,
-    some,
-)
+from aggcal.errors import AggcalWarning, DividedWarning, OptionError
 from aggcal.graph import ComparisonGraph
 from aggcal.judgments import Judgments
 from aggcal.models.links import link as link_of
@@ -57,10 +51,7 @@ ESTIMATORS = ("marginal", "mode")
 
 _TOLERANCE = 1e-10
 _ROUGH = 1e-5
-_FAR_OUT = 15.0
 _CLOSE_CALL = 2.0
-_ENOUGH_EACH = 30
-_VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -106,31 +97,22 @@ class ThurstoneAggregator:
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             said += _divided(found.objective, found.rival)
-            said += not_converged(self.name, found.convergence)
             population = found.population
-            return Consensus.of(
+            return marginal_consensus(
+                self,
                 judgments,
-                found.scores,
-                method=self.name,
-                reliabilities=found.beliefs.reliability,
-                warnings=tuple(said),
-                objective=found.objective,
-                log_likelihood=found.beliefs.log_evidence,
-                convergence=found.convergence,
+                found,
+                said,
+                began,
                 prior=Prior(population.score_sd, population.reliability_sd),
-                estimator="marginal",
                 reversed_share=population.reversed_share,
-                seconds=time.perf_counter() - began,
-                quantifier=QuantifyMarginal(self, judgments, self, found),
             )
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         if prior is None:
-            said += self._without_prior(judgments, rows, fit, graph)
+            said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
         said += _divided(fit.objective, fit.rival)
         said += not_converged(self.name, fit.convergence)
-        if prior is None and self.heterogeneous:
-            said += _few_judgments(judgments)
         unit = 1.0
         if self.heterogeneous and prior is not None:
             # The likelihood does not change along (c·s, γ/c): the unit is a convention.
@@ -203,7 +185,7 @@ class ThurstoneAggregator:
         precision = 0.0 if prior is None else prior.score_precision
         if not self.heterogeneous:
             return likelihood(rows.pooled(), link, precision, None)
-        weak = _VANISHING[-1] if prior is None else prior.reliability_precision
+        weak = VANISHING[-1] if prior is None else prior.reliability_precision
         return likelihood(rows, link, precision, weak)
 
     def parameters(self, reliabilities: FloatArray) -> FloatArray:
@@ -284,63 +266,7 @@ class ThurstoneAggregator:
                 found = self._marginal(rows, graph, start, on_iteration, trusted=trusted)
                 prior = Prior(found.population.score_sd, found.population.reliability_sd)
             return prior, refit(prior, start)
-        return None, self._without(fitted, start)
-
-    def _without(
-        self, fitted: Callable[[float, float, FloatArray | None], Fit], start: FloatArray | None
-    ) -> Fit:
-        """Return the maximum-likelihood estimate."""
-        if not self.heterogeneous:
-            fit = fitted(0.0, 0.0, start)
-            if _within_bounds(fit):
-                return fit
-        # Without priors the scale is free between s and γ, and there may be no maximum at all:
-        # priors too weak to matter hold what the data leave free, approached step by step
-        # because the bare likelihood has many optima.
-        for precision in _VANISHING:
-            fit = fitted(precision, precision, start)
-            start = fit.scores
-        scale = float(fit.reliabilities.mean())
-        if self.heterogeneous and scale > 0.1 * float(np.abs(fit.reliabilities).mean()):
-            fit = replace(
-                fit,
-                scores=fit.scores * scale,
-                reliabilities=fit.reliabilities / scale,
-                objective=-fit.log_likelihood,
-            )
-        return fit
-
-    def _without_prior(
-        self, judgments: Judgments, rows: Rows, fit: Fit, graph: ComparisonGraph
-    ) -> list[AggcalWarning]:
-        if not self.heterogeneous and _within_bounds(fit):
-            return []
-        found: list[AggcalWarning] = []
-        outside = list(graph.item_ids[graph.strong > 0])
-        remedy = "use a prior (the default), or gather judgments that contradict these"
-        if outside:
-            found.append(
-                NoMaximumWarning(
-                    f"the maximum-likelihood estimate does not exist for {some(outside)}: no chain "
-                    "of wins and losses ties them to the other items both ways",
-                    remedy,
-                )
-            )
-        if self.heterogeneous:
-            gap = fit.scores[rows.winner] - fit.scores[rows.loser]
-            begins = rows.starts[:-1]
-            one_sided = np.minimum.reduceat(gap, begins) > 0.0
-            one_sided |= np.maximum.reduceat(gap, begins) < 0.0
-            if one_sided.any():
-                found.append(
-                    NoMaximumWarning(
-                        "the maximum-likelihood reliability is infinite for "
-                        f"{some(judgments.annotator_ids[one_sided])}, who never (or always) "
-                        "contradict the consensus",
-                        remedy,
-                    )
-                )
-        return found
+        return None, likelihood_maximum(fitted, start, heterogeneous=self.heterogeneous)
 
 
 def check_estimator(estimator: str) -> None:
@@ -374,28 +300,6 @@ def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
             "question, or add annotators you trust",
         )
     ]
-
-
-def _few_judgments(judgments: Judgments) -> list[AggcalWarning]:
-    typical = float(np.median(judgments.judgments_per_annotator))
-    if typical >= _ENOUGH_EACH:
-        return []
-    return [
-        FewJudgmentsWarning(
-            f"half of the annotators gave {typical:g} judgments or fewer, and no prior holds their "
-            "reliabilities",
-            "standard errors are then several times too small: use a prior (the default)",
-        )
-    ]
-
-
-def _within_bounds(fit: Fit) -> bool:
-    """Whether a convex fit without a prior came to rest: there is then a maximum, and this is it.
-
-    Where there is none the scores run away until the gradient drowns in rounding, far out.
-    """
-    bare = fit.problem.score_precision == 0.0
-    return bare and fit.convergence.converged and float(np.ptp(fit.scores)) < _FAR_OUT
 
 
 @dataclass(frozen=True)

@@ -441,16 +441,20 @@ class Integrated:
         weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
         total = weights.sum(axis=1, keepdims=True)
         weights /= total
+        self._keep(weights, pulls, curves)
+        return Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+
+    def _keep(self, weights: FloatArray, pulls: FloatArray, curves: FloatArray) -> None:
+        """Remember what the nodes pull rows by, and add up what follows from it."""
+        n = self.rows.n_items
         by_row = np.repeat(weights, self._sizes, axis=0).T
         force, stiff = (by_row * pulls).sum(axis=0), (by_row * curves).sum(axis=0)
         self._near[:] = stiff
         self._pulls[:] = np.where(by_row > 0.0, pulls, 0.0)
-        n = rows.n_items
         self.gradient = self._scattered(force)
         self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)
         loose = (by_row * pulls**2).sum(axis=0) - force**2
         self.loose_diagonal = sums(self._winner, loose, n) + sums(self._loser, loose, n)
-        return Beliefs(nodes, weights, float((most + np.log(total)).sum()))
 
 
 def _room(items: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:

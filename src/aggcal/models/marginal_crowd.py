@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from aggcal.arrays import BoolArray, FloatArray, sums
+from aggcal.arrays import BoolArray, FloatArray
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import EXACT, GAP_WEIGHTS, GAPS, NODES, Beliefs, Integrated, Population
 
@@ -113,14 +113,6 @@ class IntegratedCrowd(Integrated):
         weights = np.exp(logs - most)
         total = weights.sum(axis=1, keepdims=True)
         weights /= total
-        by_row = np.repeat(weights, self._sizes, axis=0).T
-        force, stiff = (by_row * pulls).sum(axis=0), (by_row * curves).sum(axis=0)
-        self._near[:] = stiff
-        self._pulls[:] = pulls
-        n = rows.n_items
-        self.gradient = self._scattered(force)
-        self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)
-        loose = (by_row * pulls**2).sum(axis=0) - force**2
-        self.loose_diagonal = sums(self._winner, loose, n) + sums(self._loser, loose, n)
+        self._keep(weights, pulls, curves)
         self.beliefs = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
         return self.beliefs
