@@ -1,0 +1,98 @@
+"""How well Stage 1 predicts judgments that it has not seen, on real data.
+
+    python benchmarks/held_out.py FILE... [--folds 5] [--output FILE]
+
+Each file is read as `aggcal` reads it and cut into random folds of judgments. Every fold is
+predicted from the others, by the default estimator and by the joint mode under the fixed default
+prior, with the probabilities averaged over what is uncertain (`judgment_probabilities`), and by the
+mode's own plug-in F(γ d), which was the default before. The table has log-likelihoods a judgment.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+
+import aggcal
+from aggcal.arrays import FloatArray
+
+WAYS = ("marginal", "mode", "mode, plugged in")
+
+
+def measured(path: Path, folds: int) -> tuple[aggcal.Judgments, list[float]]:
+    """Return the judgments and the mean log-likelihood of each way."""
+    whole = aggcal.read_judgments(path)
+    row = np.repeat(np.arange(len(whole.count)), whole.count)
+    fold = np.random.default_rng(0).integers(folds, size=len(row))
+    totals, number = dict.fromkeys(WAYS, 0.0), 0.0
+    for k in range(folds):
+        train, test = part(whole, row[fold != k]), part(whole, row[fold == k])
+        kept = np.isin(test["left"], np.union1d(train["left"], train["right"]))
+        kept &= np.isin(test["right"], np.union1d(train["left"], train["right"]))
+        kept &= np.isin(test["annotator"], train["annotator"])
+        rows = aggcal.read_judgments({name: column[kept] for name, column in test.items()})
+        judgments = aggcal.read_judgments(train)
+        marginal = aggcal.aggregate(judgments, warn=False)
+        mode = aggcal.aggregate(judgments, estimator="mode", warn=False)
+        gap = height(mode, rows.item_ids)
+        slope = dict(zip(mode.annotator_ids, mode.reliabilities, strict=True))
+        slopes = np.array([slope[u] for u in rows.annotator_ids])
+        plugged = expit(slopes[rows.annotator] * (gap[rows.left] - gap[rows.right]))
+        chances = (
+            marginal.judgment_probabilities(rows),
+            mode.judgment_probabilities(rows),
+            plugged,
+        )
+        for way, chance in zip(WAYS, chances, strict=True):
+            p = np.clip(chance, 1e-12, 1.0 - 1e-12)
+            told = rows.outcome * np.log(p) + (1.0 - rows.outcome) * np.log1p(-p)
+            totals[way] += float(rows.weight @ told)
+        number += float(rows.weight.sum())
+    return whole, [totals[way] / number for way in WAYS]
+
+
+def part(judgments: aggcal.Judgments, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Return single rows as a table."""
+    each = judgments.weight[rows] / judgments.count[rows]
+    return {
+        "annotator": judgments.annotator_ids[judgments.annotator[rows]],
+        "left": judgments.item_ids[judgments.left[rows]],
+        "right": judgments.item_ids[judgments.right[rows]],
+        "outcome": judgments.outcome[rows],
+        "weight": each,
+    }
+
+
+def height(consensus: aggcal.Consensus, items: np.ndarray) -> FloatArray:
+    """Return the scores of some items."""
+    scores = dict(zip(consensus.item_ids, consensus.scores, strict=True))
+    return np.array([scores[item] for item in items])
+
+
+def main() -> None:
+    """Measure every file and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    lines = [
+        "Log-likelihood a held-out judgment, five random folds; written by `benchmarks/held_out.py`.",
+        "",
+        "| data | judgments | " + " | ".join(WAYS) + " |",
+        "|---|---|" + "---|" * len(WAYS),
+    ]
+    for path in options.files:
+        whole, found = measured(path, options.folds)
+        numbers = " | ".join(f"{value:.4f}" for value in found)
+        lines.append(f"| {path.parent.name} | {whole.n_judgments:,} | {numbers} |")
+        print(lines[-1], flush=True)
+    if options.output is not None:
+        options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
