@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        "Log-likelihood a held-out judgment, five random folds; written by `benchmarks/held_out.py`.",
+        "Log-likelihood a held-out judgment, five folds; written by `benchmarks/held_out.py`.",
         "",
         "| data | judgments | " + " | ".join(WAYS) + " |",
         "|---|---|" + "---|" * len(WAYS),
