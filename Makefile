@@ -61,17 +61,17 @@ picture: $(VENV)/.core
 	$(BIN)/python docs/make_picture.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) src/aggcal/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml hatch_build.py src/aggcal/kernels/kernels.c | $(BIN)/python
+$(VENV)/.core: pyproject.toml hatch_build.py src/aggcal/_core/kernels/kernels.c | $(BIN)/python
 	$(call install,.)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml hatch_build.py src/aggcal/kernels/kernels.c | $(BIN)/python
+$(VENV)/.dev: pyproject.toml hatch_build.py src/aggcal/_core/kernels/kernels.c | $(BIN)/python
 	$(call install,.[dev])
 	@touch $@ $(VENV)/.core
 

@@ -20,8 +20,8 @@ from functools import partial
 import numpy as np
 
 import aggcal
-from aggcal.arrays import FloatArray
-from aggcal.judgments import Judgments
+from aggcal._core.arrays import FloatArray
+from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
 
 FIRST_SEED = 20_000_000

@@ -26,9 +26,9 @@ import numpy as np
 from scipy.special import expit, ndtr
 from scipy.stats import kendalltau
 
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregators import BTL, HRA, CrowdBT, CrowdTCV
-from aggcal.arrays import FloatArray
-from aggcal.judgments import Judgments
+from aggcal.data.judgments import Judgments
 
 LEVELS = (0.9, 0.95)
 METHODS: dict[str, HRA | BTL | CrowdBT | CrowdTCV] = {

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import constant
+from aggcal._core.arrays import constant
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceThurstone
 from aggcal.engines.sharded import information, likelihood

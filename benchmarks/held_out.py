@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 WAYS = ("marginal", "mode", "mode, plugged in")
 

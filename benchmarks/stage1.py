@@ -30,7 +30,7 @@ from statistics import median
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 HERE = Path(__file__).parent
 PEERS = HERE / ".peers"

@@ -17,8 +17,8 @@ from multiprocessing import get_context
 import numpy as np
 
 import aggcal
-from aggcal.scores import Scores
-from aggcal.tables import as_text
+from aggcal._core.tables import as_text
+from aggcal.data.scores import Scores
 
 CALIBRATORS = ("atc", "fused", "safe")
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import as_text
 from aggcal.calibrators.base import fit_base
 from aggcal.calibrators.inputs import Inputs
 from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.projection import project
 from aggcal.calibrators.recommendation import contradictions, recommendation
-from aggcal.tables import as_text
 from aggcal.uncertainty.covariance import DenseCovariance
 from aggcal.uncertainty.ranks import rank_intervals
 

@@ -24,12 +24,12 @@ import numpy as np
 from scipy.stats import kendalltau
 
 import aggcal
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.tables import as_text
 from aggcal.calibrators.projection import project
 from aggcal.design.beliefs import Beliefs
 from aggcal.models.links import link
 from aggcal.simulate import Simulation, simulate
-from aggcal.tables import as_text
 from aggcal.uncertainty.covariance import DenseCovariance
 
 WAYS = {

@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import aggcal
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation import METHODS
 from aggcal.aggregators import Estimator
-from aggcal.arrays import FloatArray, sums
 from aggcal.errors import (
     AggcalWarning,
     NoMaximumWarning,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.calibrators.projection import project
 from aggcal.errors import OptionError, TooLittleDataError, UnmatchedItemsWarning
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import as_text
 from aggcal.design.beliefs import Beliefs
 from aggcal.design.candidates import MOST_PAIRS, candidates
 from aggcal.design.criterion import criterion, information
@@ -20,7 +21,6 @@ from aggcal.design.suggest import About
 from aggcal.errors import OptionError
 from aggcal.io.write import csv_writer, write_files
 from aggcal.simulate import simulate
-from aggcal.tables import as_text
 from aggcal.uncertainty.covariance import MOST_DENSE
 from conftest import Command
 
@@ -167,7 +167,7 @@ def test_pieces_are_joined_first() -> None:
     assert found.reason.tolist()[:3] == ["joins two pieces"] * 3
     assert found.reason[3] != "joins two pieces"
     answered = [("eve", left, right) for left, right in zip(found.left, found.right, strict=True)]
-    from aggcal.graph import ComparisonGraph
+    from aggcal.data.graph import ComparisonGraph
 
     graph = ComparisonGraph(aggcal.read_judgments(rows + answered[:3]))
     assert len(graph.component_sizes) == 1

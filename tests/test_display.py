@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 import pytest
 
 import aggcal
-from aggcal.display import ROWS, WIDTH, clipped
+from aggcal._core.text import ROWS, WIDTH, clipped
 
 HOSTILE = [
     "<script>alert(1)</script>",

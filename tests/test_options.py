@@ -19,8 +19,8 @@ from aggcal.cli import main
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.parser import parser
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.judgments import Judgments
 
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
 SCORES = [("a", 3.0), ("b", 1.0), ("c", 2.0)]

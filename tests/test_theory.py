@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.calibrators.projection import project
 from aggcal.calibrators.safe import james_stein
 
@@ -269,8 +269,8 @@ def test_averaging_neighbours_never_ends() -> None:
 
 def test_consensus_is_not_truth(reading_level: object, reading_judgments: aggcal.Judgments) -> None:
     """Reading Level: pairs certified for the consensus contradict the true levels far too often."""
+    from aggcal._core.tables import aligned
     from aggcal.io.scores import read_truth
-    from aggcal.tables import aligned
 
     consensus = aggcal.aggregate(reading_judgments, warn=False)
     truth, _ = read_truth(f"{reading_level}/items.csv")

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
     from aggcal.consensus import Aggregator, Consensus
+    from aggcal.data.features import Features
+    from aggcal.data.judgments import Judgments
+    from aggcal.data.scores import Scores
     from aggcal.design import Suggestions, suggest_pairs
     from aggcal.errors import AggcalError, AggcalWarning
-    from aggcal.features import Features
     from aggcal.io import add_judgments, read_features, read_judgments, read_scores
-    from aggcal.judgments import Judgments
     from aggcal.models.baselines.kernels import Kernel
     from aggcal.models.priors import Prior
-    from aggcal.scores import Scores
 
 __version__ = "0.1.0"
 # fmt: off
@@ -37,12 +37,12 @@ _HOMES = {
     "consensus": ("Aggregator", "Consensus"),
     "design": ("Suggestions", "suggest_pairs"),
     "errors": ("AggcalError", "AggcalWarning"),
-    "features": ("Features",),
+    "data.features": ("Features",),
     "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
-    "judgments": ("Judgments",),
+    "data.judgments": ("Judgments",),
     "models.baselines.kernels": ("Kernel",),
     "models.priors": ("Prior",),
-    "scores": ("Scores",),
+    "data.scores": ("Scores",),
 }
 
 

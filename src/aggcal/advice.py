@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aggcal._core.text import clipped
 from aggcal.aggregators import Progress
 from aggcal.check import FITTED, Check, Finding, check
 from aggcal.check.survey import MANY
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.design import Suggestions, suggest_pairs
 from aggcal.design.beliefs import LINKS
-from aggcal.display import clipped
 from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
-from aggcal.judgments import Judgments
-from aggcal.scores import Scores
 
 SUGGESTED = 10
 """Pairs that are suggested at most."""

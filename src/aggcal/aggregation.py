@@ -26,12 +26,12 @@ from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.consensus import Aggregator, Consensus
+from aggcal.data.features import FeatureChoice, Features
+from aggcal.data.judgments import Judgments
 from aggcal.engines import NAMES, Engine, laid_out
 from aggcal.engines.judgments import on_engine, refuse_auto
 from aggcal.errors import OptionError
-from aggcal.features import FeatureChoice, Features
 from aggcal.io import read_features
-from aggcal.judgments import Judgments
 from aggcal.models.priors import Prior
 from aggcal.uncertainty import KINDS
 from aggcal.uncertainty.summary import check_level

@@ -13,6 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from aggcal import __version__
+from aggcal._core.arrays import TextArray
+from aggcal._core.tables import Columns, as_frame
+from aggcal._core.text import card, head, unwrapped, warning_text, wrapped
 from aggcal.aggregation import (
     aggregate,
     check_engine,
@@ -22,7 +25,6 @@ from aggcal.aggregation import (
     feature_choice,
 )
 from aggcal.aggregators import Estimator, PriorChoice
-from aggcal.arrays import TextArray
 from aggcal.calibration import (
     SHOWN,
     Calibration,
@@ -32,21 +34,19 @@ from aggcal.calibration import (
     read_known,
 )
 from aggcal.consensus import LEVEL, Aggregator, Consensus
-from aggcal.display import card, head, unwrapped, warning_text, wrapped
+from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.engines import Engine, ShardedJudgments, laid_out, place_of
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
-from aggcal.features import Features
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.independence import Independence
 from aggcal.io import read_scores
 from aggcal.io.manifest import Manifest
 from aggcal.io.texts import read_texts
 from aggcal.io.write import Writer, csv_writer, write_files
-from aggcal.judgments import Judgments
 from aggcal.report.render import RENDERERS
 from aggcal.report.report import Report
-from aggcal.scores import Scores
-from aggcal.tables import Columns, as_frame
 from aggcal.verdicts import REVERSED, Verdicts, left_shares
 
 if TYPE_CHECKING:

@@ -10,21 +10,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.tables import Columns, aligned, as_frame, as_text
+from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.calibrators.anchors import Gain
 from aggcal.calibrators.inputs import Inputs, anchors_among, second_scores, stated_variances
 from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
 from aggcal.calibrators.recommendation import contradictions, recommendation
 from aggcal.consensus import LEVEL, Consensus
-from aggcal.display import card, head, unwrapped, wrapped
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_truth
-from aggcal.judgments import Judgments
 from aggcal.prediction import Prediction, predict
-from aggcal.scores import Scores
-from aggcal.tables import Columns, aligned, as_frame, as_text
 from aggcal.uncertainty import Covariance
 from aggcal.uncertainty.covariance import independent
 from aggcal.uncertainty.summary import check_level

@@ -9,18 +9,18 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray, frozen, sums
-from aggcal.display import card, head, named, unwrapped, wrapped
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, sums
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.tables import Columns, as_frame
+from aggcal._core.text import card, head, named, unwrapped, wrapped
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.engines.judgments import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
-from aggcal.judgments import Judgments
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import each_range, even
 from aggcal.models.baselines.kernels import Kernel
 from aggcal.models.priors import Prior
-from aggcal.scores import Scores
 from aggcal.solve.newton import Convergence
-from aggcal.tables import Columns, as_frame
 from aggcal.uncertainty import Uncertainty
 from aggcal.uncertainty.covariance import Covariance
 

@@ -6,7 +6,7 @@ from math import log, nan, pi, sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 _GRID = 2049
 _REACH = 8.0

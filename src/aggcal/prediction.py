@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, TextArray, frozen
+from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal.calibrators.inputs import Inputs
 from aggcal.calibrators.unseen import fit_unseen
+from aggcal.data.scores import Scores
 from aggcal.errors import count
-from aggcal.scores import Scores
-from aggcal.tables import Columns, aligned, as_frame
 
 
 @dataclass(frozen=True, eq=False)

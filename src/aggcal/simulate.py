@@ -7,9 +7,9 @@ from math import inf, isfinite
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.tables import Columns, as_text
 from aggcal.errors import OptionError
-from aggcal.tables import Columns, as_text
 
 
 @dataclass(frozen=True, eq=False)

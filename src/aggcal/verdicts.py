@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aggcal.arrays import TextArray, sums
+from aggcal._core.arrays import TextArray, sums
+from aggcal._core.tables import Columns, as_text
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count
-from aggcal.judgments import Judgments
-from aggcal.tables import Columns, as_text
 from aggcal.uncertainty.shares import share_interval
 
 REVERSED, GUESSING, ONE_SIDED = "reversed", "guessing", "one-sided"

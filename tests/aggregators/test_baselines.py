@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.optimize import check_grad, minimize
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import FeatureError, InputError, KernelWarning, OptionError, TableError
 from aggcal.models.baselines.barcw import Trust
 from aggcal.models.baselines.gppl import Laplace, Preference

@@ -19,12 +19,12 @@ from axe_playwright_python.sync_playwright import Axe
 from chromium import started
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
 
+from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
 from aggcal.experiments.reproduce import reproduce
 from aggcal.report.render import render
 from aggcal.simulate import simulate
-from aggcal.tables import Columns, as_text
 from conftest import SCREENSHOTS as SHOTS
 
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}

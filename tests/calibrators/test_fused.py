@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
 from aggcal.calibrators.base import fit_base
 from aggcal.calibrators.moments import moments
 from aggcal.io.scores import read_truth
 from aggcal.metrics import kendall
 from aggcal.simulate import Simulation, simulate
-from aggcal.tables import aligned
 
 
 def error(found: aggcal.Calibration, study: Simulation, truth: FloatArray) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import as_text
 from aggcal.calibrators.inputs import Inputs
 from aggcal.calibrators.intervals import calibrated_intervals
 from aggcal.calibrators.projection import project
@@ -17,7 +18,6 @@ from aggcal.calibrators.risk import projection_risk
 from aggcal.check.model_scores import same_source
 from aggcal.guarantees import guarantees
 from aggcal.simulate import simulate
-from aggcal.tables import as_text
 from aggcal.uncertainty.covariance import DenseCovariance
 from aggcal.uncertainty.ranks import rank_intervals
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 import aggcal
-from aggcal.arrays import sums
+from aggcal._core.arrays import sums
 from aggcal.check.answers import Answers
 from aggcal.check.cycles import count_triads, cycle_findings, cycles
 from aggcal.check.fitted import Fitted

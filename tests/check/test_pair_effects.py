@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.check import check
 from aggcal.check.fitted import Fitted
 from aggcal.check.pair_effects import _tested, effect_findings, pair_effects, repeated_answers
-from aggcal.judgments import Judgments
+from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
 from aggcal.simulate import simulate
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.check import check
 from aggcal.check.answers import Answers
 from aggcal.check.clusters import Clusters
@@ -20,7 +20,7 @@ from aggcal.check.evidence import holm
 from aggcal.check.fitted import Fitted
 from aggcal.check.position import sides
 from aggcal.check.reliability import strays
-from aggcal.judgments import Judgments
+from aggcal.data.judgments import Judgments
 from aggcal.simulate import simulate
 from aggcal.uncertainty.shares import share_interval
 from aggcal.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import aggcal
 from aggcal.check import check
-from aggcal.quality import data_warnings
+from aggcal.data.warnings import data_warnings
 
 Rows = list[dict[str, Any]]
 

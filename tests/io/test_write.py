@@ -8,11 +8,11 @@ from typing import IO
 import numpy as np
 import pytest
 
+from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.errors import OutputError
-from aggcal.features import Features
 from aggcal.io.write import write_files
-from aggcal.judgments import Judgments
-from aggcal.scores import Scores
 
 
 def full(file: IO[str]) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import aggcal
 from aggcal import kernels
-from aggcal.arrays import FloatArray, constant
-from aggcal.graph import ComparisonGraph
-from aggcal.kernels import library
-from aggcal.kernels.threads import each_range
+from aggcal._core.arrays import FloatArray, constant
+from aggcal._core.kernels import library
+from aggcal._core.kernels.threads import each_range
+from aggcal.data.graph import ComparisonGraph
 from aggcal.models.compiled import CompiledThurstone
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of
@@ -190,7 +190,7 @@ def test_threads_do_not_wait_for_each_other() -> None:
 
 
 def test_kernels_can_be_switched_off() -> None:
-    code = "from aggcal.kernels import library; print(library())"
+    code = "from aggcal._core.kernels import library; print(library())"
     environment = {**os.environ, "AGGCAL_KERNELS": "off"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment

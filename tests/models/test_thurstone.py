@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.crowd import Crowd
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of

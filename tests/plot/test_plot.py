@@ -17,7 +17,7 @@ from matplotlib.collections import FillBetweenPolyCollection, LineCollection, Pa
 
 import aggcal
 from aggcal import plot
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 from aggcal.plot.style import MOST_LABELS
 from aggcal.simulate import simulate

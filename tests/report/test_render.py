@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
 from aggcal.report.listing import MOST_ROWS, STATIC_ROWS
 from aggcal.report.render import render
 from aggcal.simulate import simulate
-from aggcal.tables import Columns, as_text
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -14,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import aggcal
+from aggcal._core.tables import as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
 from aggcal.io.texts import read_texts
@@ -24,7 +25,6 @@ from aggcal.report.render import RENDERERS, render
 from aggcal.report.report import Report
 from aggcal.report.words import CALIBRATORS, METHODS
 from aggcal.simulate import simulate
-from aggcal.tables import as_text
 
 Row = tuple[str, str, str, str]
 

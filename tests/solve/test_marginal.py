@@ -8,9 +8,9 @@ from scipy.integrate import quad
 from scipy.special import log_expit
 
 import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels import library
 from aggcal.aggregators.common import not_converged
-from aggcal.arrays import FloatArray
-from aggcal.kernels import library
 from aggcal.models.links import link
 from aggcal.models.marginal import Beliefs, Integrated, Population
 from aggcal.models.rows import Rows, rows_of

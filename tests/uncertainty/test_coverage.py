@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
 from aggcal.calibrators.projection import project
 from aggcal.simulate import Simulation, simulate
-from aggcal.tables import aligned
 from aggcal.uncertainty import Uncertainty
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from aggcal.arrays import FloatArray
-from aggcal.kernels import library
+from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels import library
 from aggcal.models.crowd import Crowd
 from aggcal.models.information import Information
 from aggcal.models.links import link

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.information import Information
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.uncertainty import Uncertainty
 
 LATENT = np.array([-2.0, -0.8, 0.0, 0.8, 2.0])

@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregators.common import Progress, not_converged
 from aggcal.aggregators.quantify import Quantify
-from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
+from aggcal.data.features import FeatureChoice, Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, ConvergenceWarning, KernelWarning, OptionError
-from aggcal.features import FeatureChoice, Features
-from aggcal.judgments import Judgments
 from aggcal.models.baselines.gppl import Laplace
 from aggcal.models.baselines.kernels import Geometry, Kernel
 from aggcal.models.baselines.rank_svm import differences
 from aggcal.models.rows import rows_of
-from aggcal.quality import data_warnings
 from aggcal.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.solve.newton import Convergence
 from aggcal.solve.rank_svm import fit_rank_svm

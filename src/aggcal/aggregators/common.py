@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError
-from aggcal.judgments import Judgments
-from aggcal.scores import Scores
 from aggcal.solve.newton import Convergence
-from aggcal.tables import aligned
 
 Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None

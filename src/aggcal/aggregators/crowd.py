@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregators.common import (
     Progress,
     Start,
@@ -18,20 +19,19 @@ from aggcal.aggregators.common import (
 from aggcal.aggregators.marginal import marginal_consensus
 from aggcal.aggregators.quantify import Quantify
 from aggcal.aggregators.thurstone import Estimator, PriorChoice, check_estimator
-from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import data_warnings
 from aggcal.engines.judgments import graph_of, on_engine, refuse_auto, rows_of
 from aggcal.engines.sharded import crowd
 from aggcal.errors import OptionError
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.crowd import MARGIN, Crowd
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal_crowd import IntegratedCrowd
 from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows
-from aggcal.quality import data_warnings
 from aggcal.solve.fit import Fit, fit_objective, fit_thurstone, rough_start
 from aggcal.solve.marginal import MarginalProblem, fit_marginal
 

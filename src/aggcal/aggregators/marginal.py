@@ -9,17 +9,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
 from aggcal.aggregators.common import not_converged
 from aggcal.aggregators.quantify import Curved, Quantify
-from aggcal.arrays import FloatArray
 from aggcal.consensus import Aggregator, Consensus, Curvature
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.engines.judgments import graph_of, rows_of
 from aggcal.errors import AggcalWarning
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.rows import Rows
 from aggcal.solve.marginal import MarginalFit, MarginalProblem
-from aggcal.tables import aligned
 from aggcal.uncertainty.marginal import posterior
 
 _ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)

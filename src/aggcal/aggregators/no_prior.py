@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, NoMaximumWarning, some
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.rows import Rows
 from aggcal.solve.fit import Fit
 

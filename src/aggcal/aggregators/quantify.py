@@ -9,21 +9,21 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.tables import aligned
 from aggcal.aggregators.common import Start
-from aggcal.arrays import FloatArray, IntArray
 from aggcal.consensus import Aggregator, Consensus, Curvature
+from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
 from aggcal.engines.sharded import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
-from aggcal.features import Features
-from aggcal.judgments import Judgments
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
-from aggcal.scores import Scores
-from aggcal.tables import aligned
 from aggcal.uncertainty import KINDS, Uncertainty
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.uncertainty.efficiency import known_spread, relative_variances

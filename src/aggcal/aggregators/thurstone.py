@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregators.common import (
     Progress,
     Start,
@@ -19,8 +20,10 @@ from aggcal.aggregators.common import (
 from aggcal.aggregators.marginal import marginal_consensus
 from aggcal.aggregators.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
 from aggcal.aggregators.quantify import Quantify
-from aggcal.arrays import FloatArray
 from aggcal.consensus import Consensus
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import data_warnings
 from aggcal.engines.judgments import (
     ShardedJudgments,
     graph_of,
@@ -31,14 +34,11 @@ from aggcal.engines.judgments import (
 )
 from aggcal.engines.sharded import likelihood
 from aggcal.errors import AggcalWarning, DividedWarning, OptionError
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows
-from aggcal.quality import data_warnings
 from aggcal.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
 from aggcal.solve.marginal import MarginalFit, MarginalProblem, fit_marginal
 from aggcal.solve.spread import estimate_spread

@@ -7,7 +7,7 @@ from math import ceil, inf, sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 
 _PSEUDO_ANCHORS = 3.0
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.calibrators.projection import project
 
 _FOLDS = 10

@@ -16,7 +16,7 @@ from math import isinf, pi
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.calibrators.moments import Moments
 from aggcal.uncertainty import Covariance
 from aggcal.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibrators.anchors import blend
 from aggcal.calibrators.base import Base, fit_base
 from aggcal.calibrators.moments import Moments

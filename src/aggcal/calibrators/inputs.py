@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned
 from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.fused import Fused, fuse
 from aggcal.calibrators.moments import Moments, moments
 from aggcal.calibrators.projection import project, projected_values
 from aggcal.calibrators.risk import Risk, projection_risk
 from aggcal.calibrators.safe import james_stein
+from aggcal.data.scores import Scores
 from aggcal.errors import (
     AggcalWarning,
     AnchorsWarning,
@@ -27,8 +29,6 @@ from aggcal.errors import (
 )
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
-from aggcal.scores import Scores
-from aggcal.tables import aligned
 from aggcal.uncertainty import Covariance
 from aggcal.uncertainty.covariance import MOST_DENSE
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.kernels.threads import in_turn
 from aggcal.calibrators.anchors import (
     Gain,
     conformal_radius,
@@ -20,7 +21,6 @@ from aggcal.calibrators.draws import FEW
 from aggcal.calibrators.inputs import FEWEST_ANCHORS, Inputs
 from aggcal.calibrators.projection import projected_values
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
-from aggcal.kernels.threads import in_turn
 
 _NUMBERS = 25_000_000
 _SLICE = 1 << 17

@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.uncertainty import Covariance
 
 _LEAST_SHARE = 0.05

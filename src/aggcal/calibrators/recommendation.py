@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.calibrators.anchors import Gain
 from aggcal.calibrators.inputs import Inputs
 from aggcal.errors import (

@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 
 ONE_SIDED = 1.645
 """Standard errors of a one-sided 95% limit."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 _FEWEST_POOLED = 2
 

@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.calibrators.anchors import conformal_radius, shrunk_mean, split
 from aggcal.calibrators.base import Base, fit_base
 

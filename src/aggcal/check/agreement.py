@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from aggcal.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.check.answers import Answers
 from aggcal.check.evidence import discoveries
 from aggcal.check.findings import Finding, listed, rounded

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
-from aggcal.judgments import Judgments
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.data.judgments import Judgments
 
 TIE = 0.5
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import log_expit
 
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.tables import aligned
 from aggcal.aggregators import BTL, HRA
-from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.findings import Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
-from aggcal.judgments import Judgments
 from aggcal.metrics import spearman
 from aggcal.models.links import link
-from aggcal.tables import aligned
 
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20
 _LARGE = 200_000

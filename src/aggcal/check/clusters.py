@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import stdtr
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.answers import TIE, Answers
 from aggcal.check.population import effective
 

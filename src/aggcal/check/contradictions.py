@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.check.answers import Answers
 from aggcal.check.evidence import chance_of_at_least, holm, odds_against
 from aggcal.check.findings import Finding, listed, rounded

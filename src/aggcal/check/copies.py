@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.check.evidence import discoveries, odds_against
 from aggcal.check.findings import LISTED, Finding, listed, rounded
 from aggcal.check.fitted import Fitted

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal.check.answers import TIE, Answers
 from aggcal.check.findings import Finding
 from aggcal.check.fitted import Fitted

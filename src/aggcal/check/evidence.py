@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from aggcal.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray
 
 _EXACT = 2000
 """Coins up to which the distribution of their sum is worked out in full."""

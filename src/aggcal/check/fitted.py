@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation import METHODS, aggregate
 from aggcal.aggregators import HRA, Progress
 from aggcal.aggregators.crowd import CrowdAggregator
-from aggcal.arrays import FloatArray
 from aggcal.check.answers import Answers
 from aggcal.check.clusters import Clusters
 from aggcal.check.others import Others, consensus_of_others
 from aggcal.check.population import Population
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.judgments import Judgments
 from aggcal.models.links import link
 
 FITTED = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import comb, expit, gammaln
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 
 SINGLE = 3
 """Answers to a pair up to which what the others say of the pair tells how likely two agree. With

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from aggcal._core.tables import aligned
 from aggcal.calibrators.draws import Knowledge, agreement
 from aggcal.calibrators.matching import direction_warnings, unmatched_warnings
 from aggcal.calibrators.moments import moments
 from aggcal.check.findings import Finding, listed
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.errors import some
-from aggcal.judgments import Judgments
-from aggcal.scores import Scores
-from aggcal.tables import aligned
 
 _FEWEST_TO_COMPARE = 3
 

@@ -7,8 +7,8 @@ from math import pi
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, sums
-from aggcal.judgments import Judgments
+from aggcal._core.arrays import CodeArray, FloatArray, sums
+from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
 
 MOST_ITEMS = 1500

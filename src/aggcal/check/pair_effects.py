@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, gammaincc, ndtr
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.check.evidence import odds_against
 from aggcal.check.findings import Finding
 from aggcal.check.fitted import Fitted

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from aggcal.arrays import sums
+from aggcal._core.arrays import sums
 from aggcal.check.findings import LISTED, Finding, listed
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 
 _PAIRS_NAMED = 5
 
@@ -89,7 +89,7 @@ def listed_sizes(sizes: np.ndarray) -> list[int]:
 def one_way(judgments: Judgments, graph: ComparisonGraph) -> list[Finding]:
     """Tell of groups of items that never lose to the rest: their distance has no upper bound.
 
-    Items that never win or lose at all are told of by themselves (`aggcal.quality`).
+    Items that never win or lose at all are told of by themselves (`aggcal.data.warnings`).
 
     Examples
     --------

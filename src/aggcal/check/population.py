@@ -9,9 +9,9 @@ from math import inf
 import numpy as np
 from scipy.special import expit, stdtr
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.check.answers import TIE
-from aggcal.judgments import Judgments
+from aggcal.data.judgments import Judgments
 
 _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
 _LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)

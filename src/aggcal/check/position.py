@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.answers import TIE
 from aggcal.check.evidence import chance_of_at_least, holm, odds_against
 from aggcal.check.findings import Finding, listed, rounded

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 from aggcal.uncertainty import Uncertainty
 from aggcal.uncertainty.components import members, n_components, pairs_within

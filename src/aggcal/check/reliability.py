@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.check.evidence import holm, odds_against
 from aggcal.check.findings import LISTED, Finding, Severity, listed, rounded
 from aggcal.check.fitted import Fitted

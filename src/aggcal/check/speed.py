@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal.check.findings import Finding, listed, rounded
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
-from aggcal.judgments import Judgments
 
 _SHARE = 0.25
 _AT_ONCE = 0.5

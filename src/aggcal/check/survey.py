@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.arrays import IntArray
 from aggcal.aggregation import check_seed
 from aggcal.aggregators import Progress
-from aggcal.arrays import IntArray
 from aggcal.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.check.answers import TIE
 from aggcal.check.camps import camp_findings, camps
@@ -27,11 +27,11 @@ from aggcal.check.reliability import stray_findings, stray_verdicts, strays
 from aggcal.check.speed import too_fast
 from aggcal.check.volume import few_judgments
 from aggcal.consensus import Consensus
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
-from aggcal.quality import data_warnings
-from aggcal.scores import Scores
 from aggcal.verdicts import Accused
 
 MANY = 20_000_000

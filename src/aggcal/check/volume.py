@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from aggcal.check.findings import Finding, listed
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
-from aggcal.judgments import Judgments
 from aggcal.verdicts import FEW
 
 

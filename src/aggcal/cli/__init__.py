@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from aggcal._core.interrupts import handled, received
 from aggcal.cli import streams
 from aggcal.cli.console import Terminal
 from aggcal.cli.parser import parse
 from aggcal.errors import InputError, OutputError, printable
-from aggcal.interrupts import handled, received
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned, as_text
 from aggcal.consensus import Consensus
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.links import Link
 from aggcal.models.links import link as link_of
-from aggcal.scores import Scores
-from aggcal.tables import aligned, as_text
 from aggcal.uncertainty.covariance import DenseCovariance
 
 LINKS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import IntArray
+from aggcal._core.arrays import IntArray
 from aggcal.design.beliefs import Beliefs
 
 MOST_PAIRS = 200_000

@@ -27,7 +27,7 @@ from math import pi
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.design.beliefs import Beliefs
 from aggcal.models.links import Link
 

@@ -8,10 +8,10 @@ from math import ceil
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal.data.judgments import Judgments
 from aggcal.design.beliefs import Beliefs
 from aggcal.errors import OptionError, count, some
-from aggcal.judgments import Judgments
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
 _NOBODY: IntArray = np.empty(0, dtype=np.int64)

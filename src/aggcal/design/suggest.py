@@ -10,9 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.aggregation import aggregate, check_seed
-from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.consensus import Consensus
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.design.beliefs import LINKS, Beliefs
 from aggcal.design.candidates import candidates
 from aggcal.design.criterion import (
@@ -25,9 +28,6 @@ from aggcal.design.people import Person, Turn, anybody, people, refuse_people, t
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_items
-from aggcal.judgments import Judgments
-from aggcal.scores import Scores
-from aggcal.tables import Columns, as_frame, as_text
 
 About = Literal["order", "scores"]
 

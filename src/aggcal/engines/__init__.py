@@ -9,12 +9,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.engine import DeviceJudgments, GpuEngine, missing
 from aggcal.engines.judgments import ShardedJudgments
 from aggcal.engines.protocol import Engine
 from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
-from aggcal.judgments import Judgments
 
 __all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
 

@@ -22,7 +22,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from aggcal.arrays import IntArray
+from aggcal._core.arrays import IntArray
+from aggcal.data.judgments import Judgments
 from aggcal.engines import parts
 from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
 from aggcal.engines.protocol import Place, Spot
@@ -30,7 +31,6 @@ from aggcal.engines.shard import Shard
 from aggcal.errors import EngineError, OptionError
 from aggcal.io.formats.base import Choices
 from aggcal.io.scratch import scratch_folder
-from aggcal.judgments import Judgments
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security

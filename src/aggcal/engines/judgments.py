@@ -9,13 +9,13 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, frozen
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, frozen
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.engine import DeviceJudgments
 from aggcal.engines.protocol import Engine, Shards
 from aggcal.engines.sharded import ShardedRows
 from aggcal.errors import OptionError
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.models.rows import Rows
 from aggcal.models.rows import rows_of as rows_in_memory
 

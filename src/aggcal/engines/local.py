@@ -7,10 +7,10 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from aggcal.data.judgments import Judgments
 from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
 from aggcal.engines.shard import Shard
 from aggcal.io import read_judgments
-from aggcal.judgments import Judgments
 
 
 class LocalShards:

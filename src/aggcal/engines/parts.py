@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
+from aggcal.data.judgments import Judgments, Unfitted
 from aggcal.engines.judgments import Columns, nameless
 from aggcal.engines.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
@@ -27,7 +28,6 @@ from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.parquet import refuse_partitions
 from aggcal.io.rows import known_columns
 from aggcal.io.scratch import scratch_folder
-from aggcal.judgments import Judgments, Unfitted
 
 _MOST_ASIDE = 10_000
 _WIDEST_KEY = 2**62

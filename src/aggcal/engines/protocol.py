@@ -35,7 +35,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.compiled import thurstone
 from aggcal.models.crowd import Crowd
 from aggcal.models.links import link as link_of
@@ -44,7 +44,7 @@ from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone
 
 if TYPE_CHECKING:
-    from aggcal.judgments import Judgments
+    from aggcal.data.judgments import Judgments
 
 
 class Shards(Protocol):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aggcal._core.tables import Columns
 from aggcal.experiments.published import Printed, printed
-from aggcal.tables import Columns
 
 METRICS = ("tau_a", "tau_b", "spearman", "wasserstein", "ks", "kl", "mse")
 """The metrics of the tables, in the order in which they are shown."""

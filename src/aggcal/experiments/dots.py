@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
-from aggcal.arrays import FloatArray, TextArray
 from aggcal.calibrators.projection import project
 from aggcal.errors import OptionError
 from aggcal.experiments import published
@@ -30,7 +31,6 @@ from aggcal.solve.recipe import (
     crowd_alternations,
     homogeneous_optimum,
 )
-from aggcal.tables import aligned, as_text
 
 BASELINES = tuple(published.DOTS_BASELINES)
 UNCENTRED = "_uncentred"

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import Columns
 from aggcal.calibrators.projection import project
 from aggcal.experiments.pictures import CLEAN, CORRUPTIONS
 from aggcal.experiments.plots import radar
 from aggcal.experiments.published import NAMES
 from aggcal.experiments.result import Result
 from aggcal.metrics import compare
-from aggcal.tables import Columns
 
 ModelScores = dict[tuple[str, float], FloatArray]
 """For each corruption and level, the model's score of each item."""

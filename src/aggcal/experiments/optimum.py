@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.aggregation import METHODS, aggregate
 from aggcal.aggregators import Estimator
-from aggcal.arrays import FloatArray, TextArray
-from aggcal.judgments import Judgments
+from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
 from aggcal.models.priors import Prior, default_prior
 

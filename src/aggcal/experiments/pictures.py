@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import FileError, OptionError
 
 FOLDERS = ("dots2", "dots3", "dots5", "dots6")

@@ -8,7 +8,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.report.axes import Frame
 
 COLOURS = ("#8a8f98", "#bf8700", "#1f6feb", "#1a7f37", "#d1242f")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal.data.judgments import Judgments
 from aggcal.io import read_judgments
-from aggcal.judgments import Judgments
 
 Answer = tuple[str, str, int, float]
 """Participant, question, item and estimate."""

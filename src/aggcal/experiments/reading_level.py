@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
-from aggcal.arrays import FloatArray, IntArray, TextArray
 from aggcal.calibration import calibrate
 from aggcal.calibrators.projection import project
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
 from aggcal.experiments import published
 from aggcal.experiments.cells import REFITTED, table_cells
 from aggcal.experiments.optimum import penalised_optimum
@@ -21,10 +24,8 @@ from aggcal.experiments.plots import violins
 from aggcal.experiments.result import Result
 from aggcal.io import read_judgments
 from aggcal.io.scores import read_item_columns
-from aggcal.judgments import Judgments
 from aggcal.metrics import compare
 from aggcal.models.links import link
-from aggcal.scores import Scores
 from aggcal.solve.recipe import (
     Recipe,
     Wins,
@@ -32,7 +33,6 @@ from aggcal.solve.recipe import (
     crowd_alternations,
     homogeneous_optimum,
 )
-from aggcal.tables import aligned, as_text
 
 _RECIPE = Recipe(virtual=10.0)
 _STABLE = Recipe(virtual=10.0, step=5e-4, steps=6000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.tables import Columns
 from aggcal.experiments.cells import Cell
-from aggcal.tables import Columns
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibrators.projection import project
 from aggcal.experiments.cells import Cell
 from aggcal.experiments.plots import lines

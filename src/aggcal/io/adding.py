@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned, as_text
+from aggcal.data.judgments import Judgments, Unfitted
 from aggcal.errors import OptionError
 from aggcal.io.judgments import natural_order, read_judgments, read_more
-from aggcal.judgments import Judgments, Unfitted
-from aggcal.tables import aligned, as_text
 
 _OTHERS = " and others"
 

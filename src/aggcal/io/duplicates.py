@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aggcal._core.tables import as_texts
 from aggcal.io.source import Source
-from aggcal.tables import as_texts
 
 if TYPE_CHECKING:
     import duckdb

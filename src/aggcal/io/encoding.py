@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, TextArray, constant
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, constant
+from aggcal.data.judgments import Judgments, Unfitted
 from aggcal.errors import (
     OptionError,
     OutcomeError,
@@ -22,7 +23,6 @@ from aggcal.io.formats.base import OUTCOMES, TableFormat
 from aggcal.io.formats.labels import is_both_bad
 from aggcal.io.rows import Reading
 from aggcal.io.source import Source, quoted
-from aggcal.judgments import Judgments, Unfitted
 
 _LISTED = 5
 _LIGHTEST, _HEAVIEST = 1e-9, 1e9

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.data.features import Features
 from aggcal.errors import FeatureError, TableError, TooLittleDataError
-from aggcal.features import Features
 from aggcal.io.opening import opened
 from aggcal.io.per_item import LARGEST, fetch, ids, numbers, refuse_double_items, refuse_numbers
 

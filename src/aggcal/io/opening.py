@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.tables import Columns, frame_cells, frame_columns, row_columns
 from aggcal.errors import TableError
 from aggcal.io.database import connected
 from aggcal.io.duplicates import registered
 from aggcal.io.files import load_file
 from aggcal.io.source import Source, fill
-from aggcal.tables import Columns, frame_cells, frame_columns, row_columns
 
 if TYPE_CHECKING:
     import duckdb

@@ -132,7 +132,7 @@ def refuse_partitions(files: Iterable[str], name: str, wanted: Collection[str]) 
 
 
 def _text(column: str, kind: str) -> str:
-    """Write the SQL of a typed column as text, in the same way as `aggcal.tables.cell_text`."""
+    """Write the SQL of a typed column as text, as `aggcal._core.tables.cell_text` does."""
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
         return f"to_json({column})"
     if kind in ("DOUBLE", "FLOAT"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
 from aggcal.io.source import Source
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal.data.scores import Scores
 from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
 from aggcal.io.formats import recognised
 from aggcal.io.formats.sample import Sample
 from aggcal.io.opening import opened
 from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
 from aggcal.io.source import Source
-from aggcal.scores import Scores
 
 
 def read_scores(

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from aggcal.interrupts import shielded
+from aggcal._core.interrupts import shielded
 from aggcal.io.locks import hold, take
 
 HIDDEN = re.compile(r"^\.aggcal-[0-9a-f]{16}\.new$")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, each_range
+from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.links import Link
 from aggcal.models.objective import Sums
 from aggcal.models.rows import Rows

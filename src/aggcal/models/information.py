@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, dot, sums
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, each_range
+from aggcal._core.arrays import FloatArray, IntArray, dot, sums
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.objective import Objective
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from math import pi, sqrt
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, sums
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, each_range
+from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from aggcal.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import EXACT, GAP_WEIGHTS, GAPS, NODES, Beliefs, Integrated, Population
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot, sums
+from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, constant, sums
-from aggcal.judgments import Judgments
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import balanced
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, sums
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import balanced
+from aggcal.data.judgments import Judgments
 
 _WORTH_MERGING = 4
 _MANY_ITEMS = 1 << 15

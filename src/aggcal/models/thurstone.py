@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot
+from aggcal._core.arrays import FloatArray, dot
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective, RowTerms
 from aggcal.models.rows import Rows

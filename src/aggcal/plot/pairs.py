@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.consensus import Consensus
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, count
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 from aggcal.plot.style import CALIBRATED, axes, dot_size, label, short, thinned
 
 if TYPE_CHECKING:

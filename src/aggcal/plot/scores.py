@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.assessment import Assessment
 from aggcal.calibration import Calibration
 from aggcal.errors import OptionError, count

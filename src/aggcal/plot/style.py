@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.arrays import IntArray, TextArray
-from aggcal.display import clipped
+from aggcal._core.arrays import IntArray, TextArray
+from aggcal._core.text import clipped
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:

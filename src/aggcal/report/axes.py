@@ -8,7 +8,7 @@ from math import ceil, floor, isfinite, log10
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 STYLE = """
 svg.figure{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import Columns
 from aggcal.report.listing import (
     SHORTEST_CUT,
     Column,
@@ -19,7 +20,6 @@ from aggcal.report.listing import (
     names,
     number_text,
 )
-from aggcal.tables import Columns
 from aggcal.verdicts import (
     FEW,
     GUESSING,

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.report.axes import Frame, Scale, round_step
 from aggcal.report.listing import cut
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, TextArray
 
 STATIC_ROWS = 100
 """Rows that stand in the page itself, for a reader without scripts."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.tables import Columns
 from aggcal.io.write import to_json
 from aggcal.report import contents
 from aggcal.report.axes import STYLE
@@ -14,7 +15,6 @@ from aggcal.report.figures import calibration_figure, rank_figure, reliability_f
 from aggcal.report.markdown import markdown
 from aggcal.report.report import Report
 from aggcal.report.templates import environment, number
-from aggcal.tables import Columns
 from aggcal.verdicts import REVERSED
 
 

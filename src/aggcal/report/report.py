@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from aggcal._core.tables import Columns
 from aggcal.errors import TableError, some
 from aggcal.report import commands, contents, findings, words
 from aggcal.report.listing import Listing
-from aggcal.tables import Columns
 from aggcal.verdicts import RELIABLE, VERDICTS
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.engines.sharded import thurstone
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.baselines.gppl import Laplace, Preference
 from aggcal.models.baselines.kernels import Geometry, Kernel
 from aggcal.models.rows import Rows

@@ -20,9 +20,9 @@ from math import inf, log
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, FloatArray, IntArray, dot
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import each_range, even
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import CLOSE, EXACT, Beliefs, Integrated, Population
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot
+from aggcal._core.arrays import FloatArray, dot
 
 _FORCING = 0.3
 _QUADRATIC = 3.0

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 from aggcal.models.baselines.rank_svm import Differences, objective
 from aggcal.solve.newton import Convergence

@@ -17,7 +17,7 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.models.links import Link
 
 

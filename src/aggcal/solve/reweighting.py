@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot
+from aggcal._core.arrays import FloatArray, dot
 from aggcal.models.baselines.barcw import Trust
 from aggcal.models.baselines.gppl import Laplace, Preference
 from aggcal.models.baselines.kernels import Geometry, Kernel

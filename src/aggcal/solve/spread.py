@@ -11,7 +11,7 @@ from math import log
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, dot, sums
+from aggcal._core.arrays import FloatArray, IntArray, dot, sums
 from aggcal.solve.fit import Fit
 
 LOG_SD = 1.0

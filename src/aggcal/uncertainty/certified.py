@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.uncertainty.components import members, pairs_within
 from aggcal.uncertainty.covariance import Covariance, MatrixFreeCovariance
 from aggcal.uncertainty.student import quantile

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import BoolArray, IntArray, frozen
+from aggcal._core.arrays import BoolArray, IntArray, frozen
 
 
 def several(component: IntArray | None) -> IntArray | None:

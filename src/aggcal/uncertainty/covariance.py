@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, frozen
 
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.uncertainty.student import quantile
 from aggcal.uncertainty.summary import Uncertainty
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.information import Information
 from aggcal.uncertainty.covariance import (
     MOST_DENSE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.models.information import Information
 from aggcal.models.objective import Objective
 from aggcal.solve.marginal import Curvature, MarginalFit, MarginalProblem

@@ -10,7 +10,7 @@ from math import inf, isinf
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.uncertainty.components import members
 from aggcal.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.uncertainty.shape import rank_quantiles, shaped_draws

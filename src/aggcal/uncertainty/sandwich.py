@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.models.information import Information
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows

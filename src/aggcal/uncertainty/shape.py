@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 
 _GRID = 201
 _STEPS = 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 
 def share_interval(

@@ -6,7 +6,7 @@ from math import isinf
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 
 
 def quantile(chance: float, freedom: float) -> float:

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from scipy.special import expit
 
-from aggcal.arrays import FloatArray, IntArray, frozen
+from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.uncertainty.certified import Certified
 from aggcal.uncertainty.components import apart, several

@@ -19,7 +19,7 @@ from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
 if TYPE_CHECKING:
-    from aggcal.scores import Scores
+    from aggcal.data.scores import Scores
 
 
 def add(command: Parser) -> None:
@@ -89,9 +89,9 @@ def calibrate(options: argparse.Namespace) -> int:
 def _consensus(options: argparse.Namespace) -> Scores:
     import numpy as np
 
+    from aggcal.data.scores import Scores
     from aggcal.io import read_scores
     from aggcal.io.scores import read_item_columns
-    from aggcal.scores import Scores
 
     if options.consensus_column is not None:
         return read_scores(options.consensus, column=options.consensus_column)

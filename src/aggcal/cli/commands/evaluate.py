@@ -33,10 +33,10 @@ def evaluate(options: argparse.Namespace) -> int:
     """Print every metric of every column."""
     import numpy as np
 
+    from aggcal._core.tables import aligned
     from aggcal.io.scores import read_item_columns, read_truth
     from aggcal.io.write import to_json
     from aggcal.metrics import METRICS, compare
-    from aggcal.tables import aligned
 
     console = Console(quiet=options.quiet)
     ids, columns = read_item_columns(options.items, _COLUMNS)

@@ -16,8 +16,8 @@ from aggcal.cli.options.formats import (
 )
 
 if TYPE_CHECKING:
+    from aggcal.data.judgments import Judgments
     from aggcal.engines import Engine
-    from aggcal.judgments import Judgments
 
 
 def add_judgments(command: Parser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aggcal.scores import Scores
+    from aggcal.data.scores import Scores
 
 SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
 """What a file of scores is, for ``--help``."""

@@ -12,7 +12,7 @@ from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
     from aggcal.aggregators import PriorChoice
-    from aggcal.features import FeatureChoice
+    from aggcal.data.features import FeatureChoice
 
 METHODS_WITHOUT_FEATURES = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
 """The methods that fit judgments alone."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from aggcal.arrays import IntArray
+from aggcal._core.arrays import IntArray
+from aggcal.data.judgments import Judgments
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.io import read_judgments
-from aggcal.judgments import Judgments
 from aggcal.models.rows import rows_of
 
 

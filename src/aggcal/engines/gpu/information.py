@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
 from aggcal.engines.gpu.objective import CODES, Curvature
 from aggcal.models.information import Information

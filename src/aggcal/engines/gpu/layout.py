@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 from aggcal.models.rows import Rows
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.engines.gpu.layout import ROOM, DeviceRows, Layout, pointer
 from aggcal.models.compiled import thurstone as on_this_machine
 from aggcal.models.links import Link

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.errors import TableError
 from aggcal.io.formats.base import RankingWeight, Row
 

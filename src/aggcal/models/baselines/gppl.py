@@ -17,7 +17,7 @@ from math import sqrt
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, dot, sums
+from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal.models.links import link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows

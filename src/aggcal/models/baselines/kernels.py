@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal.arrays import FloatArray
+from aggcal._core.arrays import FloatArray
 from aggcal.errors import FeatureError, OptionError
 
 # Added to the diagonal of a correlation, so that it has a Cholesky root even where items have

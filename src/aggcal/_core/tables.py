@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray, frozen
+from aggcal._core.arrays import FloatArray, TextArray, frozen
 from aggcal.errors import FeatureError, count, some
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal.arrays import FloatArray, TextArray, frozen
+from aggcal._core.arrays import FloatArray, TextArray, frozen
+from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.errors import ScoreError, some
-from aggcal.tables import Columns, as_frame, as_text
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
 from aggcal.errors import (
     AggcalWarning,
     DisconnectedWarning,
@@ -14,8 +16,6 @@ from aggcal.errors import (
     count,
     some,
 )
-from aggcal.graph import ComparisonGraph
-from aggcal.judgments import Judgments
 
 
 def data_warnings(

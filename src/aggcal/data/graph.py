@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, IntArray, TextArray
-from aggcal.judgments import Judgments
-from aggcal.kernels import at, library
+from aggcal._core.arrays import CodeArray, IntArray, TextArray
+from aggcal._core.kernels import at, library
+from aggcal.data.judgments import Judgments
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
-from aggcal.display import ROWS, card, clipped, wrapped
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
+from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import ROWS, card, clipped, wrapped
 from aggcal.errors import TooLittleDataError, count, printable
-from aggcal.tables import Columns, as_text
 
 _ID = 80
 """Bytes that an id takes, about."""

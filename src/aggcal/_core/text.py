@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from unicodedata import east_asian_width
 
-from aggcal.arrays import TextArray
+from aggcal._core.arrays import TextArray
+from aggcal._core.tables import Columns, cells
 from aggcal.errors import AggcalWarning, count, printable, some
-from aggcal.tables import Columns, cells
 
 WIDTH = 88
 """Columns that a printed line may take."""

@@ -5,8 +5,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from aggcal.kernels import at, library
-from aggcal.kernels.threads import added, each_range, even
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import added, each_range, even
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""

@@ -1,0 +1,8 @@
+"""What everything else stands on and nothing of aggcal's own is in: arrays, tables, text, kernels.
+
+- `arrays`: the array types, and sums that use the kernels.
+- `tables`: columns by name, aligned to items.
+- `text`: numbers and names as people read them.
+- `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
+- `kernels`: the compiled sums (``kernels.c``); NumPy computes the same where there is no compiler.
+"""

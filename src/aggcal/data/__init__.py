@@ -1,0 +1,9 @@
+"""What people bring, checked and in arrays: judgments, a model's scores, features.
+
+- `judgments`: one row a distinct judgment, items and annotators as codes into their ids.
+- `scores`, `features`: one row an item.
+- `graph`: which items are compared, directly or through others.
+- `warnings`: what judgments warn of by themselves, before anything is fitted.
+
+A new kind of data: copy ``scores.py``; its reader stands in `aggcal.io`.
+"""
