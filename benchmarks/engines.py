@@ -32,7 +32,7 @@ import numpy as np
 
 import aggcal
 from aggcal.consensus import Consensus
-from aggcal.engines.dask import Dask
+from aggcal.engines import Dask
 
 HERE = Path(__file__).parent
 SIZES = ((10_000, 1_000_000, 10_000), (100_000, 10_000_000, 10_000))

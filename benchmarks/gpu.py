@@ -18,7 +18,7 @@ import numpy as np
 from aggcal._core.arrays import constant
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceThurstone
-from aggcal.engines.sharded import information, likelihood
+from aggcal.engines.sharded.rows import information, likelihood
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
 from aggcal.solve.newton import minimise

@@ -21,7 +21,7 @@ from distributed import Client, SpecCluster, Worker
 from distributed.deploy.subprocess import SubprocessScheduler
 
 from aggcal import Judgments
-from aggcal.engines.dask import Dask
+from aggcal.engines import Dask
 
 PASSES = 5
 QUIET = {

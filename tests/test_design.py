@@ -19,7 +19,7 @@ from aggcal.design.candidates import MOST_PAIRS, candidates
 from aggcal.design.criterion import criterion, information
 from aggcal.design.suggest import About
 from aggcal.errors import OptionError
-from aggcal.io.write import csv_writer, write_files
+from aggcal.io.writing.write import csv_writer, write_files
 from aggcal.simulate import simulate
 from aggcal.uncertainty.covariance import MOST_DENSE
 from conftest import Command

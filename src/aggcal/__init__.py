@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aggcal.design import Suggestions, suggest_pairs
     from aggcal.errors import AggcalError, AggcalWarning
     from aggcal.io import add_judgments, read_features, read_judgments, read_scores
-    from aggcal.models.baselines.kernels import Kernel
+    from aggcal.models.features.covariance_functions import Kernel
     from aggcal.models.priors import Prior
 
 __version__ = "0.1.0"
@@ -40,7 +40,7 @@ _HOMES = {
     "data.features": ("Features",),
     "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
     "data.judgments": ("Judgments",),
-    "models.baselines.kernels": ("Kernel",),
+    "models.features.covariance_functions": ("Kernel",),
     "models.priors": ("Prior",),
     "data.scores": ("Scores",),
 }

@@ -29,7 +29,7 @@ from aggcal.consensus import Aggregator, Consensus
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.data.judgments import Judgments
 from aggcal.engines import NAMES, Engine, laid_out
-from aggcal.engines.judgments import on_engine, refuse_auto
+from aggcal.engines.remote import on_engine, refuse_auto
 from aggcal.errors import OptionError
 from aggcal.io import read_features
 from aggcal.models.priors import Prior
@@ -141,7 +141,7 @@ def aggregate(
         that is an object it takes the place of the object's own, where that has one.
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
-        ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.dask.Dask``
+        ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.Dask``
         takes the address of a scheduler). With an engine, methods with reliabilities are fitted
         by the mode, to the same optimum as ``estimator="mode"`` finds here, and judgments given
         as a path are read where they are to lie.

@@ -42,9 +42,9 @@ from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
 from aggcal.guarantees import Guarantees, guarantees
 from aggcal.independence import Independence
 from aggcal.io import read_scores
-from aggcal.io.manifest import Manifest
 from aggcal.io.texts import read_texts
-from aggcal.io.write import Writer, csv_writer, write_files
+from aggcal.io.writing.manifest import Manifest
+from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.report.render import RENDERERS
 from aggcal.report.report import Report
 from aggcal.verdicts import REVERSED, Verdicts, left_shares

@@ -16,9 +16,9 @@ from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, head, named, unwrapped, wrapped
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.judgments import ShardedJudgments
+from aggcal.engines.remote import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
-from aggcal.models.baselines.kernels import Kernel
+from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.solve.newton import Convergence
 from aggcal.uncertainty import Uncertainty

@@ -14,10 +14,10 @@ from scipy.optimize import check_grad, minimize
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import FeatureError, InputError, KernelWarning, OptionError, TableError
-from aggcal.models.baselines.barcw import Trust
-from aggcal.models.baselines.gppl import Laplace, Preference
-from aggcal.models.baselines.kernels import Geometry, Kernel
-from aggcal.models.baselines.rank_svm import differences, objective
+from aggcal.models.features.barcw import Trust
+from aggcal.models.features.covariance_functions import Geometry, Kernel
+from aggcal.models.features.gppl import Laplace, Preference
+from aggcal.models.features.rank_svm import differences, objective
 from aggcal.models.rows import Rows, rows_of
 from aggcal.simulate import Simulation
 from aggcal.solve.gaussian_process import choose_kernel

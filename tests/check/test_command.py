@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aggcal
 from aggcal.check import check
-from aggcal.io.write import csv_writer, write_files
+from aggcal.io.writing.write import csv_writer, write_files
 from aggcal.simulate import simulate
 from conftest import Command
 

@@ -15,7 +15,7 @@ from test_sharded import assert_same, by_mode, judged
 import aggcal
 from aggcal.cli import main
 from aggcal.engines import dask as engine_module
-from aggcal.engines.dask import Dask
+from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import EngineError, InputError, OptionError
 from aggcal.simulate import simulate
 

@@ -11,10 +11,10 @@ import pytest
 import aggcal
 from aggcal.cli import main
 from aggcal.consensus import Consensus
-from aggcal.engines.judgments import cuts
-from aggcal.engines.local import LocalEngine
-from aggcal.engines.protocol import Model, Place
-from aggcal.engines.shard import Shard
+from aggcal.engines.base import Model, Place
+from aggcal.engines.remote import cuts
+from aggcal.engines.sharded.local import LocalEngine
+from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import OptionError
 from aggcal.simulate import simulate
 

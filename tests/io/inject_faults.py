@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aggcal.cli import main
-from aggcal.io.locks import locked
-from aggcal.io.swap import undo_interrupted
+from aggcal.io.writing.locks import locked
+from aggcal.io.writing.swap import undo_interrupted
 
 MARK = os.fsencode(Path.cwd()) + b"/"
 KILL = 0

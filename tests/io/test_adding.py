@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import aggcal
 from aggcal.data.judgments import Judgments, Unfitted
 from aggcal.engines import laid_out
-from aggcal.engines.local import LocalEngine
+from aggcal.engines.sharded.local import LocalEngine
 
 _IDS = st.sampled_from(["a", "b", "10", "9", "c d", "é", "-3"])
 _WEIGHTS = st.sampled_from([1.0, 2.0, 0.25])

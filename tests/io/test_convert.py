@@ -11,7 +11,7 @@ from test_formats import IDEAS, OLD_PREFLIB, PREFLIB, SAMPLES, by_pair, judged
 import aggcal
 from aggcal.errors import OptionError, OutputError
 from aggcal.io.convert import convert_judgments
-from aggcal.io.formats.base import Choices
+from aggcal.io.formats._base import Choices
 
 WHOLE_PAIRS = Choices(ranking_weight="pair")
 

@@ -76,7 +76,7 @@ def test_forks_do_not_disturb_threads_that_read() -> None:
 def test_small_tables_and_large_ones_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {"annotator": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "c"]}
     small = aggcal.read_judgments(rows)
-    monkeypatch.setattr("aggcal.io.database._FEW_CELLS", 1)
+    monkeypatch.setattr("aggcal.io.tables.database._FEW_CELLS", 1)
     large = aggcal.read_judgments(rows)
     assert small.item_ids.tolist() == large.item_ids.tolist()
     assert small.left.tolist() == large.left.tolist()

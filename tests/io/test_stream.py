@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from aggcal.errors import FileError
-from aggcal.io.formats.stream import json_records
+from aggcal.io.formats._stream import json_records
 
 RECORDS = [{"a": 1, "b": ["]", "}\n{", "\\"]}, [12, 345], {"c": {"d": "é" * 50}}, {"e": 1.5e3}]
 TEXTS = {
@@ -27,8 +27,8 @@ def parts(text: str, size: int) -> Iterator[str]:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("layout", TEXTS)
 def test_parts_of_any_length(layout: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggcal.io.formats.stream._AT_FIRST", 30)
-    monkeypatch.setattr("aggcal.io.formats.stream._NEAR_THE_END", 8)
+    monkeypatch.setattr("aggcal.io.formats._stream._AT_FIRST", 30)
+    monkeypatch.setattr("aggcal.io.formats._stream._NEAR_THE_END", 8)
     found = list(json_records("f", parts(TEXTS[layout], size)))
     assert [record.value for record in found] == RECORDS
 

@@ -12,7 +12,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OutputError
-from aggcal.io.write import write_files
+from aggcal.io.writing.write import write_files
 
 
 def full(file: IO[str]) -> None:

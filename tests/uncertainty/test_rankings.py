@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.io.formats.base import RankingWeight
-from aggcal.io.formats.orders import Opinion, pair_weight, pairs_of_order
+from aggcal.io.formats._base import RankingWeight
+from aggcal.io.formats._orders import Opinion, pair_weight, pairs_of_order
 
 _TRUTH = np.array([0.9, 0.5, 0.1, -0.2, -0.4, -0.9])
 _RANKINGS = 100

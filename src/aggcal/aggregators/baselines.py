@@ -14,9 +14,9 @@ from aggcal.data.features import FeatureChoice, Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, ConvergenceWarning, KernelWarning, OptionError
-from aggcal.models.baselines.gppl import Laplace
-from aggcal.models.baselines.kernels import Geometry, Kernel
-from aggcal.models.baselines.rank_svm import differences
+from aggcal.models.features.covariance_functions import Geometry, Kernel
+from aggcal.models.features.gppl import Laplace
+from aggcal.models.features.rank_svm import differences
 from aggcal.models.rows import rows_of
 from aggcal.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.solve.newton import Convergence
@@ -81,7 +81,7 @@ class BARCW:
     """Bayesian ranking with comparison weights: annotators who may answer at random.
 
     Its authors published no code: this is our own, written from a description of the method; see
-    ``aggcal.models.baselines.barcw`` for what exactly is fitted. The reliability of an annotator is
+    ``aggcal.models.features.barcw`` for what exactly is fitted. The reliability of an annotator is
     the posterior probability that they judge at all rather than guess, from 0 to 1. Standard errors
     take the reliabilities and the kernel as known.
 

@@ -23,8 +23,8 @@ from aggcal.consensus import Consensus
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
-from aggcal.engines.judgments import graph_of, on_engine, refuse_auto, rows_of
-from aggcal.engines.sharded import crowd
+from aggcal.engines.remote import graph_of, on_engine, refuse_auto, rows_of
+from aggcal.engines.sharded.rows import crowd
 from aggcal.errors import OptionError
 from aggcal.models.crowd import MARGIN, Crowd
 from aggcal.models.links import link as link_of

@@ -16,7 +16,7 @@ from aggcal.aggregators.quantify import Curved, Quantify
 from aggcal.consensus import Aggregator, Consensus, Curvature
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
-from aggcal.engines.judgments import graph_of, rows_of
+from aggcal.engines.remote import graph_of, rows_of
 from aggcal.errors import AggcalWarning
 from aggcal.models.rows import Rows
 from aggcal.solve.marginal import MarginalFit, MarginalProblem

@@ -16,8 +16,8 @@ from aggcal.consensus import Aggregator, Consensus, Curvature
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.judgments import ShardedJudgments, graph_of, refuse, rows_of
-from aggcal.engines.sharded import information
+from aggcal.engines.remote import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.sharded.rows import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
 from aggcal.models.information import Information
 from aggcal.models.links import link as link_of

@@ -24,7 +24,7 @@ from aggcal.consensus import Consensus
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
-from aggcal.engines.judgments import (
+from aggcal.engines.remote import (
     ShardedJudgments,
     graph_of,
     on_engine,
@@ -32,7 +32,7 @@ from aggcal.engines.judgments import (
     refuse_auto,
     rows_of,
 )
-from aggcal.engines.sharded import likelihood
+from aggcal.engines.sharded.rows import likelihood
 from aggcal.errors import AggcalWarning, DividedWarning, OptionError
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated

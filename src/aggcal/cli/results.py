@@ -12,9 +12,9 @@ from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.given import given
 from aggcal.errors import count
-from aggcal.io.manifest import Manifest, refuse_foreign
 from aggcal.io.texts import Texts
-from aggcal.io.write import refuse_overwriting, to_json
+from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.write import refuse_overwriting, to_json
 
 _STAGE_2 = ("items.csv", "summary.json")
 _STAGE_1 = (*_STAGE_2, "annotators.csv", "report.html", "report.md")

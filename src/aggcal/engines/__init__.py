@@ -1,6 +1,6 @@
 """Where sums over judgments are computed: on this machine, on a cluster, on a GPU.
 
-`aggcal.engines.protocol` says what an engine is and how a further one plugs in.
+`aggcal.engines.base` says what an engine is and how a further one plugs in.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from aggcal.data.judgments import Judgments
+from aggcal.engines.base import Engine
 from aggcal.engines.gpu.engine import DeviceJudgments, GpuEngine, missing
-from aggcal.engines.judgments import ShardedJudgments
-from aggcal.engines.protocol import Engine
+from aggcal.engines.remote import ShardedJudgments
+from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
 
-__all__ = ["NAMES", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
+__all__ = ["NAMES", "Dask", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
 
 NAMES = ("local", "dask", "gpu")
 """The engines that go by a name."""
@@ -35,8 +36,6 @@ def named(name: str) -> Engine | None:
     if name == "local":
         return None
     if name == "dask":
-        from aggcal.engines.dask import Dask
-
         return Dask()
     if name == "gpu":
         reason = missing()

@@ -11,8 +11,8 @@ from aggcal.experiments import dots, reading_level, rq3
 from aggcal.experiments.cells import cell_columns
 from aggcal.experiments.page import render
 from aggcal.experiments.result import Result
-from aggcal.io.manifest import Manifest, refuse_foreign
-from aggcal.io.write import Writer, csv_writer, write_files
+from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.report.axes import standalone
 
 EXPERIMENTS = ("reading-level", "dots", "rq3")

@@ -16,11 +16,11 @@ import numpy as np
 
 from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.io.encoding import checked, unused_labels
-from aggcal.io.formats.base import Choices
+from aggcal.io.formats._base import Choices
 from aggcal.io.formats.preflib import KINDS, preflib_text
 from aggcal.io.rows import Reading, opened_rows
-from aggcal.io.source import no_room
-from aggcal.io.write import (
+from aggcal.io.tables.source import no_room
+from aggcal.io.writing.write import (
     csv_cell,
     refuse_existing,
     refuse_overwriting,

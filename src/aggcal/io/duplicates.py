@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.tables import as_texts
-from aggcal.io.source import Source
+from aggcal.io.tables.source import Source
 
 if TYPE_CHECKING:
     import duckdb

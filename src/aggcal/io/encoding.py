@@ -19,10 +19,10 @@ from aggcal.errors import (
     count,
 )
 from aggcal.io.duplicates import duplicate_rows
-from aggcal.io.formats.base import OUTCOMES, TableFormat
-from aggcal.io.formats.labels import is_both_bad
+from aggcal.io.formats._base import OUTCOMES, TableFormat
+from aggcal.io.formats._labels import is_both_bad
 from aggcal.io.rows import Reading
-from aggcal.io.source import Source, quoted
+from aggcal.io.tables.source import Source, quoted
 
 _LISTED = 5
 _LIGHTEST, _HEAVIEST = 1e-9, 1e9

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggcal.data.features import Features
 from aggcal.errors import FeatureError, TableError, TooLittleDataError
-from aggcal.io.opening import opened
 from aggcal.io.per_item import LARGEST, fetch, ids, numbers, refuse_double_items, refuse_numbers
+from aggcal.io.tables.opening import opened
 
 
 class _EveryColumn(Mapping[str, str]):

@@ -12,10 +12,10 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.io.database import connected
 from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
-from aggcal.io.formats.base import Choices, RankingWeight, TableFormat
+from aggcal.io.formats._base import Choices, RankingWeight, TableFormat
 from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.tables.database import connected
 
 
 def read_judgments(

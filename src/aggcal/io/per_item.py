@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
-from aggcal.io.source import Source
+from aggcal.io.tables.source import Source
 
 LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""

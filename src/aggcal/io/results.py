@@ -7,11 +7,11 @@ from typing import Any
 
 from aggcal._core.tables import Columns
 from aggcal.errors import FileError, TableError
-from aggcal.io.locks import locked
-from aggcal.io.manifest import digests, fits, load
-from aggcal.io.opening import opened
 from aggcal.io.per_item import fetch, ids, numbers
-from aggcal.io.swap import is_interrupted, undo_interrupted
+from aggcal.io.tables.opening import opened
+from aggcal.io.writing.locks import locked
+from aggcal.io.writing.manifest import digests, fits, load
+from aggcal.io.writing.swap import is_interrupted, undo_interrupted
 
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",

@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.errors import OptionError, OutcomeError, TableError, printable
-from aggcal.io.database import connected
-from aggcal.io.files import (
-    is_json,
-    load_file,
-    look,
-    peek,
-    regular,
-    text_lines,
-    text_pieces,
-)
 from aggcal.io.formats import FORMATS, recognised
-from aggcal.io.formats.base import (
+from aggcal.io.formats._base import (
     Choices,
     Format,
     Notes,
@@ -32,13 +22,23 @@ from aggcal.io.formats.base import (
     TableFormat,
     TextFormat,
 )
+from aggcal.io.formats._sample import Record, Sample, of_records
+from aggcal.io.formats._sides import labelled, side_of
+from aggcal.io.formats._stream import json_records
 from aggcal.io.formats.plain import EXTRA, OWN
-from aggcal.io.formats.sample import Record, Sample, of_records
-from aggcal.io.formats.sides import labelled, side_of
-from aggcal.io.formats.stream import json_records
-from aggcal.io.opening import load_memory
-from aggcal.io.parquet import parquet_rows
-from aggcal.io.source import Source, cell, listed
+from aggcal.io.tables.database import connected
+from aggcal.io.tables.files import (
+    is_json,
+    load_file,
+    look,
+    peek,
+    regular,
+    text_lines,
+    text_pieces,
+)
+from aggcal.io.tables.opening import load_memory
+from aggcal.io.tables.parquet import parquet_rows
+from aggcal.io.tables.source import Source, cell, listed
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,10 +9,10 @@ from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
 from aggcal.io.formats import recognised
-from aggcal.io.formats.sample import Sample
-from aggcal.io.opening import opened
+from aggcal.io.formats._sample import Sample
 from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
-from aggcal.io.source import Source
+from aggcal.io.tables.opening import opened
+from aggcal.io.tables.source import Source
 
 
 def read_scores(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aggcal.errors import OptionError, TableError, TooLittleDataError
-from aggcal.io.opening import opened
 from aggcal.io.per_item import refuse_double_items
+from aggcal.io.tables.opening import opened
 
 
 @dataclass(frozen=True)

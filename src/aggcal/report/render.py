@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.tables import Columns
-from aggcal.io.write import to_json
+from aggcal.io.writing.write import to_json
 from aggcal.report import contents
 from aggcal.report.axes import STYLE
 from aggcal.report.figures import calibration_figure, rank_figure, reliability_figure

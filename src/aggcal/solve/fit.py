@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.engines.sharded import thurstone
+from aggcal.engines.sharded.rows import thurstone
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows

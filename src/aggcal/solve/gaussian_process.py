@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.models.baselines.gppl import Laplace, Preference
-from aggcal.models.baselines.kernels import Geometry, Kernel
+from aggcal.models.features.covariance_functions import Geometry, Kernel
+from aggcal.models.features.gppl import Laplace, Preference
 from aggcal.models.rows import Rows
 from aggcal.solve.newton import Convergence, minimise
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
-from aggcal.models.baselines.rank_svm import Differences, objective
+from aggcal.models.features.rank_svm import Differences, objective
 from aggcal.solve.newton import Convergence
 
 _TOLERANCE = 1e-6

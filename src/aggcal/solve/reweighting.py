@@ -8,9 +8,9 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
-from aggcal.models.baselines.barcw import Trust
-from aggcal.models.baselines.gppl import Laplace, Preference
-from aggcal.models.baselines.kernels import Geometry, Kernel
+from aggcal.models.features.barcw import Trust
+from aggcal.models.features.covariance_functions import Geometry, Kernel
+from aggcal.models.features.gppl import Laplace, Preference
 from aggcal.models.rows import Rows
 from aggcal.solve.gaussian_process import (
     KernelChoice,

@@ -48,7 +48,7 @@ def aggregate(options: argparse.Namespace) -> int:
     """Fit the consensus."""
     from aggcal.assessment import assess
     from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     check_stage_1(options)

@@ -53,7 +53,7 @@ def calibrate(options: argparse.Namespace) -> int:
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
     from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     began = time.perf_counter()
     console = Console(quiet=options.quiet)

@@ -48,7 +48,7 @@ def check(options: argparse.Namespace) -> int:
     """Print what stands out."""
     from aggcal.check import check as look_over
     from aggcal.check.survey import check_aims
-    from aggcal.io.write import to_json
+    from aggcal.io.writing.write import to_json
 
     console = Console(quiet=options.quiet)
     check_aims(options.method, options.precision, options.seed)

@@ -41,7 +41,7 @@ def convert(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.io.convert import convert_judgments
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     choices = choices_from(options)

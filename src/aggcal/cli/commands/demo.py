@@ -38,7 +38,7 @@ def demo(options: argparse.Namespace) -> int:
     from aggcal.assessment import assess
     from aggcal.cli.results import refuse_output, tell, with_command
     from aggcal.io import read_judgments, read_scores
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     folder = Path(options.output)

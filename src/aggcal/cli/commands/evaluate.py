@@ -35,7 +35,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
     from aggcal._core.tables import aligned
     from aggcal.io.scores import read_item_columns, read_truth
-    from aggcal.io.write import to_json
+    from aggcal.io.writing.write import to_json
     from aggcal.metrics import METRICS, compare
 
     console = Console(quiet=options.quiet)

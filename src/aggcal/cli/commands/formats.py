@@ -17,7 +17,7 @@ def add(command: Parser) -> None:
 def formats(options: argparse.Namespace) -> int:
     """Print a line for each."""
     from aggcal.io.formats import FORMATS
-    from aggcal.io.write import to_json
+    from aggcal.io.writing.write import to_json
 
     if options.json:
         print(to_json({name: known.summary for name, known in FORMATS.items()}))

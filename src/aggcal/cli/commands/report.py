@@ -49,8 +49,8 @@ def report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.assessment import RESULT_FILES
-    from aggcal.io.swap import ChangedError
-    from aggcal.io.write import refuse_existing, refuse_overwriting, write_file
+    from aggcal.io.writing.swap import ChangedError
+    from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 
     folder = Path(options.results)
     name = f"report.{options.format}"
@@ -122,8 +122,8 @@ def _write_inside(
     folder: Path, name: str, page: bytes, summary: dict[str, Any], *, force: bool
 ) -> None:
     """Write the report into the folder of the results, and list it with them."""
-    from aggcal.io.manifest import Manifest, digests
-    from aggcal.io.write import write_file, write_files
+    from aggcal.io.writing.manifest import Manifest, digests
+    from aggcal.io.writing.write import write_file, write_files
 
     listed = digests(summary)
     if not listed:

@@ -36,7 +36,7 @@ def reproduce(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.experiments.reproduce import reproduce as make
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     refuse_unwritable(options.output)

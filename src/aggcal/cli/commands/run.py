@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     """Fit the consensus, and project the scores onto it."""
     from aggcal.assessment import assess
     from aggcal.cli.results import finish, refuse_output
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
     check_stage_1(

@@ -44,7 +44,7 @@ def add(command: Parser) -> None:
 
 def simulate(options: argparse.Namespace) -> int:
     """Make the study that was described."""
-    from aggcal.io.writable import refuse_unwritable
+    from aggcal.io.writing.writable import refuse_unwritable
 
     refuse_unwritable(options.output)
     paths = write_study(
@@ -70,8 +70,8 @@ def simulate(options: argparse.Namespace) -> int:
 def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> list[Path]:
     """Simulate a study and write its tables, unless there are others of these names."""
     from aggcal import __version__
-    from aggcal.io.manifest import Manifest, refuse_foreign
-    from aggcal.io.write import csv_writer, write_files
+    from aggcal.io.writing.manifest import Manifest, refuse_foreign
+    from aggcal.io.writing.write import csv_writer, write_files
     from aggcal.simulate import simulate as make
 
     about = {"version": __version__, "study": study}

@@ -103,8 +103,8 @@ def suggest(options: argparse.Namespace) -> int:
 
     from aggcal.design import suggest_pairs
     from aggcal.design.suggest import check_suggestion
-    from aggcal.io.writable import refuse_unwritable
-    from aggcal.io.write import (
+    from aggcal.io.writing.writable import refuse_unwritable
+    from aggcal.io.writing.write import (
         csv_writer,
         json_writer,
         refuse_existing,

@@ -58,7 +58,7 @@ def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engin
         console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
         yield found
         return
-    from aggcal.engines.dask import Dask
+    from aggcal.engines import Dask
 
     with Dask(options.scheduler, workers=options.workers, on_pass=console.on_pass) as engine:
         yield engine

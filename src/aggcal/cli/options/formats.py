@@ -9,7 +9,7 @@ from aggcal.cli.arguments import Parser
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
-    from aggcal.io.formats.base import Choices
+    from aggcal.io.formats._base import Choices
 
 JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
@@ -82,7 +82,7 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
 
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
-    from aggcal.io.formats.base import Choices
+    from aggcal.io.formats._base import Choices
 
     return Choices(
         outcomes_from(options),

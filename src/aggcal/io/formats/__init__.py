@@ -24,8 +24,8 @@ from aggcal.io.formats import (
     ratings,
     vote_log,
 )
-from aggcal.io.formats.base import Format
-from aggcal.io.formats.sample import Sample
+from aggcal.io.formats._base import Format
+from aggcal.io.formats._sample import Sample
 
 FORMATS: dict[str, Format] = {
     known.name: known
@@ -60,7 +60,7 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
 
     Examples
     --------
-    >>> from aggcal.io.formats.sample import of_records
+    >>> from aggcal.io.formats._sample import of_records
     >>> recognised(of_records("f", [{"worker": "w", "left": "a", "right": "b", "label": "a"}])).name
     'crowd-kit'
     """

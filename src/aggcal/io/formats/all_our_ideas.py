@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat
-from aggcal.io.formats.sample import Sample
-from aggcal.io.source import Source, cell
+from aggcal.io.formats._base import Choices, Notes, TableFormat
+from aggcal.io.formats._sample import Sample
+from aggcal.io.tables.source import Source, cell
 
 _SIDES = ("left choice id", "right choice id")
 _SECONDS = "response time (s)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
-from aggcal.io.formats.labels import Labels
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.synonyms import ANNOTATOR
-from aggcal.io.source import Source
+from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats._labels import Labels
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._synonyms import ANNOTATOR
+from aggcal.io.tables.source import Source
 
 _NEEDS = ("generator_1", "generator_2", "preference")
 

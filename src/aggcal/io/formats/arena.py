@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.sides import side_of
-from aggcal.io.formats.synonyms import ANNOTATOR
-from aggcal.io.source import Source, cell
+from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sides import side_of
+from aggcal.io.formats._synonyms import ANNOTATOR
+from aggcal.io.tables.source import Source, cell
 
 _ONE_HOT = ("winner_model_a", "winner_model_b", "winner_tie")
 _WHO = tuple(dict.fromkeys(("judge", "annotator", "evaluation_session_id", *ANNOTATOR)))

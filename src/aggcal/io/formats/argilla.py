@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from aggcal.errors import OutcomeError, TableError, count
-from aggcal.io.formats.base import (
+from aggcal.io.formats._base import (
     Choices,
     Notes,
     RecordFormat,
@@ -19,8 +19,8 @@ from aggcal.io.formats.base import (
     number_of,
     text_of,
 )
-from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
-from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats._sample import Record, Sample
 
 _FLAT = ".responses"
 _SUGGESTED = ".suggestion"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from aggcal.errors import TableError
-from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, nobody, text_of
-from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
-from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats._base import Choices, Notes, RecordFormat, Row, nobody, text_of
+from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats._sample import Record, Sample
 
 _PAIR = 2
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.sides import side_of
-from aggcal.io.source import Source
+from aggcal.io.formats._base import Choices, Notes, TableFormat
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sides import side_of
+from aggcal.io.tables.source import Source
 
 
 def _is_mine(sample: Sample) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
-from aggcal.io.formats.labels import LABELS, spelt
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.sides import side_of
-from aggcal.io.formats.synonyms import ANNOTATOR
-from aggcal.io.source import Source
+from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sides import side_of
+from aggcal.io.formats._synonyms import ANNOTATOR
+from aggcal.io.tables.source import Source
 
 _WHO = ("annotator", "worker", "judge")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat
-from aggcal.io.formats.sample import Sample
-from aggcal.io.source import Source
+from aggcal.io.formats._base import Choices, Notes, TableFormat
+from aggcal.io.formats._sample import Sample
+from aggcal.io.tables.source import Source
 
 _NEEDS = ("annotator id", "winner id", "loser id")
 

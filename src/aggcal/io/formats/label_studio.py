@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from aggcal.errors import OptionError, OutcomeError, TableError
-from aggcal.io.formats.base import (
+from aggcal.io.formats._base import (
     Choices,
     Notes,
     RecordFormat,
@@ -20,8 +20,8 @@ from aggcal.io.formats.base import (
     number_of,
     text_of,
 )
-from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
-from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats._sample import Record, Sample
 
 _SIDES = (
     ("1", "2"), ("a", "b"), ("A", "B"), ("left", "right"), ("Left", "Right"), ("first", "second"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aggcal.errors import OutcomeError
-from aggcal.io.formats.base import (
+from aggcal.io.formats._base import (
     OUTCOMES,
     Choices,
     Notes,
@@ -15,8 +15,8 @@ from aggcal.io.formats.base import (
     nobody,
     text_of,
 )
-from aggcal.io.formats.labels import LABELS, spelt
-from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._sample import Record, Sample
 
 
 def _is_mine(sample: Sample) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.errors import TableError
-from aggcal.io.formats.base import Choices, Notes, TableFormat, not_needed
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.sides import side_of
-from aggcal.io.formats.synonyms import (
+from aggcal.io.formats._base import Choices, Notes, TableFormat, not_needed
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sides import side_of
+from aggcal.io.formats._synonyms import (
     ANNOTATOR,
     LEFT_RIGHT,
     OUTCOME,
@@ -16,7 +16,7 @@ from aggcal.io.formats.synonyms import (
     SECONDS,
     WINNER_LOSER,
 )
-from aggcal.io.source import Source, cell, quoted
+from aggcal.io.tables.source import Source, cell, quoted
 
 OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
 EXTRA = ("seconds", "ranking", "screen", "reason")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aggcal.io.formats.base import Choices, Notes, TableFormat, annotator_or_nobody
-from aggcal.io.formats.sample import Sample
-from aggcal.io.formats.synonyms import ANNOTATOR
-from aggcal.io.source import Source
+from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._synonyms import ANNOTATOR
+from aggcal.io.tables.source import Source
 
 _MODELS = ("chosen_model", "rejected_model")
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from aggcal.errors import TableError
-from aggcal.io.formats.base import Choices, Notes, Row, TextFormat
-from aggcal.io.formats.orders import Opinion, pairs_of_order, stated
-from aggcal.io.formats.sample import Sample
+from aggcal.io.formats._base import Choices, Notes, Row, TextFormat
+from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
+from aggcal.io.formats._sample import Sample
 
 KINDS = ("soc", "soi", "toc", "toi")
 """Strict or with ties, complete or incomplete: the kinds of data that hold orders."""

@@ -8,10 +8,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aggcal.errors import TableError
-from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, number_of, text_of
-from aggcal.io.formats.orders import Opinion, Tiers, pairs_of_order, stated
-from aggcal.io.formats.sample import Record, Sample
-from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, OUTCOME, first_of, renamed
+from aggcal.io.formats._base import (
+    Choices,
+    Notes,
+    RecordFormat,
+    Row,
+    mapping_of,
+    number_of,
+    text_of,
+)
+from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
+from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, OUTCOME, first_of, renamed
 
 _PLACE = re.compile(r"(?:r|rank|place|position|pref|choice)[ _-]?(\d+)$")
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")

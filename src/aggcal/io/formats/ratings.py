@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aggcal.errors import TableError, count
-from aggcal.io.formats.base import (
+from aggcal.io.formats._base import (
     Choices,
     Notes,
     RecordFormat,
@@ -17,9 +17,9 @@ from aggcal.io.formats.base import (
     number_of,
     text_of,
 )
-from aggcal.io.formats.orders import Opinion, pairs_of_ratings, stated
-from aggcal.io.formats.sample import Record, Sample
-from aggcal.io.formats.synonyms import ANNOTATOR, GROUP, RATING, first_of, renamed
+from aggcal.io.formats._orders import Opinion, pairs_of_ratings, stated
+from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, RATING, first_of, renamed
 
 
 def _is_mine(sample: Sample) -> bool:

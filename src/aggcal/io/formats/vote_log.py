@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aggcal.errors import TableError
-from aggcal.io.formats.base import Choices, Notes, RecordFormat, Row, mapping_of, nobody, text_of
-from aggcal.io.formats.sample import Record, Sample
+from aggcal.io.formats._base import Choices, Notes, RecordFormat, Row, mapping_of, nobody, text_of
+from aggcal.io.formats._sample import Record, Sample
 
 _VOTES = ("leftvote", "rightvote", "tievote", "bothbad_vote")
 _NO_VOTES = ("chat", "upvote", "downvote", "flag", "share", "load", "regenerate", "clear_history")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggcal.io.formats.base import OUTCOMES, Choices, Notes
-from aggcal.io.formats.synonyms import LEFT_RIGHT
-from aggcal.io.source import Source, quoted
+from aggcal.io.formats._base import OUTCOMES, Choices, Notes
+from aggcal.io.formats._synonyms import LEFT_RIGHT
+from aggcal.io.tables.source import Source, quoted
 
 NO_SIDE = ("tie", "skip", "failed")
 

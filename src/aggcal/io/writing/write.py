@@ -20,10 +20,10 @@ import numpy as np
 from aggcal._core.interrupts import shielded
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import OutputError
-from aggcal.io.manifest import Manifest, refuse_foreign
-from aggcal.io.renaming import rename_new
-from aggcal.io.scratch import hidden_file, hidden_folder, remove, sweep
-from aggcal.io.swap import NewSet, clear_away, may_exchange, sync
+from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.renaming import rename_new
+from aggcal.io.writing.scratch import hidden_file, hidden_folder, remove, sweep
+from aggcal.io.writing.swap import NewSet, clear_away, may_exchange, sync
 
 Writer = Callable[[IO[str]], object]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal._core.tables import Columns, frame_cells, frame_columns, row_columns
 from aggcal.errors import TableError
-from aggcal.io.database import connected
 from aggcal.io.duplicates import registered
-from aggcal.io.files import load_file
-from aggcal.io.source import Source, fill
+from aggcal.io.tables.database import connected
+from aggcal.io.tables.files import load_file
+from aggcal.io.tables.source import Source, fill
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,8 +8,8 @@ from operator import add
 from typing import Any
 
 from aggcal.data.judgments import Judgments
-from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
-from aggcal.engines.shard import Shard
+from aggcal.engines.remote import ShardedJudgments, cuts, pieces
+from aggcal.engines.sharded.shard import Shard
 from aggcal.io import read_judgments
 
 

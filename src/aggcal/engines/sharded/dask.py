@@ -1,8 +1,8 @@
 """Dask: shards pinned in the memory of a cluster's workers.
 
-Files are read, numbered and merged by tasks on the workers (`aggcal.engines.parts`); a shard is a
-future that stays where it was made. A question goes to each shard's worker, parameters are sent to
-all workers once, and answers are added up in a tree. Everything is a pure task of the files: when a
+Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sharded.dask_tasks`);
+a shard is a future that stays where it was made. A question goes to each shard's worker, parameters
+are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the files: when a
 worker is lost, Dask makes its shards again, and what else was lost on the way is sent again.
 """
 
@@ -24,13 +24,13 @@ import numpy as np
 
 from aggcal._core.arrays import IntArray
 from aggcal.data.judgments import Judgments
-from aggcal.engines import parts
-from aggcal.engines.judgments import ShardedJudgments, cuts, pieces
-from aggcal.engines.protocol import Place, Spot
-from aggcal.engines.shard import Shard
+from aggcal.engines.base import Place, Spot
+from aggcal.engines.remote import ShardedJudgments, cuts, pieces
+from aggcal.engines.sharded import dask_tasks
+from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError, OptionError
-from aggcal.io.formats.base import Choices
-from aggcal.io.scratch import scratch_folder
+from aggcal.io.formats._base import Choices
+from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
@@ -126,7 +126,7 @@ class Dask:
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``criterion``,
             ``annotator``, ``memory``.
         """
-        files = parts.files_of(path)
+        files = dask_tasks.files_of(path)
         how = _reading(options)
         made = _FromFiles(self, path, files, how, on_progress)
         shards = DaskShards(self, made)
@@ -145,9 +145,9 @@ class Dask:
                     piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
                     piece.count,
                 )  # fmt: skip
-                sent = self.client.scatter(parts.Piece.of(columns), hash=False)
+                sent = self.client.scatter(dask_tasks.Piece.of(columns), hash=False)
                 numbers = (judgments.n_items, piece.n_annotators)
-                futures.append(self.submit(parts.shard_of, [sent], k, first, *numbers))
+                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
             return futures
 
         return ShardedJudgments.of(judgments, DaskShards(self, made), self)
@@ -375,7 +375,7 @@ class _FromFiles:
         engine: Dask,
         path: str,
         files: list[str],
-        how: parts.Reading,
+        how: dask_tasks.Reading,
         on_progress: Callable[[float], None] | None,
     ) -> None:
         self._engine, self._path, self._files, self._how = engine, path, files, how
@@ -385,30 +385,31 @@ class _FromFiles:
 
     def __call__(self) -> list[Future]:
         engine, submit = self._engine, self._engine.submit
-        read = [submit(parts.read, file, self._how) for file in self._files]
+        read = [submit(dask_tasks.read, file, self._how) for file in self._files]
         level = [
-            submit(parts.summary, file, part) for file, part in zip(self._files, read, strict=True)
+            submit(dask_tasks.summary, file, part)
+            for file, part in zip(self._files, read, strict=True)
         ]
         self._watch(level)
         while len(level) > 1:
             level = [
-                submit(parts.merged, level[k : k + _BRANCHES])
+                submit(dask_tasks.merged, level[k : k + _BRANCHES])
                 for k in range(0, len(level), _BRANCHES)
             ]
-        names = submit(parts.numbered, level[0], self._path, self._how.criterion)
-        numbering: parts.Numbering = names.result()
+        names = submit(dask_tasks.numbered, level[0], self._path, self._how.criterion)
+        numbering: dask_tasks.Numbering = names.result()
         self.about = numbering.about
         if self._cut is None:
             # Made once: shards that are made again must be those that were lost.
             number = engine.number_of_shards(int(numbering.rows.sum()))
             self._cut = cuts(numbering.rows, number)
         cut = self._cut
-        ours = [submit(parts.renumbered, part, names) for part in read]
+        ours = [submit(dask_tasks.renumbered, part, names) for part in read]
         n, shards = numbering.about.n_items, []
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
-            mine = [submit(parts.cut_out, part, first, last) for part in ours]
-            shards.append(submit(parts.shard_of, mine, k, first, n, last - first))
+            mine = [submit(dask_tasks.cut_out, part, first, last) for part in ours]
+            shards.append(submit(dask_tasks.shard_of, mine, k, first, n, last - first))
         return shards
 
     def _watch(self, level: list[Future]) -> None:
@@ -480,7 +481,7 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _reading(options: dict[str, Any]) -> parts.Reading:
+def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
     """Take the options of `read_judgments` that make sense for parts of a table."""
     given = dict(options)
     choices = Choices(
@@ -488,7 +489,7 @@ def _reading(options: dict[str, Any]) -> parts.Reading:
         given.pop("columns", None) or {},
         given.pop("annotator", None),
     )
-    how = partial(parts.Reading, choices, threads=1)
+    how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(
         format=given.pop("format", None),
         criterion=given.pop("criterion", None),

@@ -9,8 +9,8 @@ from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from aggcal.errors import OptionError, TableError
-from aggcal.io.formats.sample import Record, Sample
-from aggcal.io.source import Source, cell, quoted
+from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.tables.source import Source, cell, quoted
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 RANKING_WEIGHTS = get_args(RankingWeight)

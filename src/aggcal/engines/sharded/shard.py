@@ -12,7 +12,7 @@ from aggcal._core.arrays import FloatArray, IntArray, constant, sums
 from aggcal._core.kernels import at, library
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.engines.protocol import Model, Place, Spot
+from aggcal.engines.base import Model, Place, Spot
 from aggcal.models.information import Information, key_from
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of

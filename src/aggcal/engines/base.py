@@ -2,21 +2,22 @@
 
 The optimum of Stage 1 is a few dozen sums over the judgments. An `Engine` decides where they are
 computed: it lays judgments out as `Shards`, and shards answer questions. A question is the name of
-a method of `aggcal.engines.shard.Shard` with its parameters (scores, a vector, ...); what comes
-back has the size of the parameters, never of the data. Everything above (the solver, the standard
-errors) asks questions and does not know where they are answered.
+a method of `aggcal.engines.sharded.shard.Shard` with its parameters (scores, a vector, ...); what
+comes back has the size of the parameters, never of the data. Everything above (the solver, the
+standard errors) asks questions and does not know where they are answered.
 
 **How a further engine plugs in.** Write two classes:
 
 1. ``Shards`` below: ``total`` asks every shard and adds up the answers, ``listed`` returns them
-   one by one, ``derived`` makes new shards out of the answers. `aggcal.engines.local.LocalShards`
-   is the shortest example: three loops.
+   one by one, ``derived`` makes new shards out of the answers. The shortest example, three loops,
+   is `aggcal.engines.sharded.local.LocalShards`.
 2. ``Engine`` below: ``spread`` takes `Judgments` in memory, ``read`` a path, and both return
-   `aggcal.engines.judgments.ShardedJudgments` (``ShardedJudgments.of(judgments, shards)`` makes
+   `aggcal.engines.remote.ShardedJudgments` (``ShardedJudgments.of(judgments, shards)`` makes
    one from what the shards tell about themselves). Add its name to `aggcal.engines.named`.
 
 An engine that has all rows in one place needs no shards: `aggcal.engines.gpu` moves them to a
-device, where an objective and an information of its own take them (see `aggcal.engines.sharded`).
+device, where an objective and an information of its own take them (see
+`aggcal.engines.sharded.rows`).
 
 **The rules.** Shards hold consecutive annotators in the order of their ids, all rows of an
 annotator in one shard: each reliability is then eliminated within one shard, and the shards' rows

@@ -15,7 +15,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.errors import TableError
-from aggcal.io.formats.base import RankingWeight, Row
+from aggcal.io.formats._base import RankingWeight, Row
 
 Tiers: TypeAlias = Sequence[Sequence[str]]
 """Items from the best to the worst; those of one tier are not told apart."""

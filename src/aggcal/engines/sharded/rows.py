@@ -14,10 +14,10 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.engines.base import Model, Place, Shards, Spot
 from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceThurstone
-from aggcal.engines.protocol import Model, Place, Shards, Spot
 from aggcal.models.compiled import thurstone as compiled_thurstone
 from aggcal.models.crowd import Crowd
 from aggcal.models.information import Information

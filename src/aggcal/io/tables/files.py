@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aggcal.errors import FileError, TableError, printable
-from aggcal.io.database import lacks_room
-from aggcal.io.formats.sample import Sample, of_json, of_table
-from aggcal.io.parquet import load_parquet, look_at_parquet
-from aggcal.io.source import (
+from aggcal.io.formats._sample import Sample, of_json, of_table
+from aggcal.io.tables.database import lacks_room
+from aggcal.io.tables.parquet import load_parquet, look_at_parquet
+from aggcal.io.tables.source import (
     MOST_COLUMNS,
     Source,
     cell,

@@ -20,14 +20,14 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal.data.judgments import Judgments, Unfitted
-from aggcal.engines.judgments import Columns, nameless
-from aggcal.engines.shard import Shard
+from aggcal.engines.remote import Columns, nameless
+from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
-from aggcal.io.formats.base import Choices
+from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
-from aggcal.io.parquet import refuse_partitions
 from aggcal.io.rows import known_columns
-from aggcal.io.scratch import scratch_folder
+from aggcal.io.tables.parquet import refuse_partitions
+from aggcal.io.writing.scratch import scratch_folder
 
 _MOST_ASIDE = 10_000
 _WIDEST_KEY = 2**62

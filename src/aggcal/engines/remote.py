@@ -12,9 +12,9 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, frozen
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
+from aggcal.engines.base import Engine, Shards
 from aggcal.engines.gpu.engine import DeviceJudgments
-from aggcal.engines.protocol import Engine, Shards
-from aggcal.engines.sharded import ShardedRows
+from aggcal.engines.sharded.rows import ShardedRows
 from aggcal.errors import OptionError
 from aggcal.models.rows import Rows
 from aggcal.models.rows import rows_of as rows_in_memory

@@ -24,10 +24,18 @@ from pathlib import Path
 from typing import Any
 
 from aggcal.errors import OutputError
-from aggcal.io.locks import locked
-from aggcal.io.manifest import Manifest, digest, fits, foreign, is_inside, load, refuse_foreign
-from aggcal.io.renaming import exchange, rename_new
-from aggcal.io.scratch import remove, sweep
+from aggcal.io.writing.locks import locked
+from aggcal.io.writing.manifest import (
+    Manifest,
+    digest,
+    fits,
+    foreign,
+    is_inside,
+    load,
+    refuse_foreign,
+)
+from aggcal.io.writing.renaming import exchange, rename_new
+from aggcal.io.writing.scratch import remove, sweep
 
 _JOURNAL = "journal.json"
 _ATTEMPTS = 100

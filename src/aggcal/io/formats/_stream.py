@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from aggcal.errors import FileError
-from aggcal.io.formats.sample import BLANK, Record, is_line_of_its_own
+from aggcal.io.formats._sample import BLANK, Record, is_line_of_its_own
 
 _NEAR_THE_END = 64
 _AT_FIRST = 1 << 16

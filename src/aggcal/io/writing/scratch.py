@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from aggcal._core.interrupts import shielded
-from aggcal.io.locks import hold, take
+from aggcal.io.writing.locks import hold, take
 
 HIDDEN = re.compile(r"^\.aggcal-[0-9a-f]{16}\.new$")
 """What results are written to before they take their place."""

@@ -21,7 +21,7 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.models.baselines.gppl import row_losses
+from aggcal.models.features.gppl import row_losses
 from aggcal.models.rows import Rows
 
 

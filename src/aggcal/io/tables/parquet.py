@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import FileError, TableError
-from aggcal.io.database import connected, lacks_room
-from aggcal.io.formats.sample import Sample, of_records
-from aggcal.io.source import Source, cell, exactly, fill, present_columns, quoted
+from aggcal.io.formats._sample import Sample, of_records
+from aggcal.io.tables.database import connected, lacks_room
+from aggcal.io.tables.source import Source, cell, exactly, fill, present_columns, quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aggcal.io.formats.base import Choices
+from aggcal.io.formats._base import Choices
 
 # fmt: off
 ANNOTATOR = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from aggcal.errors import OutcomeError, TableError, count
-from aggcal.io.formats.base import Choices, Notes
-from aggcal.io.formats.labels import NO_SIDE, Labels
-from aggcal.io.source import Source, quoted
+from aggcal.io.formats._base import Choices, Notes
+from aggcal.io.formats._labels import NO_SIDE, Labels
+from aggcal.io.tables.source import Source, quoted
 
 
 def side_of(

@@ -20,8 +20,8 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal.errors import OptionError
-from aggcal.io.scratch import scratch_folder
-from aggcal.io.source import no_room, quoted
+from aggcal.io.tables.source import no_room, quoted
+from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,0 +1,5 @@
+"""Judgments in shards: threads of this process (`local`) or the workers of a cluster (`dask`).
+
+A `shard` answers questions about its rows, `rows` adds the answers up, and the solver asks as it
+asks rows in memory. `dask_tasks` reads and numbers files on the workers.
+"""
