@@ -54,7 +54,7 @@ oldest:
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
 		-e . pytest pytest-xdist hypothesis pandas polars pyarrow markdown-it-py
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
-		tests/io tests/cli tests/check tests/models tests/solve tests/uncertainty tests/calibrators tests/report
+		tests/io tests/cli tests/advice tests/models tests/aggregation tests/calibration tests/report
 
 # The picture that README shows: the demo's own figure.
 picture: $(VENV)/.core

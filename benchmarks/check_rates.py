@@ -3,9 +3,9 @@
     python benchmarks/check_rates.py --quick --results DONE > benchmarks/results/check-rates.md
 
 Studies are simulated by the heterogeneous Bradley-Terry model, clean ones and ones with a fault put
-in; each is looked over by `aggcal.check.check`. Studies that stand in the file of results already
-are not made again, so a run can be broken off and taken up. `--quick` leaves out copies and camps,
-which take most of the time and do not bear on the verdicts on single annotators.
+in; each is looked over by `aggcal.check`. Studies that stand in the file of results already are not
+made again, so a run can be broken off and taken up. `--quick` leaves out copies and camps, which
+take most of the time and do not bear on the verdicts on single annotators.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 from scipy.special import expit
 
 import aggcal
-from aggcal.check import Check, check
-from aggcal.simulate import Simulation, simulate
+from aggcal.advice.check import Check, check
+from aggcal.simulation import Simulation, simulate
 
 FIRST_SEED = 30_000_000
 """Every row of the table has studies of its own: with the same ones, one unlucky study would

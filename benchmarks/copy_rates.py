@@ -22,7 +22,7 @@ from itertools import combinations
 import numpy as np
 
 import aggcal
-from aggcal.check import check
+from aggcal.advice.check import check
 
 OWN = 0.08
 

@@ -27,7 +27,7 @@ from scipy.special import expit, ndtr
 from scipy.stats import kendalltau
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregators import BTL, HRA, CrowdBT, CrowdTCV
+from aggcal.aggregation.methods import BTL, HRA, CrowdBT, CrowdTCV
 from aggcal.data.judgments import Judgments
 
 LEVELS = (0.9, 0.95)

@@ -31,7 +31,7 @@ import duckdb
 import numpy as np
 
 import aggcal
-from aggcal.consensus import Consensus
+from aggcal.aggregation.consensus import Consensus
 from aggcal.engines import Dask
 
 HERE = Path(__file__).parent

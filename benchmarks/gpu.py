@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import constant
+from aggcal.aggregation.solve.newton import minimise
+from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceThurstone
 from aggcal.engines.sharded.rows import information, likelihood
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
-from aggcal.solve.newton import minimise
-from aggcal.uncertainty.laplace import laplace
 
 _CHUNK = 1 << 26
 _ROUGH = 1e-3

@@ -19,13 +19,13 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.calibrators.base import fit_base
-from aggcal.calibrators.inputs import Inputs
-from aggcal.calibrators.intervals import calibrated_intervals
-from aggcal.calibrators.projection import project
-from aggcal.calibrators.recommendation import contradictions, recommendation
-from aggcal.uncertainty.covariance import DenseCovariance
-from aggcal.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.calibration.atc import project
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.intervals import calibrated_intervals
+from aggcal.calibration.recommendation import contradictions, recommendation
+from aggcal.calibration.smooth_base import fit_base
 
 SD = 10.0
 """Of the truth, in the model's units."""

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import aggcal
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 
 def main(items: int, judgments: int, annotators: int) -> None:

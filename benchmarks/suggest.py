@@ -26,11 +26,11 @@ from scipy.stats import kendalltau
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
-from aggcal.calibrators.projection import project
-from aggcal.design.beliefs import Beliefs
+from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.calibration.atc import project
 from aggcal.models.links import link
-from aggcal.simulate import Simulation, simulate
-from aggcal.uncertainty.covariance import DenseCovariance
+from aggcal.simulation import Simulation, simulate
 
 WAYS = {
     "random": "random pairs",

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import aggcal
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 _RESULTS = Path(__file__).with_name("results")
 _MILLION = 1_000_000

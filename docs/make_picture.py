@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from aggcal import simulate
 from aggcal.assessment import assess
 from aggcal.cli.commands.demo import DEMO_STUDY
 from aggcal.report.axes import standalone
 from aggcal.report.figures import calibration_figure
-from aggcal.simulate import simulate
 
 study = simulate(**DEMO_STUDY)
 calibration = assess(study.judgments, study.scores, warn=False).calibration

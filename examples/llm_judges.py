@@ -16,8 +16,7 @@ from typing import Any
 
 import aggcal
 import aggcal.plot
-from aggcal.check import check
-from aggcal.simulate import simulate
+from aggcal import check, simulate
 
 study = simulate(
     items=12,

@@ -14,7 +14,7 @@ import random
 
 import aggcal
 import aggcal.plot
-from aggcal.simulate import simulate
+from aggcal import simulate
 
 PASS = 50.0
 study = simulate(

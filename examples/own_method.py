@@ -16,7 +16,7 @@ import numpy as np
 
 import aggcal
 import aggcal.plot
-from aggcal.simulate import simulate
+from aggcal import simulate
 
 study = simulate(
     items=40,

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.simulate import Simulation, simulate
+from aggcal.simulation import Simulation, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"

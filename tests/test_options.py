@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregators import HRA, CrowdBT
-from aggcal.check import check
+from aggcal.advice.check import check
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.methods import HRA, CrowdBT
 from aggcal.cli import main
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.parser import parser
-from aggcal.consensus import Consensus
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 
@@ -46,9 +46,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "aggregation": ["laid_out"],
         "assessment": ["laid_out", "read_scores"],
         "calibration": ["read_scores"],
-        "check.survey": ["ComparisonGraph"],
-        "design.suggest": ["read_judgments", "aggregate"],
-        "aggregators.thurstone": ["fit_thurstone"],
+        "advice.check.survey": ["ComparisonGraph"],
+        "advice.suggest.batch": ["read_judgments", "aggregate"],
+        "aggregation.thurstone": ["fit_thurstone"],
     }
     # All are imported before one is changed, or they would import what was changed.
     modules = {module: import_module(f"aggcal.{module}") for module in places}
@@ -138,7 +138,7 @@ def test_draws_are_checked_for_a_bootstrap() -> None:
 
 def test_a_check_refuses_its_options_first(monkeypatch: pytest.MonkeyPatch) -> None:
     judgments = aggcal.read_judgments(ROWS)
-    monkeypatch.setattr(import_module("aggcal.check.survey"), "ComparisonGraph", None)
+    monkeypatch.setattr(import_module("aggcal.advice.check.survey"), "ComparisonGraph", None)
     wrongs: list[dict[str, Any]] = [{"method": "gppl"}, {"wanted_error": 0.0}, {"seed": -1}]
     for wrong in wrongs:
         with pytest.raises(OptionError):

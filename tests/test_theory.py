@@ -12,8 +12,8 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.calibrators.projection import project
-from aggcal.calibrators.safe import james_stein
+from aggcal.calibration.atc import project
+from aggcal.calibration.safe import james_stein
 
 
 def harmonic(n: int) -> float:

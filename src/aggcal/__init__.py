@@ -3,46 +3,54 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aggcal._version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from aggcal.advice.check import Check, Finding, check
+    from aggcal.advice.suggest import Suggestions, suggest_pairs
     from aggcal.aggregation import aggregate
-    from aggcal.aggregators import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
+    from aggcal.aggregation.consensus import Aggregator, Consensus
+    from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
-    from aggcal.consensus import Aggregator, Consensus
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
     from aggcal.data.scores import Scores
-    from aggcal.design import Suggestions, suggest_pairs
     from aggcal.errors import AggcalError, AggcalWarning
     from aggcal.io import add_judgments, read_features, read_judgments, read_scores
+    from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
     from aggcal.models.priors import Prior
+    from aggcal.simulation import simulate
 
-__version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Consensus", "CrowdBT", "CrowdTCV", "Features", "Judgments",
-    "Kernel", "Prior", "RankSVM", "Scores", "Suggestions", "add_judgments", "aggregate", "assess",
-    "calibrate", "read_features", "read_judgments", "read_scores", "suggest_pairs",
+    "Assessment", "Calibration", "Check", "Consensus", "CrowdBT", "CrowdTCV", "Features",
+    "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
+    "add_judgments", "aggregate", "assess", "calibrate", "check", "compare",
+    "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
 
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
+    "advice.check": ("Check", "Finding", "check"),
+    "advice.suggest": ("Suggestions", "suggest_pairs"),
     "aggregation": ("aggregate",),
-    "aggregators": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
+    "aggregation.consensus": ("Aggregator", "Consensus"),
+    "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "assessment": ("Assessment", "assess"),
     "calibration": ("Calibration", "calibrate"),
-    "consensus": ("Aggregator", "Consensus"),
-    "design": ("Suggestions", "suggest_pairs"),
-    "errors": ("AggcalError", "AggcalWarning"),
     "data.features": ("Features",),
-    "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
     "data.judgments": ("Judgments",),
+    "data.scores": ("Scores",),
+    "errors": ("AggcalError", "AggcalWarning"),
+    "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
+    "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
     "models.priors": ("Prior",),
-    "data.scores": ("Scores",),
+    "simulation": ("simulate",),
 }
 
 

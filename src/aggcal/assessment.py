@@ -12,10 +12,13 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from aggcal import __version__
 from aggcal._core.arrays import TextArray
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, head, unwrapped, warning_text, wrapped
+from aggcal._version import __version__
+from aggcal.advice.guarantees import Guarantees, guarantees
+from aggcal.advice.independence import Independence
+from aggcal.advice.verdicts import REVERSED, Verdicts, left_shares
 from aggcal.aggregation import (
     aggregate,
     check_engine,
@@ -24,7 +27,8 @@ from aggcal.aggregation import (
     check_uncertainty,
     feature_choice,
 )
-from aggcal.aggregators import Estimator, PriorChoice
+from aggcal.aggregation.consensus import LEVEL, Aggregator, Consensus
+from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.calibration import (
     SHOWN,
     Calibration,
@@ -33,21 +37,17 @@ from aggcal.calibration import (
     check_tables,
     read_known,
 )
-from aggcal.consensus import LEVEL, Aggregator, Consensus
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines import Engine, ShardedJudgments, laid_out, place_of
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
-from aggcal.guarantees import Guarantees, guarantees
-from aggcal.independence import Independence
 from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
-from aggcal.report.render import RENDERERS
+from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
-from aggcal.verdicts import REVERSED, Verdicts, left_shares
 
 if TYPE_CHECKING:
     from aggcal.advice import Advice

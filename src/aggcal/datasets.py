@@ -105,7 +105,9 @@ def _cache() -> Path:
 
 @cache
 def _picture_sums() -> dict[str, str]:
-    lines = resources.files("aggcal").joinpath("dots.sha256").read_text("ascii").splitlines()
+    lines = (
+        resources.files("aggcal").joinpath("paper", "dots.sha256").read_text("ascii").splitlines()
+    )
     return {f"dots/{name}": found for found, name in (line.split() for line in lines)}
 
 

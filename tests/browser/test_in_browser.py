@@ -22,9 +22,9 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_pla
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
-from aggcal.experiments.reproduce import reproduce
-from aggcal.report.render import render
-from aggcal.simulate import simulate
+from aggcal.paper.reproduce import reproduce
+from aggcal.report.html import render
+from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import aggcal
 import aggcal.plot
+from aggcal.aggregation.uncertainty.summary import KINDS
 from aggcal.calibration import CALIBRATORS
 from aggcal.cli.parser import parser
 from aggcal.metrics import METRICS
-from aggcal.simulate import simulate
-from aggcal.uncertainty.summary import KINDS
+from aggcal.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

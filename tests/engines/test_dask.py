@@ -14,10 +14,10 @@ from test_sharded import assert_same, by_mode, judged
 
 import aggcal
 from aggcal.cli import main
-from aggcal.engines import dask as engine_module
+from aggcal.engines.sharded import dask as engine_module
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import EngineError, InputError, OptionError
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 pl = pytest.importorskip("polars")
 distributed = pytest.importorskip("distributed")

@@ -12,7 +12,7 @@ import aggcal
 from aggcal.engines.gpu.engine import DeviceJudgments, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.errors import NoGpuWarning
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 REASON = missing()
 on_a_gpu = pytest.mark.skipif(REASON is not None, reason="needs a GPU and CuPy")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.consensus import Consensus
 from aggcal.cli import main
-from aggcal.consensus import Consensus
 from aggcal.engines.base import Model, Place
 from aggcal.engines.remote import cuts
 from aggcal.engines.sharded.local import LocalEngine
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import OptionError
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 
 def judged(kind: str, *, items: int = 25, judgments: int = 1500, seed: int = 1) -> aggcal.Judgments:

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.check import check
+from aggcal.advice.check import check
 from aggcal.data.warnings import data_warnings
 
 Rows = list[dict[str, Any]]

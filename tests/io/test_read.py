@@ -24,7 +24,7 @@ from aggcal.errors import (
     TableError,
     WeightError,
 )
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 SHORT = {"annotator": ["u", "u", "v"], "winner": ["007", "b", "b"], "loser": ["b", "007", "1.0"]}
 LONG = {

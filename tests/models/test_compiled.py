@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal import kernels
+from aggcal._core import kernels
 from aggcal._core.arrays import FloatArray, constant
 from aggcal._core.kernels import library
 from aggcal._core.kernels.threads import each_range
@@ -19,11 +19,15 @@ from aggcal.models.compiled import CompiledThurstone
 from aggcal.models.links import link
 from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import Thurstone
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when aggcal was installed")
 
-WITH_KERNELS = ("models.compiled", "models.rows", "graph", "consensus", "arrays")
+# fmt: off
+WITH_KERNELS = (
+    "models.compiled", "models.rows", "data.graph", "aggregation.consensus", "_core.arrays",
+)
+# fmt: on
 
 
 def study_rows(judgments: int, annotators: int, *, weighted: bool) -> Rows:
@@ -85,7 +89,7 @@ def test_every_prior_works_without_the_kernels(
 
 def test_a_forked_child_makes_threads_of_its_own() -> None:
     code = (
-        "import multiprocessing, sys, aggcal\nfrom aggcal.simulate import simulate\n"
+        "import multiprocessing, sys, aggcal\nfrom aggcal.simulation import simulate\n"
         "made = simulate(items=30, annotators=50, judgments=60_000)\n"
         "def fit(_): return aggcal.aggregate(made.judgments, warn=False).objective\n"
         "first = fit(0)\n"
@@ -133,7 +137,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
         "import os, sys\n"
         "os.sched_getaffinity = lambda _: set(range(int(sys.argv[1])))\n"
         "os.environ['OPENBLAS_NUM_THREADS'] = sys.argv[1]\n"
-        "import aggcal\nfrom aggcal.simulate import simulate\n"
+        "import aggcal\nfrom aggcal.simulation import simulate\n"
         "made = simulate(items=25_000, annotators=300, judgments=300_000)\n"
         "found = aggcal.aggregate(made.judgments, warn=False)\n"
         "print(found.scores.tobytes().hex(), found.reliabilities.tobytes().hex())\n"

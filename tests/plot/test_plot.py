@@ -20,7 +20,7 @@ from aggcal import plot
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 from aggcal.plot.style import MOST_LABELS
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 mpl.use("Agg")
 

@@ -13,9 +13,9 @@ import pytest
 from aggcal._core.tables import Columns, as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
+from aggcal.report.html import render
 from aggcal.report.listing import MOST_ROWS, STATIC_ROWS
-from aggcal.report.render import render
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 HOSTILE = [
     "</script><script>alert(1)</script>",

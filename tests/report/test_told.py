@@ -19,12 +19,12 @@ from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
 from aggcal.io.texts import read_texts
 from aggcal.report.findings import REASONS
+from aggcal.report.glossary import CALIBRATORS, METHODS
+from aggcal.report.html import RENDERERS, render
 from aggcal.report.listing import SHORTEST_CUT, names
 from aggcal.report.markdown import TOP, plain
-from aggcal.report.render import RENDERERS, render
 from aggcal.report.report import Report
-from aggcal.report.words import CALIBRATORS, METHODS
-from aggcal.simulate import simulate
+from aggcal.simulation import simulate
 
 Row = tuple[str, str, str, str]
 
@@ -104,7 +104,7 @@ def test_every_finding_and_suggestion_is_in_all_three(told: Report) -> None:
 
 
 def test_the_summary_holds_what_check_and_suggest_say(result: Assessment) -> None:
-    from aggcal.check import check
+    from aggcal.advice.check import check
 
     assert result.judgments is not None
     summary = result.to_dict()

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Collection, Sequence
 from importlib import import_module
 
-from aggcal import __version__
+from aggcal._version import __version__
 from aggcal.cli.arguments import Formatter, Parser
 from aggcal.cli.commands import COMMANDS
 

@@ -10,7 +10,7 @@ from typing import Any
 from aggcal.advice import Advice
 from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
-from aggcal.cli.given import given
+from aggcal.cli.provenance import given
 from aggcal.errors import count
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest, refuse_foreign

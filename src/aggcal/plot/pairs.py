@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal.consensus import Consensus
+from aggcal.aggregation.consensus import Consensus
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, count

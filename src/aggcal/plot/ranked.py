@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal.consensus import Consensus
+from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import count
 from aggcal.plot.style import CONSENSUS, FAINT, MOST_LABELS, REVERSED, axes, dot_size, label
 

@@ -9,6 +9,16 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
+from aggcal.advice.verdicts import (
+    FEW,
+    GUESSING,
+    ONE_SIDED,
+    PERHAPS_GUESSING,
+    RELIABLE,
+    REVERSED,
+    TOO_FEW,
+    UNCLEAR,
+)
 from aggcal.report.listing import (
     SHORTEST_CUT,
     Column,
@@ -19,16 +29,6 @@ from aggcal.report.listing import (
     decimals_for,
     names,
     number_text,
-)
-from aggcal.verdicts import (
-    FEW,
-    GUESSING,
-    ONE_SIDED,
-    PERHAPS_GUESSING,
-    RELIABLE,
-    REVERSED,
-    TOO_FEW,
-    UNCLEAR,
 )
 
 EQUAL_ANNOTATORS = frozenset({"btl", "tcv", "gppl", "rank-svm"})

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from aggcal._core.tables import Columns
+from aggcal.advice.verdicts import RELIABLE, VERDICTS
 from aggcal.errors import TableError, some
-from aggcal.report import commands, contents, findings, words
+from aggcal.report import commands, contents, findings, glossary
 from aggcal.report.listing import Listing
-from aggcal.verdicts import RELIABLE, VERDICTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +62,12 @@ class Report:
     @property
     def method_words(self) -> str:
         """What the method of Stage 1 supposes; nothing for one of the user's own."""
-        return words.METHODS.get(self.summary["method"], "")
+        return glossary.METHODS.get(self.summary["method"], "")
 
     @property
     def calibrator_words(self) -> str:
         """What the calibrator does."""
-        return words.CALIBRATORS.get(self.summary.get("calibrator", ""), "")
+        return glossary.CALIBRATORS.get(self.summary.get("calibrator", ""), "")
 
     @cached_property
     def item_listing(self) -> Listing:
@@ -160,7 +160,7 @@ class Report:
     @cached_property
     def words(self) -> dict[str, str]:
         """The words that need explaining here, and what they mean."""
-        return words.used(self.summary)
+        return glossary.used(self.summary)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is told, as plain data."""

@@ -46,8 +46,8 @@ def add(command: Parser) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Print what stands out."""
-    from aggcal.check import check as look_over
-    from aggcal.check.survey import check_aims
+    from aggcal.advice.check import check as look_over
+    from aggcal.advice.check.survey import check_aims
     from aggcal.io.writing.write import to_json
 
     console = Console(quiet=options.quiet)

@@ -87,7 +87,7 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
     from jinja2 import TemplateError
 
     from aggcal.io.results import read_results
-    from aggcal.report.render import RENDERERS
+    from aggcal.report.html import RENDERERS
     from aggcal.report.report import Report
 
     read, items, annotators = read_results(options.results, force=options.force)

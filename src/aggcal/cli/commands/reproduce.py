@@ -35,8 +35,8 @@ def reproduce(options: argparse.Namespace) -> int:
     """Make the page."""
     from pathlib import Path
 
-    from aggcal.experiments.reproduce import reproduce as make
     from aggcal.io.writing.writable import refuse_unwritable
+    from aggcal.paper.reproduce import reproduce as make
 
     console = Console(quiet=options.quiet)
     refuse_unwritable(options.output)

@@ -101,8 +101,8 @@ def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
     from pathlib import Path
 
-    from aggcal.design import suggest_pairs
-    from aggcal.design.suggest import check_suggestion
+    from aggcal.advice.suggest import suggest_pairs
+    from aggcal.advice.suggest.batch import check_suggestion
     from aggcal.io.writing.writable import refuse_unwritable
     from aggcal.io.writing.write import (
         csv_writer,

@@ -11,7 +11,7 @@ from aggcal.cli.options.engine import add_engine_options, check_engine_options
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
-    from aggcal.aggregators import PriorChoice
+    from aggcal.aggregation.methods import PriorChoice
     from aggcal.data.features import FeatureChoice
 
 METHODS_WITHOUT_FEATURES = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")

@@ -2,8 +2,9 @@
 
 Files are read, numbered and merged by tasks on the workers (`aggcal.engines.sharded.dask_tasks`);
 a shard is a future that stays where it was made. A question goes to each shard's worker, parameters
-are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the files: when a
-worker is lost, Dask makes its shards again, and what else was lost on the way is sent again.
+are sent to all workers once, and answers are added up in a tree. Everything is a pure task of the
+files: when a worker is lost, Dask makes its shards again, and what else was lost on the way is sent
+again.
 """
 
 from __future__ import annotations

@@ -1,0 +1,152 @@
+"""What a reader of the results should know of the data: what is wrong, and what to ask next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aggcal._core.text import clipped
+from aggcal.advice.check import FITTED, Check, Finding, check
+from aggcal.advice.check.survey import MANY
+from aggcal.advice.suggest import Suggestions, suggest_pairs
+from aggcal.advice.suggest.beliefs import LINKS
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.methods import Progress
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.engines import ShardedJudgments
+from aggcal.errors import AggcalWarning
+
+SUGGESTED = 10
+"""Pairs that are suggested at most."""
+
+IN_FULL = 10_000
+"""Rows up to which every check is made; beyond, those that take long are left out."""
+
+_USUAL = "hra-g"
+_LONGEST_REASON = 200
+_TOLD_BETTER = {"divided", "direction"}
+"""Of these a check speaks in other words than the fit, and with more care."""
+_REVERSED = "reversed-annotators"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What was found in the data, and the pairs worth asking next.
+
+    ``check`` holds the warnings of the fit, too, where it does not tell the same itself. If one of
+    the two failed, a note in ``check`` says so, and there are no ``suggestions``.
+    """
+
+    check: Check
+    suggestions: Suggestions | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        asked = {} if self.suggestions is None else {"suggestions": self.suggestions.to_dict()}
+        return {"check": self.check.to_dict(), **asked}
+
+
+def advise(
+    judgments: Judgments,
+    scores: Scores | None = None,
+    *,
+    consensus: Consensus | None = None,
+    warnings: Iterable[AggcalWarning] = (),
+    seed: int = 0,
+    on_step: Callable[[str], None] | None = None,
+    on_iteration: Progress | None = None,
+) -> Advice | None:
+    """Check the data and suggest pairs, as far as that takes no longer than the fit itself.
+
+    Parameters
+    ----------
+    judgments, scores
+        The study.
+    consensus
+        The fit that the results come from; used where it can be, so that nothing is fitted twice.
+    warnings
+        What the fit has said already: the check tells of it, too.
+    seed, on_step, on_iteration
+        See `aggcal.advice.check.check`.
+
+    Returns
+    -------
+    Advice or None
+        None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
+        for rows that lie on an engine.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
+    >>> found = advise(aggcal.read_judgments(rows))
+    >>> found.check.findings[0].code, found.suggestions.reason[0]
+    ('disconnected', 'joins two pieces')
+    """
+    rows = len(judgments.count)
+    if rows > MANY or isinstance(judgments, ShardedJudgments):
+        return None
+    fit = consensus if consensus is not None and consensus.prior is not None else None
+    method = _USUAL if consensus is None else consensus.method
+    # Whatever goes wrong from here on must not cost anybody the fit.
+    try:
+        looked = check(
+            judgments,
+            scores,
+            method=method if method in FITTED else _USUAL,
+            consensus=fit if method in FITTED else None,
+            quick=rows > IN_FULL,
+            seed=seed,
+            on_step=on_step,
+            on_iteration=on_iteration,
+        )
+    except Exception as error:  # noqa: BLE001
+        looked = Check({}, (_failed("the data check failed", error),))
+    if on_step is not None:
+        on_step("choosing pairs to ask next")
+    known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
+    asked = None
+    try:
+        asked = suggest_pairs(
+            judgments,
+            scores,
+            n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
+            method=method if method in LINKS else _USUAL,
+            consensus=fit
+            if fit is not None and fit.quantifier is not None and method in LINKS
+            else None,
+            seed=seed,
+        )
+    except Exception as error:  # noqa: BLE001
+        failed = _failed("no pairs could be suggested", error)
+        looked = replace(looked, findings=(*looked.findings, failed))
+    # Annotators have one verdict: the check's, where it held them against each other.
+    tested = looked.accused.against_others
+    said = [w for w in warnings if not (tested and w.code == _REVERSED)]
+    return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
+
+
+def _failed(what: str, error: Exception) -> Finding:
+    """Say that a part of the advice could not be given."""
+    reason = clipped(f"{type(error).__name__}: {error}", _LONGEST_REASON)
+    return Finding(
+        "note",
+        "check-failed",
+        f"{what}: {reason}",
+        "the scores do not depend on it; please report it, with the data if you can",
+    )
+
+
+def _with_warnings(
+    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning]
+) -> tuple[Finding, ...]:
+    """Add what the fit warned of, but for what was found anyway; problems stand first."""
+    told, codes = {f.message for f in findings}, {f.code for f in findings}
+    more = [
+        Finding.of_warning(w)
+        for w in warnings
+        if w.what not in told and not (w.code in _TOLD_BETTER and w.code in codes)
+    ]
+    return tuple(sorted([*findings, *more], key=lambda f: f.severity != "problem"))

@@ -1,0 +1,212 @@
+"""How far annotators agree: with each other on the same pairs, and with the fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from aggcal._core.arrays import FloatArray, sums
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.pair_answers import Answers
+from aggcal.advice.check.testing import discoveries
+from aggcal.errors import count, some
+
+_RATE = 0.01
+_LEAST_MISFIT = 1.3
+_BEYOND_CHANCE = 2.0
+_ENOUGH_PAIRS = 30
+_LOW = 0.2
+_NEXT_TO_NONE = 0.1
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Krippendorff's alpha of the pairs that several annotators judged.
+
+    ``agree`` is how far single answers of two annotators to one pair agree (a tie and a win: three
+    quarters), ``by_chance`` how far any two answers to different pairs would, ``answers`` how
+    many annotators each of these pairs had, added up, and ``error`` the standard error that alpha
+    would have if everyone tossed coins.
+    """
+
+    alpha: float
+    agree: float
+    by_chance: float
+    pairs: int
+    answers: int
+    error: float
+
+
+def krippendorff(answers: Answers) -> Agreement | None:
+    """Work out Krippendorff's alpha, where some pair has several annotators.
+
+    The units are pairs, the values which item was put above (a tie is one half, and counts as
+    quarter of a disagreement with either; the difference is squared). As neither item of a pair is
+    "the first" by nature, each unit enters both ways round.
+
+    Answer is held against answer, of two annotators each. Who judged a pair again and again is
+    one annotator all the same, represented by any one of those answers: their mean would agree
+    with others' means far better than people do, and the answers with each other because one
+    person gave them.
+
+    Examples
+    --------
+    Two annotators agree on two pairs and disagree on one:
+
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"),
+    ...         ("ann", "a", "c"), ("bob", "c", "a")]
+    >>> found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
+    >>> round(found.agree, 4), round(found.alpha, 4)
+    (0.6667, 0.3889)
+    """
+    grouped, pairs = answers.grouped, answers.n_pairs
+    of_pair = grouped.pair
+    squared = sums(
+        grouped.of_row, answers.judgments.count * np.square(answers.up), len(of_pair)
+    )  # of single answers, each annotator's
+    raters = np.bincount(of_pair, minlength=pairs).astype(np.float64)
+    several = raters > 1.0
+    if not several.any():
+        return None
+    total, squares, own, known, twice = (
+        sums(of_pair, part, pairs)[several]
+        for part in (
+            grouped.up,
+            squared / grouped.number,
+            np.square(grouped.up),
+            1.0 / grouped.number,
+            np.square(1.0 / grouped.number),
+        )
+    )
+    raters = raters[several]
+    values = float(raters.sum())
+    # E (v − v')² of two annotators' answers is E v² + E v'² − 2 Ev Ev'; over ordered couples:
+    apart = 2.0 * ((raters - 1.0) * squares - (np.square(total) - own))
+    observed = float(np.sum(apart / (raters - 1.0))) / values
+    around = float(np.sum(squares - total)) + 0.25 * values
+    # All values and their mirror images: mean one half, 2 · values of them.
+    expected = 2.0 * (2.0 * around) / (2.0 * values - 1.0)
+    alpha = 1.0 - observed / expected if expected > 0.0 else float("nan")
+    couples = raters * (raters - 1.0) / 2.0
+    agree = 1.0 - float(np.sum(apart / 2.0)) / float(couples.sum())
+    # Of coins the couples of one pair are uncorrelated. Means of m and n tosses have the product
+    # of deviations whose variance is that of single ones over m n, and alpha is a mean of it.
+    product = (np.square(known) - twice) / 2.0
+    error = float(np.sqrt(np.sum(product * np.square(2.0 / (raters - 1.0))))) / values
+    return Agreement(alpha, agree, 1.0 - expected, int(several.sum()), int(values), error)
+
+
+def agreement_findings(found: Agreement | None) -> list[Finding]:
+    """Say where annotators agree hardly, or not at all.
+
+    Examples
+    --------
+    >>> agreement_findings(Agreement(0.01, 0.51, 0.5, 900, 2000, 0.03))[0].code
+    'no-agreement'
+    >>> agreement_findings(Agreement(0.05, 0.52, 0.5, 100, 200, 0.1))[0].code
+    'unclear-agreement'
+    """
+    if found is None or found.pairs < _ENOUGH_PAIRS or not np.isfinite(found.alpha):
+        return []
+    details = {
+        "alpha": round(found.alpha, 4),
+        "agree": round(found.agree, 4),
+        "pairs_with_several_annotators": found.pairs,
+    }
+    seen = (
+        f"single answers of two annotators to the same pair agree to {found.agree:.0%}, where "
+        f"chance gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f}, over "
+        f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 none beyond chance)"
+    )
+    if (
+        found.alpha < _BEYOND_CHANCE * found.error
+        and found.alpha + 2.0 * found.error >= _NEXT_TO_NONE
+    ):
+        return [
+            Finding(
+                "note",
+                "unclear-agreement",
+                f"{seen}; too few to tell it from none",
+                "have more pairs judged by two people before you speak of agreement; if it stays "
+                "low, check that everyone was asked the same question",
+                details,
+            )
+        ]
+    if found.alpha < _BEYOND_CHANCE * found.error:
+        return [
+            Finding(
+                "problem",
+                "no-agreement",
+                seen,
+                "there is no common order to be found in such answers: check that everyone was "
+                "asked the same question and that the items differ in what was asked",
+                details,
+            )
+        ]
+    if found.alpha >= _LOW:
+        return []
+    return [
+        Finding(
+            "note",
+            "low-agreement",
+            seen,
+            "items may be hard to tell apart or the question open to readings: sharpen it, or "
+            "collect more judgments, whose average is surer than each one",
+            details,
+        )
+    ]
+
+
+def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
+    """Return each annotator's infit mean-square and how many standard errors it is above 1.
+
+    Infit is Σ (y − p)² / Σ p (1 − p): 1 if answers vary as the model with the annotator's own
+    reliability expects, more if they err on pairs that are easy for them.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(u, a, b) for u in ("ann", "bob") for a, b in ("ab", "bc", "ac")]
+    >>> bool((infit(Fitted.of(aggcal.read_judgments(rows)))[0] < 1.0).all())
+    True
+    """
+    judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.chance
+    number = judgments.count.astype(np.float64)
+    doubt = p * (1.0 - p)
+    total = np.maximum(sums(judgments.annotator, number * doubt, m), 1e-12)
+    off = sums(judgments.annotator, number * np.square(judgments.outcome - p), m)
+    # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
+    spread = sums(judgments.annotator, number * doubt * np.square(1.0 - 2.0 * p), m)
+    square = off / total
+    return square, (off - total) / np.sqrt(np.maximum(spread, 1e-12))
+
+
+def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
+    """Tell of annotators who err on easy pairs more than their own reliability explains."""
+    judgments = fitted.judgments
+    square, beyond = infit(fitted)
+    chosen = discoveries(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
+    who = np.array(
+        [u for u in np.flatnonzero(chosen).tolist() if u not in named_already], dtype=np.int64
+    )
+    if not len(who):
+        return []
+    who = who[np.argsort(-square[who], kind="stable")]
+    ids = judgments.annotator_ids[who]
+    return [
+        Finding(
+            "note",
+            "erratic",
+            f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
+            f"{'is' if len(who) == 1 else 'are'} careful on close pairs yet "
+            f"{'errs' if len(who) == 1 else 'err'} on easy ones ({some(ids)}; infit up to "
+            f"{square[who[0]]:.2f}, where 1 is usual)",
+            "look at their answers to easy pairs: slips of attention, or another idea of what is "
+            "asked",
+            {"annotators": listed(ids), "number": len(who), "infit": rounded(square[who])},
+        )
+    ]

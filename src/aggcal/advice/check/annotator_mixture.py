@@ -1,0 +1,251 @@
+"""What annotators are like: a spread of reliabilities, those who guess, those who turn it round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from scipy.special import expit, stdtr
+
+from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal.advice.check.pair_answers import TIE
+from aggcal.data.judgments import Judgments
+
+_SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
+_LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
+_SPREADS: FloatArray = np.array([0.25, 0.35, 0.45, 0.6, 0.8, 1.0])
+_LEAST_SPREAD_TO_ACCUSE = 0.5
+"""Spread of log γ that the honest are granted: more misses those who guess, less accuses the
+careless.
+"""
+_FEW = 1.0
+"""Of one annotator the spread would be taken for twice as wide: few tell little of it."""
+_USUAL_SPREAD, _HOW_USUAL = 0.45, 0.5
+_HONEST_BEFOREHAND = 6.0
+_ROUNDS = 60
+_AT_ONCE = 1 << 18
+_ENOUGH = 2000
+_HONEST, _GUESSING, _REVERSED = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Annotators as a mixture: honest (γ log-normal), guessing (γ = 0), reversed (−γ log-normal).
+
+    By the logistic link the likelihood of an annotator's slope γ depends on two numbers only:
+    Σ log F(γ|d|), and ``wrong``, the sum of |d| over the answers that the others contradict.
+
+    ``location`` and ``spread`` are of log γ of the honest; ``shares`` of the three kinds.
+    """
+
+    wrong: FloatArray
+    right: FloatArray
+    plain: FloatArray
+    """Σ log F(γ|d|) of each annotator (row) at each slope of the grid (column)."""
+    number: FloatArray
+    location: float
+    spread: float
+    shares: FloatArray
+    gain: float
+    """Log-likelihood that allowing for reversed annotators gains."""
+
+    @classmethod
+    def of(cls, judgments: Judgments, gap: FloatArray) -> Population:
+        """Estimate it from the gaps that the others see.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
+        >>> Population.of(aggcal.read_judgments(rows), np.array([1.0, 1.0, -1.0])).wrong
+        array([0., 0., 1.])
+        """
+        m = judgments.n_annotators
+        size = np.abs(gap)
+        agreeing = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
+        count = effective(judgments)
+        wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
+        right = sums(judgments.annotator, count * agreeing * size, m)
+        plain = np.empty((m, len(_SLOPES)))
+        for k, slope in enumerate(_SLOPES):
+            total = np.zeros(m)
+            for start in range(0, len(size), _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                lost = count[part] * np.log1p(np.exp(-slope * size[part]))
+                total -= sums(judgments.annotator[part], lost, m)
+            plain[:, k] = total
+        number = sums(judgments.annotator, count, m)
+        return cls._fitted(wrong, right, plain, number)
+
+    @classmethod
+    def _fitted(
+        cls, wrong: FloatArray, right: FloatArray, plain: FloatArray, number: FloatArray
+    ) -> Population:
+        # Some thousands of annotators tell the spread as well as all of them.
+        some = slice(None, None, max(1, len(wrong) // _ENOUGH))
+        forward = plain[some] - wrong[some, None] * _SLOPES
+        backward = plain[some] - right[some, None] * _SLOPES
+        guess = -number[some] * np.log(2.0)
+        found: list[tuple[float, float, float, FloatArray, float]] = []
+        tops = forward.max(axis=1), backward.max(axis=1)
+        likely = np.exp(forward - tops[0][:, None]), np.exp(backward - tops[1][:, None])
+        for spread in _SPREADS.tolist():
+            unusual = -0.5 * ((np.log(spread) - np.log(_USUAL_SPREAD)) / _HOW_USUAL) ** 2
+            for location in _LOCATIONS.tolist():
+                prior = np.exp(_log_prior(location, spread))
+                along, against = (np.log(np.maximum(part @ prior, 1e-300)) for part in likely)
+                kinds = np.stack([along + tops[0], guess, against + tops[1]], axis=1)
+                shares, fit = _shares(kinds, (True, True, True))
+                without = _shares(kinds, (True, True, False))[1]
+                found.append((fit + unusual, location, spread, shares, fit - without))
+        _, location, spread, shares, gain = max(found, key=lambda one: one[0])
+        return cls(wrong, right, plain, number, location, spread, shares, gain)
+
+    @cached_property
+    def log_likelihoods(self) -> FloatArray:
+        """Of each annotator: as honest, as guessing, as reversed."""
+        log_prior = _log_prior(self.location, self.spread)
+        forward = _log_sum(self.plain - self.wrong[:, None] * _SLOPES + log_prior)
+        backward = _log_sum(self.plain - self.right[:, None] * _SLOPES + log_prior)
+        return np.stack([forward, -self.number * np.log(2.0), backward], axis=1)
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """Of each annotator: the probability of being honest, of guessing, of being reversed."""
+        joint = self.log_likelihoods + np.log(np.maximum(self.shares, 1e-4))
+        found: FloatArray = np.exp(joint - _log_sum(joint, keepdims=True))
+        return found
+
+    @cached_property
+    def _slope_moments(self) -> tuple[FloatArray, FloatArray]:
+        log_prior = _log_prior(self.location, self.spread)
+        first, second = np.zeros(len(self.wrong)), np.zeros(len(self.wrong))
+        for kind, against, sign in ((_HONEST, self.wrong, 1.0), (_REVERSED, self.right, -1.0)):
+            weight = self.plain - against[:, None] * _SLOPES + log_prior
+            weight = np.exp(weight - _log_sum(weight, keepdims=True))
+            first += self.posterior[:, kind] * sign * (weight @ _SLOPES)
+            second += self.posterior[:, kind] * (weight @ np.square(_SLOPES))
+        return first, np.sqrt(np.maximum(second - np.square(first), 0.0))
+
+    @property
+    def slopes(self) -> FloatArray:
+        """Expected reliability of each annotator (negative where reversed)."""
+        return self._slope_moments[0]
+
+    @property
+    def slope_errors(self) -> FloatArray:
+        """Standard deviation of that."""
+        return self._slope_moments[1]
+
+    @property
+    def typical_slope(self) -> float:
+        """The median reliability of the honest."""
+        return float(np.exp(self.location))
+
+    def chances_if_honest(
+        self,
+        total: float,
+        rows: tuple[FloatArray, FloatArray, FloatArray],
+        *,
+        inflation: float = 1.0,
+        freedom: float = inf,
+    ) -> float:
+        """Return the chance that an honest annotator agrees as little with the others, or less.
+
+        How much one agrees is Σ |d| (agrees − ½). It is compared with what annotators of every
+        slope would reach, each slope as frequent as among the honest, and with every set of scores
+        that the judgments of the others allow: in a small study the consensus itself may err.
+
+        To be fair to the careless, the honest are taken to differ by `_LEAST_SPREAD_TO_ACCUSE` at
+        least, and by more where there are few annotators to tell it from.
+
+        Parameters
+        ----------
+        total
+            The annotator's sum.
+        rows
+            Of each of their rows: how many answers it counts for; |d|; and, for each set of
+            scores, how far the item that the others prefer really lies above (sets by rows).
+        inflation
+            Of the variance, where answers depend on each other.
+        freedom
+            Degrees of freedom of that.
+        """
+        number, size, real = rows
+        spread = max(self.spread, _LEAST_SPREAD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
+        prior = np.exp(_log_prior(self.location, spread))
+        weight, square = number * size, number * np.square(size)
+        chance = 0.0
+        for slope, share in zip(_SLOPES.tolist(), prior.tolist(), strict=True):
+            agrees = expit(slope * real)
+            mean = (agrees - 0.5) @ weight
+            error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
+            beyond = (total - mean) / error
+            chance += share * float(stdtr(freedom, beyond).mean())
+        return chance
+
+
+def decided(judgments: Judgments) -> IntArray:
+    """Return how many decided answers each row stands for: a tie is neither right nor wrong.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> decided(aggcal.read_judgments([("ann", "a", "b", "left"), ("bob", "a", "b", "tie")]))
+    array([1, 0])
+    """
+    return np.where(judgments.outcome == TIE, 0, judgments.count)
+
+
+def effective(judgments: Judgments) -> FloatArray:
+    """Return how many independent answers each row stands for, ties left out.
+
+    The pairs of one ranking weigh less than 1 each: together they tell as much as the ranking. A
+    weight above 1 makes an answer more important, not more numerous.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "tie", 1)]
+    >>> effective(aggcal.read_judgments(rows))
+    array([0.5, 0. ])
+    """
+    number: FloatArray = np.minimum(judgments.count, judgments.weight).astype(np.float64)
+    return np.where(judgments.outcome == TIE, 0.0, number)
+
+
+def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:
+    """Return the logarithm of the sum of exponentials along the last axis.
+
+    SciPy's own looks so closely at what it is given that it takes longer than the sum.
+    """
+    top = values.max(axis=-1, keepdims=True)
+    total: FloatArray = top + np.log(np.exp(values - top).sum(axis=-1, keepdims=True))
+    return total if keepdims else total[..., 0]
+
+
+def _log_prior(location: float, spread: float) -> FloatArray:
+    weight: FloatArray = -0.5 * np.square((np.log(_SLOPES) - location) / spread)
+    return weight - float(_log_sum(weight))
+
+
+def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, float]:
+    """Return the most probable shares of the kinds, and the log-likelihood there."""
+    open_ = np.array(allowed)
+    top = kinds.max(axis=1, keepdims=True)
+    likely = np.exp(kinds - top)
+    shares = np.where(open_, np.array([0.9, 0.05, 0.05]), 0.0)
+    beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
+    for _ in range(_ROUNDS):
+        part = likely * shares
+        part /= part.sum(axis=1, keepdims=True)
+        new = part.sum(axis=0) + beforehand
+        new /= new.sum()
+        if float(np.abs(new - shares).max()) < 1e-4:  # noqa: PLR2004
+            shares = new
+            break
+        shares = new
+    fit = float(np.sum(np.log(likely @ shares)) + top.sum())
+    return shares, fit + _HONEST_BEFOREHAND * float(np.log(shares[_HONEST]))

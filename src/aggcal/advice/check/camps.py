@@ -1,0 +1,372 @@
+"""Whether there is one consensus at all, or camps that see the items differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import log_expit
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.tables import aligned
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Finding, Severity, listed, rounded
+from aggcal.aggregation.methods import BTL, HRA
+from aggcal.data.judgments import Judgments
+from aggcal.errors import count, some
+from aggcal.metrics import spearman
+from aggcal.models.links import link
+
+_DRAWS_SMALL, _DRAWS_LARGE = 60, 20
+_LARGE = 200_000
+_SURE = 3.0
+_GAIN = 0.3
+_SPLITS = 2
+_NEXT_TO_NOTHING = 1e-6
+_REVERSED_SHARE = 0.15
+_REVERSED_GAIN = 8.0
+_LEAST_SHARE, _FEWEST = 0.1, 2
+_FEWEST_ANNOTATORS = 4
+_ALIKE = 0.6
+_ROUNDS_SMALL, _ROUNDS_LARGE = 12, 5
+_CLEAR = 2.0
+_NAMED = 5
+_DENSE = 150
+_BOTH_JUDGED = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Camps:
+    """Two groups of annotators, the larger first, and how they differ.
+
+    ``beyond`` is how many standard deviations the strongest common pattern in what the consensus
+    leaves unexplained lies above that of the same leftovers with random signs.
+    """
+
+    larger: IntArray
+    smaller: IntArray
+    unclear: int
+    """Annotators whose answers fit both about as well."""
+    correlation: float
+    """Rank correlation between the orders of the two camps."""
+    usual_correlation: float
+    """The same between two groups of these sizes that are drawn by lot."""
+    items: IntArray
+    """Items that they differ on most."""
+    differences: FloatArray
+    """How much higher the larger camp puts those."""
+    beyond: float
+
+
+def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | None, float]:
+    """Look for two camps, and return them with how far chance is exceeded.
+
+    Two signs make one look: annotators whose leftover disagreement with the consensus points
+    the same way (the largest eigenvalue of the table of such agreements, against the same
+    leftovers with random signs), or a good part of annotators who run against the others. What
+    decides is whether camps predict answers that they were not made from (`held_out_gain`).
+
+    Parameters
+    ----------
+    fitted
+        The study.
+    dropped
+        Annotators to leave aside: copies of others would be a camp of their own.
+    seed
+        Of the drawn studies.
+    """
+    m = fitted.judgments.n_annotators
+    if m < _FEWEST_ANNOTATORS:
+        return None, 0.0
+    kept = np.ones(m, dtype=bool)
+    kept[list(dropped)] = False
+    patterns = _Patterns(fitted, kept)
+    beyond, loading = patterns.test(seed)
+    population = fitted.population
+    against = float(population.shares[2])
+    turned = (
+        against >= _REVERSED_SHARE and against * m >= _FEWEST and population.gain >= _REVERSED_GAIN
+    )
+    if beyond < _SURE and not turned:
+        return None, beyond
+    starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
+    gains = [held_out_gain(fitted.judgments, starts, seed=seed + k) for k in range(_SPLITS)]
+    if float(np.mean(gains)) < _GAIN:
+        return None, beyond
+    division = _division(fitted.judgments, starts)
+    if division is None:
+        return None, beyond
+    return _described(fitted, division, beyond, seed), beyond
+
+
+class _Patterns:
+    """What the consensus leaves unexplained, annotator by item."""
+
+    def __init__(self, fitted: Fitted, kept: BoolArray) -> None:
+        judgments = fitted.judgments
+        self.fitted, self.kept = fitted, kept
+        self.left, self.right = judgments.left, judgments.right
+        self.owner = judgments.annotator.astype(np.int64)
+        self.number = judgments.count.astype(np.float64)
+        self.slope = fitted.population.slopes[self.owner]
+        self.gap = fitted.scores[self.left] - fitted.scores[self.right]
+        self.p = link("logistic").probability(self.slope * self.gap)
+        self.doubt = self.number * self.p * (1.0 - self.p)
+        n, self.m = judgments.n_items, judgments.n_annotators
+        self.n = n
+        keys = np.concatenate([self.owner * n + self.left, self.owner * n + self.right])
+        self.codes, place = np.unique(keys, return_inverse=True)
+        self.place = place.ravel()
+        slopes = fitted.population.slopes
+        self.apart = np.maximum(0.0, 1.0 - slopes / max(fitted.population.typical_slope, 1e-9))
+        self.starts = np.searchsorted(self.codes, np.arange(self.m + 1) * n)
+        curve = np.square(self.slope) * self.doubt
+        diagonal = sums(self.left, curve, n) + sums(self.right, curve, n) + fitted.precision
+        self.inverse: np.ndarray | None = None
+        if fitted.others.information is not None:
+            whole = np.zeros((n, n))
+            np.add.at(whole, (self.left, self.right), -curve)
+            whole += whole.T
+            np.fill_diagonal(whole, diagonal)
+            self.inverse = np.linalg.inv(whole)
+        self.diagonal = diagonal
+        by_annotator = sums(judgments.annotator, self.doubt, self.m)
+        by_item = sums(self.left, self.doubt, n) + sums(self.right, self.doubt, n)
+        size = np.sqrt(np.maximum(by_annotator, 1e-9)[self.codes // n])
+        size *= np.sqrt(np.maximum(by_item, 1e-9)[self.codes % n])
+        self.scale = kept[self.codes // n] / size
+
+    def test(self, seed: int) -> tuple[float, FloatArray]:
+        """Return how far the strongest pattern exceeds chance, and each annotator's part in it.
+
+        Chance: the same leftovers of each annotator and item, their signs drawn anew. Annotators
+        may so have tastes of their own; only tastes that they share count.
+        """
+        random = np.random.default_rng(seed)
+        judgments = self.fitted.judgments
+        off = self._left_over(self.number * (judgments.outcome - self.p))
+        data = self.scale * np.bincount(self.place, np.concatenate([off, -off]))
+        value, loading = self._strongest(data)
+        draws = _DRAWS_LARGE if len(off) > _LARGE else _DRAWS_SMALL
+        drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in range(draws)]
+        beyond = (value - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
+        apart = self._those_apart(data, random)
+        return (apart, self.apart) if apart > beyond else (beyond, loading)
+
+    def _those_apart(self, data: FloatArray, random: np.random.Generator) -> float:
+        """Return how far those who do not follow the consensus agree, beyond chance.
+
+        A camp that the consensus passed over looks like so many who guess; guesses do not agree.
+        """
+        weighted = data * self.apart[self.codes // self.n]
+        item = self.codes % self.n
+        own = sums(self.codes // self.n, np.square(weighted), self.m).sum()
+
+        def agreement(values: FloatArray) -> float:
+            return float(np.sum(np.square(sums(item, values, self.n))) - own)
+
+        drawn = [agreement(weighted * _signs(random, len(weighted))) for _ in range(_DRAWS_SMALL)]
+        return (agreement(weighted) - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
+
+    def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
+        """Return the largest eigenvalue of the agreements between annotators, and its vector."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        table = csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
+        if self.m <= _DENSE:
+            gram = (table @ table.T).toarray()
+            np.fill_diagonal(gram, 0.0)
+            values, vectors = np.linalg.eigh(gram)
+            return float(values[-1]), vectors[:, -1]
+        own = sums(self.codes // self.n, np.square(data), self.m)
+        across = table.T.tocsr()
+        agree = LinearOperator(
+            (self.m, self.m), matvec=lambda v: table @ (across @ v) - own * v, dtype=np.float64
+        )
+        values, vectors = eigsh(agree, k=1, which="LA", v0=np.ones(self.m), tol=1e-3)
+        return float(values[0]), vectors[:, 0]
+
+    def _left_over(self, off: FloatArray) -> FloatArray:
+        """Take off what a refit of scores and slopes would explain (one step of it)."""
+        pull = self.slope * off
+        total = sums(self.left, pull, self.n) - sums(self.right, pull, self.n)
+        step = total / self.diagonal if self.inverse is None else self.inverse @ total
+        off = off - self.doubt * self.slope * (step[self.left] - step[self.right])
+        along = sums(self.owner, off * self.gap, self.m)
+        curve = sums(self.owner, self.doubt * np.square(self.gap), self.m)
+        moved = along / np.maximum(curve, 1e-9)
+        left: FloatArray = off - self.doubt * self.gap * moved[self.owner]
+        return left
+
+
+def _signs(random: np.random.Generator, size: int) -> FloatArray:
+    return np.where(random.random(size) < 0.5, -1.0, 1.0)  # noqa: PLR2004  # a fair coin
+
+
+def _halfway(sizes: FloatArray) -> float:
+    """Return the point between the middle of the small and that of the large ones."""
+    cut = float(sizes.mean())
+    for _ in range(20):
+        large = sizes > cut
+        if not large.any() or large.all():
+            break
+        cut = 0.5 * float(sizes[large].mean() + sizes[~large].mean())
+    return cut
+
+
+@dataclass(frozen=True, eq=False)
+class _Division:
+    """Annotators on two sides, each side's own scores, and how clearly each annotator belongs."""
+
+    side: BoolArray
+    orders: tuple[FloatArray, FloatArray]
+    margin: FloatArray
+
+
+def _division(judgments: Judgments, starts: list[BoolArray]) -> _Division | None:
+    """Divide the annotators so that each camp's own consensus explains it best."""
+    best: tuple[float, _Division] | None = None
+    rounds = _ROUNDS_LARGE if len(judgments.count) > _LARGE else _ROUNDS_SMALL
+    for start in starts:
+        side = start
+        for _ in range(rounds):
+            if not _FEWEST <= side.sum() <= len(side) - _FEWEST:
+                break
+            orders = (_order_of(judgments, side), _order_of(judgments, ~side))
+            fits = [_log_likelihood(judgments, order) for order in orders]
+            new = fits[0] > fits[1]
+            value = float(np.maximum(*fits).sum())
+            if best is None or value > best[0]:
+                best = (value, _Division(new, orders, np.abs(fits[0] - fits[1])))
+            if (new == side).all():
+                break
+            side = new
+    return None if best is None else best[1]
+
+
+def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 0) -> float:
+    """Return how surely two camps predict answers that they were not made from, in standard errors.
+
+    Half of the rows divide the annotators and give each camp its order; the other half tells
+    whether an annotator's camp predicts it better than the consensus of all does, which knows
+    how reliable each annotator is.
+    """
+    random = np.random.default_rng(seed)
+    half = random.integers(2, size=len(judgments.count)).astype(bool)
+    gain: FloatArray = np.zeros(judgments.n_annotators)
+    for seen in (half, ~half):
+        # A weight next to nothing, so that no item and no annotator drops out.
+        part = replace(
+            judgments,
+            weight=np.where(seen, judgments.weight, _NEXT_TO_NOTHING * judgments.weight),
+            count=np.where(seen, judgments.count, 0),
+        )
+        rest = replace(judgments, count=np.where(seen, 0, judgments.count))
+        found = _division(part, starts)
+        if found is None:
+            return 0.0
+        whole = HRA().fit(part)
+        # Someone who answers the other way round is not explained by one consensus.
+        one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
+        two = [_log_likelihood(rest, order) for order in found.orders]
+        gain += np.where(found.side, two[0], two[1]) - one
+    return float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
+
+
+def _described(fitted: Fitted, found: _Division, beyond: float, seed: int) -> Camps | None:
+    judgments, side, orders = fitted.judgments, found.side, found.orders
+    if side.sum() * 2 < len(side):
+        side, orders = ~side, (orders[1], orders[0])
+    if (~side).sum() < max(_FEWEST, _LEAST_SHARE * len(side)):
+        return None
+    ranked = np.argsort(-found.margin, kind="stable")
+    difference = _centred(orders[0]) - _centred(orders[1])
+    seen = [_seen(judgments, part) for part in (side, ~side)]
+    common = (seen[0] >= _BOTH_JUDGED) & (seen[1] >= _BOTH_JUDGED)
+    size = np.where(common, np.abs(difference), -1.0)
+    items = np.argsort(-size, kind="stable")[: min(_NAMED, int(common.sum()))]
+    mixed = np.random.default_rng(seed).permutation(side)
+    halves = _order_of(judgments, mixed), _order_of(judgments, ~mixed)
+    return Camps(
+        ranked[side[ranked]],
+        ranked[~side[ranked]],
+        int(np.sum(found.margin < _CLEAR)),
+        _correlation(*orders, common),
+        _correlation(*halves, common),
+        items,
+        difference[items],
+        beyond,
+    )
+
+
+def _correlation(one: FloatArray, other: FloatArray, common: BoolArray) -> float:
+    return spearman(one[common], other[common]) if common.sum() > 1 else float("nan")
+
+
+def _order_of(judgments: Judgments, side: BoolArray) -> FloatArray:
+    """Return the scores that one camp alone gives, 0 where it judged nothing."""
+    part = BTL().fit(judgments.of_annotators(np.flatnonzero(side)))
+    return np.nan_to_num(aligned(part.scores, part.item_ids, judgments.item_ids))
+
+
+def _log_likelihood(
+    judgments: Judgments, scores: FloatArray, slopes: FloatArray | None = None
+) -> FloatArray:
+    gap = scores[judgments.left] - scores[judgments.right]
+    if slopes is not None:
+        gap = slopes[judgments.annotator] * gap
+    fit = judgments.outcome * log_expit(gap) + (1.0 - judgments.outcome) * log_expit(-gap)
+    return sums(judgments.annotator, judgments.count * fit, judgments.n_annotators)
+
+
+def _centred(scores: FloatArray) -> FloatArray:
+    centred: FloatArray = scores - scores.mean()
+    return centred
+
+
+def _seen(judgments: Judgments, side: BoolArray) -> FloatArray:
+    mine = np.where(side[judgments.annotator], judgments.count, 0)
+    n = judgments.n_items
+    return sums(judgments.left, mine, n) + sums(judgments.right, mine, n)
+
+
+def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
+    """Put into words who is divided over what."""
+    if found is None:
+        return []
+    judgments = fitted.judgments
+    larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
+    items = judgments.item_ids[found.items]
+    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
+    severity: Severity = "note" if alike else "problem"
+    what = (
+        "two groups of annotators lean to somewhat different orders"
+        if alike
+        else "there is not one consensus but two camps"
+    )
+    return [
+        Finding(
+            severity,
+            "divided",
+            f"{what}: {len(larger):,} annotators (such as {some(larger)}) against {len(smaller):,} "
+            f"(such as {some(smaller)}), and {count(found.unclear, 'of them', 'of them')} could "
+            f"belong to either; their orders correlate by {found.correlation:.2f}, where groups "
+            f"drawn by lot give {found.usual_correlation:.2f} (1 the same order, -1 the opposite), "
+            f"and differ most on {some(items)}",
+            "ask both what they went by; if both are right in their way, analyse them separately, "
+            "or ask a narrower question",
+            {
+                "larger_camp": listed(larger),
+                "larger_size": len(larger),
+                "smaller_camp": listed(smaller),
+                "smaller_size": len(smaller),
+                "unclear": found.unclear,
+                "rank_correlation": round(found.correlation, 4),
+                "rank_correlation_by_lot": round(found.usual_correlation, 4),
+                "items": listed(items),
+                "differences": rounded(found.differences),
+                "standard_deviations_beyond_chance": round(found.beyond, 2),
+            },
+        )
+    ]

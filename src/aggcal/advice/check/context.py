@@ -1,0 +1,126 @@
+"""The fitted study: what the model expects of every answer, seen by the consensus of the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import pi, sqrt
+
+from aggcal._core.arrays import FloatArray
+from aggcal.advice.check.annotator_mixture import Population
+from aggcal.advice.check.clusters import Clusters
+from aggcal.advice.check.leave_one_out import Others, consensus_of_others
+from aggcal.advice.check.pair_answers import Answers
+from aggcal.aggregation import METHODS, aggregate
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.crowd import CrowdAggregator
+from aggcal.aggregation.methods import HRA, Progress
+from aggcal.data.judgments import Judgments
+from aggcal.errors import OptionError
+from aggcal.models.links import link
+
+FITTED = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+"""The methods that a check can fit: those that need nothing but judgments."""
+
+
+def refuse_method(method: str) -> None:
+    """Refuse a method that a check cannot fit.
+
+    Examples
+    --------
+    >>> refuse_method("btl")
+    """
+    if method not in FITTED:
+        raise OptionError(f"a check cannot fit '{method}'; choose {', '.join(FITTED)}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A consensus, and what it leads one to expect, on the logistic scale whatever the link.
+
+    ``gap`` is, for each row, how far left lies above right for the other annotators; ``chance``
+    that its annotator prefers the left one.
+    """
+
+    judgments: Judgments
+    answers: Answers
+    consensus: Consensus
+    scores: FloatArray
+    precision: float
+    others: Others
+    population: Population
+    gap: FloatArray
+    chance: FloatArray
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Which answers may depend on each other."""
+        return Clusters.of(self.answers)
+
+    @classmethod
+    def of(
+        cls,
+        judgments: Judgments,
+        method: str = "hra-g",
+        *,
+        seed: int = 0,
+        on_iteration: Progress | None = None,
+    ) -> Fitted:
+        """Fit a study.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "a", "b")]
+        >>> fitted = Fitted.of(aggcal.read_judgments(rows))
+        >>> bool((fitted.chance > 0.5).all())
+        True
+        """
+        refuse_method(method)
+        consensus = aggregate(judgments, method, seed=seed, warn=False, on_iteration=on_iteration)
+        return cls.by(judgments, consensus)
+
+    @classmethod
+    def by(cls, judgments: Judgments, consensus: Consensus) -> Fitted:
+        """Take the fit of these judgments that is there already.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")])
+        >>> Fitted.by(judgments, aggcal.aggregate(judgments, "btl", warn=False)).consensus.method
+        'btl'
+        """
+        if consensus.method not in FITTED:
+            raise OptionError(f"a check cannot use '{consensus.method}'; leave the consensus out.")
+        if consensus.item_ids.tolist() != judgments.item_ids.tolist():
+            raise OptionError("the consensus is of other judgments; leave it out.")
+        aggregator = METHODS[consensus.method].make()
+        stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", "logistic")).sd
+        fit = consensus
+        if isinstance(aggregator, HRA) and consensus.estimator == "marginal":
+            # Leaving an annotator out is one step from an optimum: that of scores and slopes.
+            mode = replace(aggregator, estimator="mode")
+            fit = mode.refit(judgments, consensus.scores, consensus)
+        scores = stretch * fit.scores
+        slopes = fit.reliabilities
+        if isinstance(aggregator, CrowdAggregator):
+            # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
+            slopes = 2.0 * slopes - 1.0
+        sd = 1.0 if fit.prior is None else fit.prior.score_sd
+        precision = (stretch * sd) ** -2
+        others = consensus_of_others(judgments, scores, slopes, precision)
+        gap = others.likely_gap
+        population = Population.of(judgments, gap)
+        chance = link("logistic").probability(population.slopes[judgments.annotator] * gap)
+        return cls(
+            judgments,
+            Answers.of(judgments),
+            consensus,
+            scores,
+            precision,
+            others,
+            population,
+            gap,
+            chance,
+        )

@@ -1,0 +1,316 @@
+r"""Answers to one pair that agree with each other more than the items' scores explain.
+
+The model takes answers to be independent once the scores and reliabilities are known. They are not
+where a pair is judged by something of its own (the way it is shown, a feature that only these two
+share) or where annotators copy: then ten answers to a pair tell less than ten. With the residuals
+r = y − p of the answers, weighed by their annotators' slopes γ, what different annotators share is
+
+    T = Σ_pairs [ (Σ_u R_u)² − Σ_u R_u² ],   R_u = Σ γ r over u's answers to the pair.
+
+Only products of different annotators' residuals enter, so T does not depend on how much single
+answers scatter (ties, lapses). With I_u = Σ γ² p (1 − p) and I = Σ_u I_u, independent answers give
+E T = −Σ C (I² − Σ I_u²), C being the variance of the pair's gap: the fit has seen the answers
+itself. The variance is at most 2 Σ (I² − Σ I_u²), and the tail that of a gamma distribution with
+the skewness of T. An effect of sd τ on the gap of each pair adds τ² Σ (I² − Σ I_u²).
+
+The same sum over the answers of one annotator to one pair tells whether people repeat themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, gammaincc, ndtr
+
+from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Finding
+from aggcal.advice.check.testing import odds_against
+from aggcal.errors import count
+
+RATE = 0.01
+"""Chance of a false alarm in a study of independent answers; less finds less."""
+
+_GRAVE = 1.25
+"""Variance, as a multiple of the stated one, from which it is a problem and not a note."""
+
+_MOST_SKEWED = 2.0
+"""Skewness (that of an exponential) up to which a gamma curve stands for the distribution of T."""
+
+_STEPS = 12
+_RIDGE = 4.0
+"""Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What answers share beyond the model.
+
+    ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
+    ``inflation`` how much larger than stated it makes the variance of the scores; ``chance`` that
+    independent answers agree as much; ``groups`` how many sets of answers could be compared.
+    """
+
+    sd: float
+    inflation: float
+    chance: float
+    groups: int
+
+    @property
+    def found(self) -> bool:
+        """Whether chance does not explain it."""
+        return self.chance < RATE
+
+
+def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Shared | None:
+    """Test whether answers to a pair by different annotators share an effect.
+
+    Parameters
+    ----------
+    fitted
+        The study.
+    without
+        Annotators to leave out: known copies of others.
+
+    Returns
+    -------
+    Shared or None
+        None where no pair was judged by two annotators.
+
+    Examples
+    --------
+    Twelve annotators answer alike, for and against a circle of three items:
+
+    >>> import aggcal
+    >>> rows = [(f"u{k}", a, b) for k in range(12) for a, b in ("ab", "bc", "ca")]
+    >>> pair_effects(Fitted.of(aggcal.read_judgments(rows))).found
+    True
+    """
+    rows = _Rows.of(fitted, without)
+    # Units are annotators, and sets are pairs.
+    grouped = fitted.answers.grouped
+    pull, information, skew = (sums(grouped.of_row, x, len(grouped.pair)) for x in rows.once)
+    return _tested((pull, information, skew), grouped.pair, rows.gap_variance)
+
+
+def repeated_answers(fitted: Fitted) -> Shared | None:
+    """Test whether the answers of one annotator to one pair are more alike than the model expects.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("bob", "b", "c")]
+    >>> repeated_answers(Fitted.of(aggcal.read_judgments(rows))) is None
+    True
+    """
+    rows, grouped = _Rows.of(fitted, frozenset()), fitted.answers.grouped
+    number = fitted.judgments.count.astype(np.float64)
+    variance = rows.gap_variance[grouped.pair]
+    return _tested(rows.single, grouped.of_row, variance, number)
+
+
+def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
+    """Put into words what answers share.
+
+    Examples
+    --------
+    >>> found = effect_findings(Shared(0.5, 2.25, 1e-4, 190), None)
+    >>> found[0].code, found[0].severity
+    ('pair-effects', 'problem')
+    """
+    found = []
+    if between is not None and between.found:
+        found.append(
+            _finding(
+                between,
+                "pair-effects",
+                "answers of different annotators to the same pair agree more than the scores "
+                f"explain (in {count(between.groups, 'pair')}",
+                "look for what they share: copied answers, a pair always shown in the same way, "
+                "or a difference that matters for this pair only; ask about more pairs rather "
+                "than for more answers to the same ones",
+            )
+        )
+    if within is not None and within.found:
+        found.append(
+            _finding(
+                within,
+                "repeated-answers",
+                "annotators who judged a pair again repeated themselves more than the scores "
+                f"explain (in {count(within.groups, 'case')}",
+                "remove rows that were recorded twice; count an annotator's answers to one pair "
+                "as one opinion",
+            )
+        )
+    return found
+
+
+def _finding(found: Shared, code: str, what: str, remedy: str) -> Finding:
+    return Finding(
+        "problem" if found.inflation >= _GRAVE else "note",
+        code,
+        f"{what}; an effect of sd {found.sd:.2f} on the logit scale would do that, and chance does "
+        f"{odds_against(max(found.chance, 1e-300))}): standard errors are about "
+        f"{np.sqrt(found.inflation):.1f} times too small, and what supposes independent answers "
+        "is not claimed",
+        remedy,
+        {
+            "sd_logits": round(found.sd, 4),
+            "variance_inflation": round(found.inflation, 4),
+            "chance": round(found.chance, 10),
+            "compared": found.groups,
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Of each row: residual, information and third moment of one answer, weighed by its slope."""
+
+    single: tuple[FloatArray, FloatArray, FloatArray]
+    number: FloatArray
+    gap_variance: FloatArray
+    """Of each pair."""
+
+    @property
+    def once(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same for all equal answers of a row together."""
+        pull, information, skew = (self.number * x for x in self.single)
+        return pull, information, skew
+
+    @classmethod
+    def of(cls, fitted: Fitted, without: AbstractSet[int]) -> _Rows:
+        judgments, answers = fitted.judgments, fitted.answers
+        number = judgments.count.astype(np.float64)
+        if without:
+            number[np.isin(judgments.annotator, sorted(without))] = 0.0
+        slope = fitted.population.slopes[judgments.annotator]
+        gap = fitted.scores[judgments.left] - fitted.scores[judgments.right]
+        toward_first = slope * np.where(answers.first_is_left, gap, -gap)
+        chance = expit(_mended(toward_first, answers.up, number))
+        spread = chance * (1.0 - chance)
+        single = (
+            slope * (answers.up - chance),
+            np.square(slope) * spread,
+            slope**3 * spread * (1.0 - 2.0 * chance),
+        )
+        return cls(single, number, _gap_variance(fitted, number * single[1]))
+
+
+def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
+    """Return log odds with their scale and the answers to clear pairs put right.
+
+    A scale that is off, another link or lapses of attention move all answers to a clear pair the
+    same way; that is not an effect of the pair. Two odd functions of x are added by a ridge fit.
+    """
+    basis = np.stack([x, x / (1.0 + np.abs(x))], axis=1)
+    basis /= np.maximum(np.sqrt(np.mean(np.square(basis), axis=0)), 1e-12)
+
+    def loss(weights: FloatArray) -> float:
+        odds = x + basis @ weights
+        fit = float(number @ (np.logaddexp(0.0, odds) - up * odds))
+        return fit + 0.5 * _RIDGE * float(weights @ weights)
+
+    weights = np.zeros(2)
+    best = loss(weights)
+    for _ in range(_STEPS):
+        chance = expit(x + basis @ weights)
+        slope = basis.T @ (number * (chance - up)) + _RIDGE * weights
+        curve = (basis * (number * chance * (1.0 - chance))[:, None]).T @ basis
+        step = np.linalg.solve(curve + _RIDGE * np.eye(2), slope)
+        while (value := loss(weights - step)) > best and np.abs(step).max() > 1e-9:  # noqa: PLR2004
+            step *= 0.5
+        if not value < best:
+            break
+        weights, best = weights - step, value
+    return np.asarray(x + basis @ weights)
+
+
+def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
+    """Return the variance of each pair's gap, given all answers.
+
+    For very many items it is taken to be 0, which makes the test err on the quiet side.
+    """
+    judgments, answers = fitted.judgments, fitted.answers
+    if fitted.others.information is None:
+        return np.zeros(answers.n_pairs)
+    n = judgments.n_items
+    whole = np.zeros((n, n))
+    np.add.at(whole, (judgments.left, judgments.right), -information)
+    whole += whole.T
+    np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
+    inverse = np.linalg.inv(whole)
+    own = np.diag(inverse)
+    i, j = answers.first, answers.second
+    return np.asarray(own[i] + own[j] - 2.0 * inverse[i, j])
+
+
+def _tested(
+    units: tuple[FloatArray, FloatArray, FloatArray],
+    group: IntArray,
+    gap_variance: FloatArray,
+    number: FloatArray | float = 1.0,
+) -> Shared | None:
+    """Test whether units of one group pull together.
+
+    Parameters
+    ----------
+    units
+        Of each of them: its residual, and the second and third moment that is expected of it.
+    group
+        Of each unit.
+    gap_variance
+        Of the gap of each group.
+    number
+        How many units each entry stands for.
+    """
+    pull, information, skew = units
+    size = len(gap_variance)
+
+    def total(x: FloatArray) -> FloatArray:
+        return sums(group, number * x, size)
+
+    def products(x: FloatArray) -> FloatArray:
+        """Sum x_i x_j over all i ≠ j of each group; rounding must not leave a trace of one."""
+        whole, square = np.square(total(x)), total(np.square(x))
+        return np.where(np.abs(whole - square) > 1e-12 * square, whole - square, 0.0)
+
+    expected = products(information)
+    compared = int(np.sum(expected > 0.0))
+    if not compared:
+        return None
+    surplus = float(products(pull).sum()) + float(gap_variance @ expected)
+    seen = products(np.square(pull))
+    variance = 2.0 * max(float(expected.sum()), float(seen.sum()))
+    one, two, three = (total(information**k) for k in (1, 2, 3))
+    third = float(np.sum(8.0 * (one**3 - 3.0 * one * two + 2.0 * three)))
+    third += 4.0 * float(products(skew).sum())
+    effect = max(0.0, surplus) / float(expected.sum())
+    return Shared(
+        float(np.sqrt(effect)),
+        1.0 + effect * float(expected.sum()) / float(one.sum()),
+        _upper_tail(surplus / np.sqrt(variance), max(0.0, third) / variance**1.5),
+        compared,
+    )
+
+
+def _upper_tail(z: float, skewness: float) -> float:
+    """Return the chance of more than z standard deviations, by a gamma distribution.
+
+    Where a few rare answers decide, no such curve is to be trusted: Cantelli's bound holds anyway.
+
+    Examples
+    --------
+    >>> round(_upper_tail(2.0, 0.0), 3), round(_upper_tail(2.0, 1.0), 3), _upper_tail(2.0, 9.0)
+    (0.023, 0.042, 0.2)
+    """
+    if z <= 0.0:
+        return 1.0
+    if skewness < 1e-3:  # noqa: PLR2004  # from there on it is the normal one
+        return float(ndtr(-z))
+    if skewness > _MOST_SKEWED:
+        return 1.0 / (1.0 + z * z)
+    shape = 4.0 / skewness**2
+    return float(gammaincc(shape, shape + z * np.sqrt(shape)))

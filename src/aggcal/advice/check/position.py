@@ -1,0 +1,338 @@
+"""Whether the side on which an item is shown decides: for one annotator, and over the study."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.pair_answers import TIE
+from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
+from aggcal.advice.verdicts import ONE_SIDED
+from aggcal.errors import count, some
+from aggcal.models.links import link
+
+_RATE = 0.005
+"""Chance that a study names anybody wrongly as following a side."""
+_LEAST_SHARE = 0.55
+_LEAST_ADVANTAGE = float(np.log(_LEAST_SHARE / (1.0 - _LEAST_SHARE)))
+"""What the side must be worth to matter, in logits: more than 55 to 45 in an even pair."""
+_SURE = 3.3
+"""Standard errors from which the study as a whole is said to prefer a side: 1 time in 1,000."""
+_WORTH_A_LOOK = 2.0
+_ADVANTAGE_SD = 2.0
+_ROUNDS = 12
+_ENOUGH_ANNOTATORS = 10
+_LEAST_FLIPS = 0.05
+_FLIP_CHANCE = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What the left side is worth, in logits (0: nothing; 0.5: 62 to 38 in an even pair).
+
+    ``advantage`` of each annotator, drawn towards 0 where there are few judgments;
+    ``study_advantage`` of all together, with its standard error; ``switched`` how many pairs of
+    items change places in the consensus order when that is allowed for (None: not worked out).
+    """
+
+    lefts: FloatArray
+    decided: FloatArray
+    advantage: FloatArray
+    chance: FloatArray
+    biased: IntArray
+    study_advantage: float
+    study_error: float
+    switched: int | None
+
+    def without(self, fitted: Fitted, named: Container[str]) -> Sides:
+        """Return the same, with nobody among the biased of whom more is known already."""
+        ids = fitted.judgments.annotator_ids
+        kept = np.array([str(ids[u]) not in named for u in self.biased.tolist()], dtype=bool)
+        return replace(self, biased=self.biased[kept])
+
+
+def sides(fitted: Fitted) -> Sides:
+    """Measure what the side is worth, over and above what the others think of the items.
+
+    An annotator follows a side if the share of left answers is further from what the items explain
+    than chance allows (Holm, with the chance `_RATE` of a single wrong name in a study), and if the
+    side is worth more than 55 to 45. Both the annotator's reliability and the scores are known only
+    so well, and answers to one pair or on one screen may hang together: all of this is allowed for.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(u, a, b, "left" if u == "eve" or a < b else "right")
+    ...         for u in ("ann", "bob", "eve") for a in "abcdef" for b in "abcdef" if a != b]
+    >>> found = sides(Fitted.of(aggcal.read_judgments(rows)))
+    >>> found.biased, found.lefts.astype(int)
+    (array([2]), array([15, 15, 30]))
+    """
+    judgments, m = fitted.judgments, fitted.judgments.n_annotators
+    decided = judgments.outcome != TIE
+    owner = judgments.annotator[decided]
+    number = judgments.count[decided].astype(np.float64)
+    left = (judgments.outcome[decided] > TIE).astype(np.float64)
+    given = sums(owner, number, m)
+    lefts = sums(owner, number * left, m)
+    offset = fitted.population.slopes[owner] * fitted.gap[decided]
+    advantage = _advantages(owner, left, number, offset, m)
+    unlikely = _unlikely(fitted, decided, lefts, advantage)
+    biased = np.flatnonzero(holm(unlikely, _RATE) & (np.abs(advantage) > _LEAST_ADVANTAGE))
+    biased = biased[np.argsort(-np.abs(advantage[biased]) * np.sqrt(given[biased]), kind="stable")]
+    whole, error = _advantage_of_all(fitted, decided, left, number, offset)
+    return Sides(
+        lefts, given, advantage, unlikely, biased, whole, error, _switched(fitted, decided, whole)
+    )
+
+
+def _unlikely(
+    fitted: Fitted, decided: BoolArray, lefts: FloatArray, advantage: FloatArray
+) -> FloatArray:
+    """Return the chance that someone who looks only at the items chooses a side so often.
+
+    It is the largest of three: the exact one, with the least telling of likely reliabilities; one
+    that allows for the uncertainty of the scores; and one that allows for answers that hang
+    together.
+    """
+    judgments, m = fitted.judgments, fitted.judgments.n_annotators
+    slopes, errors = fitted.population.slopes, fitted.population.slope_errors
+    chance = np.where(decided, fitted.chance, TIE)
+    number = np.where(decided, judgments.count, 0).astype(np.float64)
+    left = np.where(decided, (judgments.outcome > TIE).astype(np.float64), TIE)
+    doubt = number * chance * (1.0 - chance)
+    owner, gap = judgments.annotator, fitted.gap
+    # What an error of the reliability would do is taken out of the sum of left answers.
+    tilt = sums(owner, doubt * gap, m) / np.maximum(sums(owner, doubt * np.square(gap), m), 1e-12)
+    part = 1.0 - tilt[owner] * gap
+    excess = sums(owner, number * part * (left - chance), m)
+    spread = sums(owner, doubt * np.square(part), m)
+    fits = link("logistic").probability(slopes[owner] * gap + advantage[owner])
+    residuals = np.where(decided, part * (left - fits), 0.0)
+    standard = np.abs(excess) / np.sqrt(np.maximum(spread, 1e-12))
+    together = fitted.clusters.tail(-standard, residuals)
+    unlikely: FloatArray = np.ones(m)
+    starts = np.searchsorted(owner, np.arange(m + 1))
+    for u in np.flatnonzero(standard > _WORTH_A_LOOK).tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
+        moved = slopes[u] * (drawn @ (doubt[mine] * part[mine]))
+        error = float(np.sqrt(spread[u] + np.mean(np.square(moved))))
+        each = np.repeat(gap[mine], number[mine].astype(np.int64))
+        unlikely[u] = max(
+            2.0 * float(ndtr(-abs(float(excess[u])) / error)),
+            min(1.0, 2.0 * float(together[u])),
+            *(
+                _two_sided(int(lefts[u]), link("logistic").probability(slope * each))
+                for slope in slopes[u] + errors[u] * np.array([-2.0, 0.0, 2.0])
+            ),
+        )
+    return unlikely
+
+
+def _two_sided(lefts: int, chances: FloatArray) -> float:
+    above = chance_of_at_least(lefts, chances)
+    below = chance_of_at_least(len(chances) - lefts, 1.0 - chances)
+    return min(1.0, 2.0 * min(above, below))
+
+
+def _advantages(
+    owner: IntArray, left: FloatArray, number: FloatArray, offset: FloatArray, m: int
+) -> FloatArray:
+    """Return each annotator's advantage of the left side, with a wide prior about 0."""
+    advantage: FloatArray = np.zeros(m)
+    for _ in range(_ROUNDS):
+        chance = link("logistic").probability(offset + advantage[owner])
+        pull = sums(owner, number * (left - chance), m) - advantage / _ADVANTAGE_SD**2
+        curve = sums(owner, number * chance * (1.0 - chance), m) + _ADVANTAGE_SD**-2
+        advantage += np.clip(pull / curve, -1.0, 1.0)
+    return advantage
+
+
+def _advantage_of_all(
+    fitted: Fitted, decided: BoolArray, left: FloatArray, number: FloatArray, offset: FloatArray
+) -> tuple[float, float]:
+    """Return the common advantage, and an error that allows for annotators to differ in it.
+
+    The scores err, too: where one item is shown on the left more often than on the right, that
+    counts.
+    """
+    if not len(left):
+        return 0.0, float("inf")
+    judgments, m = fitted.judgments, fitted.judgments.n_annotators
+    owner, whole = judgments.annotator[decided], 0.0
+    for _ in range(_ROUNDS):
+        chance = link("logistic").probability(offset + whole)
+        curve = float(np.sum(number * chance * (1.0 - chance))) + 1e-9
+        whole += float(np.clip(np.sum(number * (left - chance)) / curve, -1.0, 1.0))
+    pulls = sums(owner, number * (left - chance), m)
+    robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
+    plain = curve**-0.5
+    error = max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
+    moved = fitted.others.errors @ _imbalance(fitted, decided, number * chance * (1.0 - chance))
+    return whole, float(np.hypot(error, np.sqrt(np.mean(np.square(moved))) / curve))
+
+
+def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
+    """Return how much more each item counts on the left than on the right."""
+    judgments, n = fitted.judgments, fitted.judgments.n_items
+    slope = fitted.population.slopes[judgments.annotator[decided]] * doubt
+    return sums(judgments.left[decided], slope, n) - sums(judgments.right[decided], slope, n)
+
+
+def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
+    """Count the pairs of items that change places when the preference for a side is allowed for.
+
+    One Newton step: what the side explains need not be explained by the scores.
+    """
+    information = fitted.others.information
+    if information is None:
+        return None
+    chance = fitted.chance[decided]
+    doubt = fitted.judgments.count[decided] * chance * (1.0 - chance)
+    pull = whole * _imbalance(fitted, decided, doubt)
+    n = len(pull)
+    moved = fitted.scores - np.linalg.solve(information + fitted.precision * np.eye(n), pull)
+    before = np.sign(fitted.scores[:, None] - fitted.scores)
+    return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
+
+
+def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
+    """Put into words what the sides do."""
+    return [*_per_annotator(fitted, found), *_over_the_study(found), *both_orders(fitted)]
+
+
+def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
+    """Return the verdict on each annotator who follows a side, and why."""
+    verdicts = {}
+    for u in found.biased.tolist():
+        side, chosen = _chosen(found, u)
+        verdicts[str(fitted.judgments.annotator_ids[u])] = (
+            ONE_SIDED,
+            f"chose the {side} item in {chosen:,} of {int(found.decided[u]):,} decided judgments",
+        )
+    return verdicts
+
+
+def _chosen(found: Sides, u: int) -> tuple[str, int]:
+    lefts, given = int(found.lefts[u]), int(found.decided[u])
+    return ("left", lefts) if found.advantage[u] > 0.0 else ("right", given - lefts)
+
+
+def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
+    if not len(found.biased):
+        return []
+    judgments, who = fitted.judgments, found.biased
+    ids, first = judgments.annotator_ids[who], int(found.biased[0])
+    given, (side, chosen) = int(found.decided[first]), _chosen(found, first)
+    always = found.lefts[who] == found.decided[who]
+    always |= found.lefts[who] == 0.0
+    blind = (
+        f"; {count(int(always.sum()), 'chooses', 'choose')} one side always" if any(always) else ""
+    )
+    return [
+        Finding(
+            "problem",
+            "position-bias",
+            f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
+            f"{'favours' if len(who) == 1 else 'favour'} one side of the screen ({some(ids)}; "
+            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments, which "
+            f"someone who looks only at the items does "
+            f"{odds_against(max(float(found.chance[first]), 1e-300))}{blind})",
+            "show these annotators every pair in both orders, or leave them out; answers that "
+            "follow the side say nothing about the items",
+            {
+                "annotators": listed(ids),
+                "number": len(who),
+                "chose_left": rounded(found.lefts[who]),
+                "decided": rounded(found.decided[who]),
+                "left_share": rounded(found.lefts[who] / found.decided[who]),
+                "left_advantage_logits": rounded(found.advantage[who]),
+                "chance": rounded(found.chance[who], 10),
+            },
+        )
+    ]
+
+
+def _over_the_study(found: Sides) -> list[Finding]:
+    whole, error = found.study_advantage, found.study_error
+    large = abs(whole) > _LEAST_ADVANTAGE
+    if abs(whole) < _SURE * error or not (large or found.switched):
+        return []
+    side = "left" if whole > 0.0 else "right"
+    even = float(link("logistic").probability(np.array([abs(whole)]))[0])
+    order = ""
+    if found.switched is not None:
+        pairs = count(found.switched, "pair of items changes", "pairs of items change")
+        order = f"; {pairs if found.switched else 'no pair of items changes'} places in the order "
+        order += "if that is allowed for"
+    return [
+        Finding(
+            "problem" if large else "note",
+            "side-preferred",
+            f"over the whole study the {side} item is chosen too often: of two equal items it "
+            f"would win {even:.1%} of the time ({whole:+.2f} logits, standard error {error:.2f})"
+            f"{order}",
+            "see that each pair is shown in both orders about equally often, so that the "
+            "preference cancels out; if one annotator causes it, deal with that one first",
+            {
+                "left_advantage_logits": round(whole, 4),
+                "standard_error": round(error, 4),
+                "chose_left": int(found.lefts.sum()),
+                "decided": int(found.decided.sum()),
+                "pairs_switched": found.switched,
+            },
+        )
+    ]
+
+
+def both_orders(fitted: Fitted) -> list[Finding]:
+    """Tell whether pairs that one annotator saw in both orders get a verdict that follows the side.
+
+    Under chance the left item wins both times as often as the right one does.
+    """
+    judgments, answers = fitted.judgments, fitted.answers
+    grouped, first_left = answers.grouped, answers.first_is_left
+    size = len(grouped.pair)
+
+    def verdict(rows: BoolArray) -> FloatArray:
+        number = sums(grouped.of_row[rows], judgments.count[rows], size)
+        ups = sums(grouped.of_row[rows], (judgments.count * answers.up)[rows], size)
+        share: FloatArray = np.full(size, np.nan)
+        np.divide(ups, number, out=share, where=number > 0.0)
+        return share
+
+    shown, mirrored = verdict(first_left), verdict(~first_left)
+    both = np.isfinite(shown) & np.isfinite(mirrored) & (shown != TIE) & (mirrored != TIE)
+    left_twice = int(np.sum(both & (shown > TIE) & (mirrored < TIE)))
+    right_twice = int(np.sum(both & (shown < TIE) & (mirrored > TIE)))
+    flips, pairs = left_twice + right_twice, int(both.sum())
+    if not flips:
+        return []
+    more = max(left_twice, right_twice)
+    chance = min(1.0, 2.0 * chance_of_at_least(more, np.full(flips, 0.5)))
+    if chance > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
+        return []
+    side = "left" if left_twice > right_twice else "right"
+    return [
+        Finding(
+            "problem",
+            "order-decides",
+            f"of {pairs:,} times that an annotator saw the same pair in both orders, the verdict "
+            f"changed with the order {flips:,} times, and {more:,} of these chose the {side} item "
+            f"both times (chance alone is so uneven {odds_against(max(chance, 1e-300))})",
+            "keep asking in both orders and count a pair whose verdict changes as a tie",
+            {
+                "pairs_in_both_orders": pairs,
+                "verdict_changed": flips,
+                "left_both_times": left_twice,
+                "right_both_times": right_twice,
+            },
+        )
+    ]

@@ -1,0 +1,197 @@
+"""How sure the order is, and how many more judgments a surer one takes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import asin, ceil, inf, pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
+from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
+from aggcal.errors import OptionError
+
+if TYPE_CHECKING:
+    from aggcal.advice.check.context import Fitted
+
+RIGHT_ORDER = 0.9
+"""Unless a standard error is wanted: the chance that two random items are in the right order."""
+
+_MOST = 1e6
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Where the study stands, and the judgments that the wanted precision takes in all.
+
+    ``right_order`` is the chance that two random items are in the order in which ever more
+    judgments by such annotators would put them; ``standard_error`` the root mean square one of
+    the scores, on the consensus scale. ``needed`` is None where no number of judgments that one
+    can hope for is enough. Where there are several connected ``components``, both are about items
+    of the same one, and ``not_compared`` is the share of all pairs that nothing compares.
+    """
+
+    judgments: int
+    right_order: float
+    standard_error: float
+    wanted_error: float | None
+    needed: int | None
+    components: int = 1
+    not_compared: float = 0.0
+
+    @property
+    def more(self) -> int | None:
+        """Judgments that are missing."""
+        return None if self.needed is None else max(0, self.needed - self.judgments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"more": self.more, "says": str(self)}
+
+    def __str__(self) -> str:
+        two = "two items taken at random are"
+        if self.components > 1:
+            two = (
+                f"nothing compares {self.not_compared:.0%} of all pairs of items, which are in "
+                f"{self.components:,} connected components; two items of the same component, "
+                "taken at random, are"
+            )
+        now = (
+            f"{two} in the right order with a chance of {self.right_order:.0%}, and a score has a "
+            f"standard error of {self.standard_error:.2f} (right: as ever more such judgments "
+            "would have it)"
+        )
+        wanted = (
+            f"a chance of {RIGHT_ORDER:.0%}"
+            if self.wanted_error is None
+            else f"a standard error of {self.wanted_error:g}"
+        )
+        if self.more is None:
+            return f"{now}; the items differ too little for {wanted}."
+        if not self.more:
+            return f"{now}; {wanted} is reached."
+        return f"{now}; {wanted} takes about {_two_digits(self.more):,} more judgments."
+
+
+def refuse_aim(wanted_error: float | None) -> None:
+    """Refuse a standard error that cannot be reached.
+
+    Examples
+    --------
+    >>> refuse_aim(0.0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the wanted standard error is 0.0; give a number above 0.
+    """
+    if wanted_error is not None and not 0.0 < wanted_error < inf:
+        raise OptionError(f"the wanted standard error is {wanted_error}; give a number above 0.")
+
+
+def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | None:
+    """Say how many judgments like these the wanted precision takes.
+
+    With f times as many judgments the information is f times as large; with its eigenvalues h
+    and the prior's precision λ the mean variance of the scores is proportional to the mean of
+    1 / (f h + λ). Two random items whose scores correlate ρ with their limits are in the right
+    order with the chance 1/2 + asin(ρ)/π.
+
+    Parameters
+    ----------
+    fitted
+        The study.
+    wanted_error
+        The wanted standard error of a score; without it, `RIGHT_ORDER` is aimed at.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.advice.check.context import Fitted
+    >>> from aggcal.simulation import simulate
+    >>> study = simulate(items=20, annotators=10, judgments=300, seed=1)
+    >>> found = precision(Fitted.of(aggcal.read_judgments(study.judgments)))
+    >>> 0.7 < found.right_order < 0.9 and found.needed > 300
+    True
+    """
+    refuse_aim(wanted_error)
+    known = fitted.consensus.uncertainty
+    if known is None:
+        return None
+    variance, spread = _within_components(known)
+    between = spread + variance
+    components = n_components(known.component)
+    levels = _information_levels(fitted, components)
+
+    def variance_with(times: float) -> float:
+        def plain(factor: float) -> float:
+            return float(np.mean(1.0 / (factor * levels + fitted.precision)))
+
+        return variance * plain(times) / plain(1.0)
+
+    if wanted_error is None:
+        aim = between * (1.0 - np.sin(pi * (RIGHT_ORDER - 0.5)) ** 2)
+    else:
+        aim = wanted_error**2
+    times = _least(lambda f: variance_with(f) <= aim)
+    judgments, n = fitted.judgments.n_judgments, len(known.scores)
+    if spread == 0.0 and wanted_error is None:
+        times = None
+    return Precision(
+        judgments,
+        0.5 + asin(sqrt(max(0.0, 1.0 - variance / between))) / pi,
+        sqrt(variance),
+        wanted_error,
+        None if times is None else ceil(times * judgments),
+        components,
+        1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
+    )
+
+
+def _within_components(known: Uncertainty) -> tuple[float, float]:
+    """Return the mean variance of a score, and how far scores spread, both within components.
+
+    A component counts by its pairs. Where the covariance is no matrix, variances are about the mean
+    of all items, which is never too small.
+    """
+    variances, spreads, pairs = [], [], []
+    whole = known.component is None or isinstance(known.covariance, MatrixFreeCovariance)
+    for own in members(known.component, len(known.scores)):
+        about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
+        variances.append(float(np.mean(about)))
+        spreads.append(float(np.var(known.scores[own])))
+        pairs.append(max(1, len(own) * (len(own) - 1) // 2))
+    return float(np.average(variances, weights=pairs)), float(np.average(spreads, weights=pairs))
+
+
+def _information_levels(fitted: Fitted, components: int) -> FloatArray:
+    """Return the eigenvalues of the information, but not those of the components' locations.
+
+    For many items its diagonal instead, whose mean inverse is near theirs.
+    """
+    others = fitted.others
+    if others.information is None:
+        return others.item_information
+    levels: FloatArray = np.maximum(np.linalg.eigvalsh(others.information)[components:], 0.0)
+    return levels
+
+
+def _least(enough: Any) -> float | None:
+    """Return the least factor that is enough, from as few judgments as there are on."""
+    if enough(1.0):
+        return 1.0
+    high = 2.0
+    while not enough(high):
+        high *= 2.0
+        if high > _MOST:
+            return None
+    low = high / 2.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _two_digits(number: int) -> int:
+    digits = -(len(str(number)) - 2)
+    return int(round(number, digits)) if digits < 0 else number

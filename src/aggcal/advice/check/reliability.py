@@ -1,0 +1,300 @@
+"""Annotators whose answers run against the others', or look like tossing coins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.advice.check.annotator_mixture import decided, effective
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import LISTED, Finding, Severity, listed, rounded
+from aggcal.advice.check.testing import holm, odds_against
+from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
+from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.errors import count, some
+from aggcal.models.links import link
+
+_RATE = 0.01
+"""Chance that a study names anybody honest as reversed or guessing: a higher one finds more, and
+accuses more. Where the scores are poorly known the measured chance is up to three times this one
+(0.02 gave 4% in the worst shapes of `benchmarks/check_rates.py`), so it is set below the 3% wanted.
+"""
+_LARGEST_OPPOSITE = 0.45
+"""Share of agreement up to which answers may be called the opposite of the others'."""
+_NOT_A_COIN = 0.025
+"""Chance, for one who tosses a coin, below which answers are told from that, on either side:
+whoever is worse is called reversed and not guessing; whoever is better, if only a little, is not
+said to guess.
+"""
+_WORTH_A_LOOK = 2.0
+"""Standard errors above chance up to which an annotator is looked at more closely; all others agree
+with the consensus beyond doubt.
+"""
+_DOUBTFUL = 0.5
+_FEWEST = 3
+"""Annotators: of one alone, or of two, there are no others who could be right."""
+_GUESSING = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Strays:
+    """Annotators who do not judge as the others do.
+
+    ``reversed`` and ``guessing`` are beyond doubt; ``doubtful`` are more likely guessing than
+    not, but an honest careless annotator would now and then look the same.
+    """
+
+    reversed: IntArray
+    guessing: IntArray
+    doubtful: IntArray
+    chance: FloatArray
+    """That an honest annotator agrees as little (1 where nobody would ask)."""
+    chance_if_tossed: FloatArray
+    """That someone who tosses a coin agrees as little."""
+    agreement: FloatArray
+    """Share of each annotator's answers that the consensus of the others confirms."""
+    expected: FloatArray
+    """The same, expected of a typical annotator on the same pairs."""
+    decided: IntArray
+    """How many answers of each annotator were no tie."""
+
+
+def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
+    """Find them, each judged by the consensus of all the others.
+
+    Both are who agrees so little that nobody honest would, with the chance `_RATE` of a single
+    wrong name in the study (Holm). Reversed is who agrees with clearly less than half, and less
+    than someone who tosses a coin would; guessing who does no better than a coin. Answers to one
+    pair, or on one screen, count as they hang together.
+
+    Parameters
+    ----------
+    fitted
+        The study.
+    one_sided
+        Annotators who follow a side of the screen, which is not tossing a coin.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.simulation import simulate
+    >>> study = simulate(items=15, annotators=10, judgments=1000, reversed_share=0.1, seed=1)
+    >>> fitted = Fitted.of(aggcal.read_judgments(study.judgments))
+    >>> strays(fitted).reversed.tolist() == np.flatnonzero(study.reliability < 0).tolist()
+    True
+    """
+    judgments, population, gap = fitted.judgments, fitted.population, fitted.gap
+    m, owner = judgments.n_annotators, judgments.annotator
+    size, number = np.abs(gap), effective(judgments)
+    agrees = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
+    total = sums(owner, number * size * (agrees - 0.5), m)
+    low, high = _tossed(fitted, total)
+    sure = sums(owner, number * np.square(size), m)
+    near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
+    honest = _if_honest(fitted, total, near)
+    agreement, expected, given = _agreement(fitted)
+    sided = np.zeros(m, dtype=bool)
+    if one_sided is not None:
+        sided[one_sided] = True
+    # Too few screens tell neither against nor for anybody.
+    judged = (m >= _FEWEST) & (low < 1.0)
+    stray = judged & holm(np.where(judged, honest, 1.0), _RATE)
+    turned = stray & (low <= _NOT_A_COIN) & _opposite(fitted, agreement, given)
+    coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
+    guessing = coin & stray
+    doubtful = coin & ~stray & (population.posterior[:, _GUESSING] > _DOUBTFUL)
+    order = np.argsort(honest, kind="stable")
+    return Strays(
+        order[turned[order]],
+        order[guessing[order]],
+        order[doubtful[order]],
+        honest,
+        low,
+        agreement,
+        expected,
+        given.astype(np.int64),
+    )
+
+
+def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the chances that a coin agrees as little as each annotator does, and as much.
+
+    Whatever the scores, a coin agrees with half of them, so this holds however uncertain they are.
+    A coin may be loaded to one side of the screen; then only how the answers vary with the items,
+    given how often each side was chosen, tells against the annotator.
+    """
+    judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
+    owner, number = judgments.annotator, effective(judgments)
+    square = sums(owner, number * np.square(gap), m)
+    z = 2.0 * total / np.sqrt(np.maximum(square, 1e-300))
+    if judgments.sided:
+        given = np.maximum(sums(owner, number, m), 1e-300)
+        share = sums(owner, number * judgments.outcome, m) / given
+        middle = sums(owner, number * gap, m) / given
+        apart = gap - middle[owner]
+        along = sums(owner, number * apart * judgments.outcome, m)
+        loaded = share * (1.0 - share) * sums(owner, number * np.square(apart), m)
+        tilted = along / np.sqrt(np.maximum(loaded, 1e-300))
+        # Of the two tests, the one that accuses less counts.
+        tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
+        z = np.where(np.abs(tilted) < np.abs(z), tilted, z)
+    residuals = gap * (judgments.outcome - fitted.chance)
+    return fitted.clusters.tail(z, residuals), fitted.clusters.tail(-z, residuals)
+
+
+def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
+    """Return the chance that an honest annotator agrees as little as each of these; 1 for others.
+
+    Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
+    """
+    judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
+    number = effective(judgments)
+    inflation = clusters.inflation(gap * (judgments.outcome - fitted.chance))
+    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    found: FloatArray = np.ones(judgments.n_annotators)
+    for u in near.tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        left, right = judgments.left[mine], judgments.right[mine]
+        side = np.where(gap[mine] >= 0.0, 1.0, -1.0)
+        real = side * (fitted.others.gap[mine] + fitted.others.gap_errors(u, left, right))
+        found[u] = fitted.population.chances_if_honest(
+            float(total[u]),
+            (number[mine], np.abs(gap[mine]), real),
+            inflation=float(inflation[u]),
+            freedom=float(clusters.freedom[u]),
+        )
+    return found
+
+
+def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return how far each annotator agrees, a typical one would, and of how many answers."""
+    judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
+    agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
+    agreeing = np.where(gap == 0.0, 0.5, agreeing)
+    usual = link("logistic").probability(fitted.population.typical_slope * np.abs(gap))
+    number = decided(judgments)
+    given = sums(judgments.annotator, number, m)
+    some_ = np.maximum(given, 1.0)
+    agreement = sums(judgments.annotator, number * agreeing, m) / some_
+    return agreement, sums(judgments.annotator, number * usual, m) / some_, given
+
+
+def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolArray:
+    """Say whose agreement is below one half beyond doubt, and by enough to matter."""
+    independent = sums(fitted.judgments.annotator, effective(fitted.judgments), len(given))
+    _, high = share_interval(agreement * independent, independent, 0.9)
+    return (agreement <= _LARGEST_OPPOSITE) & (high < 0.5)  # noqa: PLR2004
+
+
+class _Words(NamedTuple):
+    """How one kind of stray is spoken of."""
+
+    severity: Severity
+    code: str
+    what: str
+    remedy: str
+
+
+_REVERSED_WORDS = _Words(
+    "problem",
+    "reversed-annotators",
+    "answer the opposite of what the others say",
+    "they may have read the question the other way round, or swapped buttons: ask them",
+)
+_CONTRADICTING_WORDS = _Words(
+    "problem",
+    "contradicting",
+    "answer the opposite of what the others say, too many to call them the ones who are wrong",
+    "there may be no common order: ask what each understood by the question, and fit the sides on "
+    "their own",
+)
+_GUESSING_WORDS = _Words(
+    "problem",
+    "guessing",
+    "answer no better than someone who tosses a coin",
+    "look at how they work and leave them out if they cannot explain it",
+)
+_DOUBTFUL_WORDS = _Words(
+    "note",
+    "perhaps-guessing",
+    "cannot be told from someone tossing a coin, though a careless honest annotator may look the "
+    "same",
+    "this is no proof: ask for more judgments of each before you decide",
+)
+
+
+def stray_findings(fitted: Fitted, found: Strays) -> list[Finding]:
+    """Put strays into words."""
+    split = 2 * len(found.reversed) >= fitted.judgments.n_annotators
+    kinds = (
+        (found.reversed, _CONTRADICTING_WORDS if split else _REVERSED_WORDS),
+        (found.guessing, _GUESSING_WORDS),
+        (found.doubtful, _DOUBTFUL_WORDS),
+    )
+    return [_finding(fitted, found, who, words) for who, words in kinds if len(who)]
+
+
+def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
+    """Return the verdict on each stray, and why."""
+    kinds = (
+        (PERHAPS_GUESSING, found.doubtful),
+        (GUESSING, found.guessing),
+        (REVERSED, found.reversed),
+    )
+    ids = fitted.judgments.annotator_ids
+    return {str(ids[u]): (kind, _why(found, u)) for kind, who in kinds for u in who.tolist()}
+
+
+def _why(found: Strays, u: int) -> str:
+    return (
+        f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
+        f"judgments, a typical annotator would in {found.expected[u]:.0%}"
+    )
+
+
+def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Finding:
+    judgments = fitted.judgments
+    ids, first = judgments.annotator_ids[who], int(who[0])
+    verb = words.what if len(who) > 1 else words.what.replace("answer ", "answers ", 1)
+    tossed = words.code != _REVERSED_WORDS.code
+    return Finding(
+        words.severity,
+        words.code,
+        f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
+        f"'{ids[0]}' {_why(found, first)}; an honest one does so badly "
+        f"{odds_against(max(float(found.chance[first]), 1e-300))})",
+        words.remedy + ("" if tossed else _turned_round(fitted, who)),
+        {
+            "annotators": listed(ids),
+            "number": len(who),
+            "decided_judgments": listed_numbers(found.decided[who]),
+            "agreement_with_others": rounded(found.agreement[who]),
+            "expected_agreement": rounded(found.expected[who]),
+            "chance_if_honest": rounded(found.chance[who], 10),
+            "chance_if_tossed": rounded(found.chance_if_tossed[who], 10),
+        },
+    )
+
+
+def _turned_round(fitted: Fitted, who: IntArray) -> str:
+    """Say of whom the fit turns the answers round: of those alone whose reliability says so."""
+    consensus = fitted.consensus
+    turned = int(np.sum(consensus.reliabilities[who] < consensus.random_reliability))
+    whose = "their answers" if turned == len(who) else f"the answers of {turned:,} of them"
+    if not turned:
+        return f"; {consensus.method} does not turn their answers round: leave them out if need be"
+    return f"; {consensus.method} turns {whose} round"
+
+
+def listed_numbers(numbers: IntArray) -> list[int]:
+    """Return the first counts as plain numbers.
+
+    Examples
+    --------
+    >>> listed_numbers(np.array([3, 4]))
+    [3, 4]
+    """
+    return [int(number) for number in numbers[:LISTED]]

@@ -1,0 +1,109 @@
+"""Whether the table of scores fits the judgments: same items, same direction, another source."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal._core.tables import aligned
+from aggcal.advice.check.findings import Finding, listed
+from aggcal.aggregation.consensus import Consensus
+from aggcal.calibration.draws import Knowledge, agreement
+from aggcal.calibration.matching import direction_warnings, unmatched_warnings
+from aggcal.calibration.moments import moments
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.errors import some
+
+_FEWEST_TO_COMPARE = 3
+
+
+def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
+    """Tell of items that are in only one of the two tables.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b")])
+    >>> [f.code for f in unmatched(judgments, aggcal.read_scores([("x", 1.0)]))]
+    ['no-common-item']
+    """
+    judged, scored = set(judgments.item_ids), set(scores.item_ids)
+    if not judged & scored:
+        return [
+            Finding(
+                "problem",
+                "no-common-item",
+                f"no item is in both tables (judged: {some(judgments.item_ids)}; scored: "
+                f"{some(scores.item_ids)})",
+                "use the same ids in both",
+                {"judged": listed(judgments.item_ids), "scored": listed(scores.item_ids)},
+            )
+        ]
+    unscored, unjudged = sorted(judged - scored), sorted(scored - judged)
+    details = {"without_score": listed(unscored), "without_judgment": listed(unjudged)}
+    return [
+        Finding("problem", warning.code, warning.what, warning.remedy, details)
+        for warning in unmatched_warnings(unscored, unjudged)
+    ]
+
+
+def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
+    """Tell of scores that fall where the consensus rises.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", a, b) for a in "abcdef" for b in "abcdef" if a < b]
+    >>> consensus = aggcal.aggregate(rows, warn=False)
+    >>> worse = aggcal.read_scores([(item, k) for k, item in enumerate("abcdef")])
+    >>> [f.code for f in opposite(consensus, worse)]
+    ['direction']
+    """
+    model = aligned(scores.values, scores.item_ids, consensus.item_ids)
+    both = np.isfinite(model)
+    said = direction_warnings(consensus.scores[both], model[both])
+    return [Finding.of_warning(warning) for warning in said]
+
+
+def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Finding]:
+    """Tell of scores that agree with the consensus more than its uncertainty allows.
+
+    Scores made without these judgments agree at best with what the annotators would settle on in
+    the end, from which the consensus differs by chance; scores made from them share its errors. The
+    exact consensus is drawn 1,000 times. The note is given where the scores have a third fewer
+    pairs the other way round than any of these draws.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.simulation import simulate
+    >>> study = simulate(items=30, annotators=10, judgments=200, seed=1)
+    >>> consensus = aggcal.aggregate(study.judgments, warn=False)
+    >>> made = aggcal.Scores(consensus.item_ids, np.exp(consensus.scores))
+    >>> [f.code for f in same_source(consensus, made)]
+    ['model-from-judgments']
+    >>> same_source(consensus, aggcal.read_scores(study.scores))
+    []
+    """
+    known = consensus.uncertainty
+    model = aligned(scores.values, scores.item_ids, consensus.item_ids)
+    both = np.flatnonzero(np.isfinite(model))
+    if known is None or len(both) < _FEWEST_TO_COMPARE:
+        return []
+    model, place = model[both], known.scores[both]
+    covariance = known.covariance if len(both) == len(known.scores) else known.covariance.of(both)
+    found = moments(model, place, covariance)
+    near = agreement(Knowledge(place, covariance, model, found, freedom=known.freedom), seed)
+    if not near.beyond_chance:
+        return []
+    return [
+        Finding(
+            "note",
+            "model-from-judgments",
+            "the model's scores agree with the consensus more closely than its uncertainty allows "
+            "for scores of another source; they may have been made from these judgments, and "
+            "Stage 2 assumes that the errors of both are independent",
+            "calibrate scores that were made without these judgments",
+            {"pairs": near.pairs, "reversed": near.against, "expected_at_least": near.least},
+        )
+    ]

@@ -1,0 +1,116 @@
+"""Annotators who judge the same pair both ways, more than its closeness explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, sums
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.pair_answers import Answers
+from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
+from aggcal.errors import count, some
+from aggcal.models.links import link
+
+_RATE = 0.005
+"""Chance that a study names anybody wrongly here."""
+_LEAST_EXCESS = 1.5
+_DOUBT = 2.0
+"""Standard errors by which a reliability may be lower than it seems: the careless are not accused
+of what the careful do not do.
+"""
+
+
+def repeats(answers: Answers) -> dict[str, Any]:
+    """Count the pairs that an annotator judged more than once, and those judged both ways.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "a"), ("bob", "a", "b"), ("bob", "a", "b")]
+    >>> repeats(Answers.of(aggcal.read_judgments(rows)))
+    {'judged_again': 2, 'both_ways': 1}
+    """
+    ups, downs = answers.decided
+    both = (ups > 0) & (downs > 0)
+    return {"judged_again": int(np.sum(ups + downs > 1)), "both_ways": int(both.sum())}
+
+
+def repeated_questions(answers: Answers) -> int:
+    """Count judgments of a pair that the same annotator judged before, duplicate rows left out.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> names = ("annotator", "winner", "loser", "day")
+    >>> rows = [dict(zip(names, row, strict=True)) for row in ("uab1", "uba2", "uba2")]
+    >>> repeated_questions(Answers.of(aggcal.read_judgments(rows)))
+    1
+    """
+    judgments = answers.judgments
+    return judgments.n_judgments - len(answers.grouped.pair) - judgments.n_duplicates
+
+
+def contradictions(fitted: Fitted) -> list[Finding]:
+    """Tell of annotators who contradict themselves more than their own reliability explains.
+
+    Someone who judges a pair k times, with the chance p for one side each time, says both with the
+    chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. The reliability is
+    known only so well: the lowest likely one counts, so that a careless annotator is not accused
+    of more than that.
+    """
+    judgments, grouped = fitted.judgments, fitted.answers.grouped
+    ups, downs = fitted.answers.decided
+    times = ups + downs
+    again = times > 1
+    if not again.any():
+        return []
+    both = (ups > 0) & (downs > 0)
+    toward_first = np.where(fitted.answers.first_is_left, fitted.gap, -fitted.gap)
+    rows = np.bincount(grouped.of_row)
+    gap = np.bincount(grouped.of_row, toward_first) / rows
+    population = fitted.population
+    least = np.maximum(np.abs(population.slopes) - _DOUBT * population.slope_errors, 0.0)
+    p = link("logistic").probability(least[grouped.annotator] * gap)
+    expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
+    m = judgments.n_annotators
+    seen = sums(grouped.annotator, both.astype(np.int64), m)
+    usual = sums(grouped.annotator, expected, m)
+    chance: FloatArray = np.ones(m)
+    starts = np.searchsorted(grouped.annotator, np.arange(m + 1))
+    for u in np.flatnonzero(seen > usual).tolist():
+        mine = slice(int(starts[u]), int(starts[u + 1]))
+        chance[u] = chance_of_at_least(int(seen[u]), expected[mine][again[mine]])
+    again_by = sums(grouped.annotator, again.astype(np.int64), m)
+    tested = np.flatnonzero(again_by > 0.0)
+    chosen = tested[holm(chance[tested], _RATE)]
+    chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
+    if not len(chosen):
+        return []
+    chosen = chosen[np.argsort(chance[chosen], kind="stable")]
+    worst = int(chosen[0])
+    ids = judgments.annotator_ids[chosen]
+    return [
+        Finding(
+            "problem",
+            "self-contradiction",
+            f"{count(len(chosen), 'annotator')} judged the same pair both ways more often than its "
+            f"closeness and their own reliability explain ({some(ids)}; "
+            f"'{judgments.annotator_ids[worst]}' did so for {int(seen[worst])} of "
+            f"{int(again_by[worst])} pairs judged again, where {usual[worst]:.1f} are expected; "
+            f"chance does that {odds_against(chance[worst])})",
+            "nothing to do if the pair was shown with other material each time (as models compared "
+            "on several prompts are); else ask them how they decide, or whether two people share "
+            "the account",
+            {
+                "annotators": listed(ids),
+                "number": len(chosen),
+                "both_ways": rounded(seen[chosen]),
+                "expected": rounded(usual[chosen]),
+                "judged_again": rounded(again_by[chosen]),
+                "chance": rounded(chance[chosen], 10),
+            },
+        )
+    ]

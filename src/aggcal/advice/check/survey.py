@@ -1,0 +1,308 @@
+"""Look a whole study over: every check in turn, each told only what the ones before found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import IntArray
+from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
+from aggcal.advice.check.camps import camp_findings, camps
+from aggcal.advice.check.connectivity import one_way, with_joining_pairs
+from aggcal.advice.check.context import Fitted, refuse_method
+from aggcal.advice.check.copies import Copies, copies, copy_findings
+from aggcal.advice.check.cycles import cycle_findings, cycles
+from aggcal.advice.check.findings import Check, Finding, Severity
+from aggcal.advice.check.pair_answers import TIE
+from aggcal.advice.check.pair_effects import effect_findings, pair_effects, repeated_answers
+from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
+from aggcal.advice.check.precision import Precision, precision, refuse_aim
+from aggcal.advice.check.reliability import stray_findings, stray_verdicts, strays
+from aggcal.advice.check.scores import opposite, same_source, unmatched
+from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
+from aggcal.advice.check.speed import too_fast
+from aggcal.advice.check.volume import few_judgments
+from aggcal.advice.verdicts import Accused
+from aggcal.aggregation import check_seed
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.methods import Progress
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.data.warnings import data_warnings
+from aggcal.errors import AggcalWarning
+
+MANY = 20_000_000
+"""Rows from which the costly parts are left out unless they are asked for."""
+
+_NOTES = {"duplicate-rows", "unanswered", "separation"}
+_FEWEST_TO_JUDGE_BY = 3
+
+Step = Callable[[str], None]
+
+
+def check(
+    judgments: Judgments,
+    scores: Scores | None = None,
+    *,
+    method: str = "hra-g",
+    consensus: Consensus | None = None,
+    wanted_error: float | None = None,
+    quick: bool | None = None,
+    with_precision: bool = True,
+    seed: int = 0,
+    on_step: Step | None = None,
+    on_iteration: Progress | None = None,
+) -> Check:
+    """Look a study over: what is wrong with it, and what to do about it.
+
+    Parameters
+    ----------
+    judgments
+        The study.
+    scores
+        The model's scores, to see whether they belong to it.
+    method
+        What is fitted; a name of ``aggcal methods`` that needs no features.
+    consensus
+        Of these judgments, by such a method, where it is there already.
+    wanted_error
+        The wanted standard error of a score on the consensus scale. Without it, the aim is that
+        two random items are in the right order with a chance of 90%.
+    quick
+        Leave out what takes long: copies, camps, circles and, unless a consensus is given, the
+        precision. By default they are left out for more than 20 million rows.
+    with_precision
+        Work out how sure the order is, which takes about half of the time.
+    seed
+        Of everything random.
+    on_step
+        Called with what is being done, in words.
+    on_iteration
+        Called with the iteration and the relative gradient norm of the fit.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
+    >>> found = check(aggcal.read_judgments(rows))
+    >>> [finding.code for finding in found.findings]
+    ['disconnected', 'few-judgments']
+    >>> found.findings[0].details["joining_pairs"]
+    [['c', 'a']]
+    """
+    check_aims(method, wanted_error, seed)
+    step = on_step or (lambda _: None)
+    if quick is None:
+        quick = len(judgments.count) > MANY
+    step("looking at the comparisons")
+    graph = ComparisonGraph(judgments)
+    findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments, graph)]
+    findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
+    if scores is not None:
+        findings += unmatched(judgments, scores)
+    step("fitting")
+    if consensus is None:
+        fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
+    else:
+        fitted = Fitted.by(judgments, consensus)
+    findings += [
+        Finding.of_warning(w) for w in fitted.consensus.warnings if w.code == "not-converged"
+    ]
+    if scores is not None:
+        findings += opposite(fitted.consensus, scores)
+    looked = _Look(fitted, seed, step, quick=quick)
+    findings += looked.findings
+    outlook: Precision | None = None
+    # What takes long is the uncertainty of the fit, and a consensus comes with it.
+    if with_precision and (consensus is not None or not quick):
+        step("working out the precision")
+        outlook = precision(fitted, wanted_error)
+        if scores is not None:
+            findings += same_source(fitted.consensus, scores, seed)
+    findings.sort(key=lambda f: f.severity != "problem")
+    counts = _counts(judgments, graph, scores) | looked.counts
+    accused = Accused(looked.against_others, looked.accused)
+    return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)
+
+
+def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
+    """Refuse options of `check` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_aims("hra-x", None, 0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: a check cannot fit 'hra-x'; choose hra-g, ...
+    """
+    refuse_aim(wanted_error)
+    refuse_method(method)
+    check_seed(seed)
+
+
+class _Look:
+    """The checks that need a fit, in the order in which one explains another away."""
+
+    def __init__(self, fitted: Fitted, seed: int, step: Step, *, quick: bool) -> None:
+        self.fitted, self.seed, self.step, self.quick = fitted, seed, step, quick
+        self.findings: list[Finding] = []
+        self.not_checked: list[str] = []
+        self.counts: dict[str, Any] = {}
+        self.named: set[int] = set()
+        self.sides: Sides | None = None
+        self.accused: dict[str, tuple[str, str]] = {}
+        self.against_others = False
+        self._sides()
+        copied = self._copies()
+        divided = self._camps({u for group in copied.groups for u in group[1:]})
+        self._tell_copies(copied, divided=divided)
+        self._effects({u for group in copied.groups for u in group[1:]}, divided=divided)
+        self._annotators(divided=divided)
+        self._agreement()
+        if fitted.judgments.seconds is None:
+            self.not_checked.append("speed (the table has no times)")
+
+    def _name(self, who: IntArray) -> None:
+        self.named |= set(who.tolist())
+
+    def _sides(self) -> None:
+        if not self.fitted.judgments.sided:
+            self.not_checked.append("sides (the data do not say which item was shown on the left)")
+            return
+        self.step("looking at the sides")
+        found = self.sides = sides(self.fitted)
+        self._name(found.biased)
+        decided = float(found.decided.sum())
+        self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
+        self.counts["left_advantage"] = {
+            "logits": found.study_advantage,
+            "standard_error": found.study_error if decided else 0.0,
+        }
+
+    def _copies(self) -> Copies:
+        if self.quick:
+            return Copies.none(skipped="annotators who copy each other (left out to be quick)")
+        self.step("looking for copies")
+        return copies(self.fitted, self.named)
+
+    def _tell_copies(self, found: Copies, *, divided: bool) -> None:
+        if found.skipped is not None:
+            self.not_checked.append(found.skipped)
+        elif divided:
+            # Held against a consensus that neither camp shares, friends look like copies.
+            self.not_checked.append(
+                "annotators who copy each other (those of one camp agree with each other anyway)"
+            )
+        else:
+            self.findings += copy_findings(self.fitted, found)
+
+    def _effects(self, copied: set[int], *, divided: bool) -> None:
+        if divided:
+            self.not_checked.append(
+                "whether answers to a pair are independent (the camps would explain it)"
+            )
+            return
+        self.step("looking at answers to the same pair")
+        between = pair_effects(self.fitted, copied)
+        self.findings += effect_findings(between, repeated_answers(self.fitted))
+
+    def _camps(self, copied: set[int]) -> bool:
+        if self.quick:
+            self.not_checked.append("camps and circles (left out to be quick)")
+            return False
+        self.step("looking for camps")
+        found, _ = camps(self.fitted, copied | self.named, seed=self.seed)
+        told = camp_findings(self.fitted, found)
+        self.findings += told
+        self.step("looking for circles")
+        circles = cycles(self.fitted, seed=self.seed)
+        self.counts["circular_triples"] = {
+            "share": circles.share,
+            "expected": circles.expected,
+            "triples": circles.triads,
+        }
+        divided = any(finding.severity == "problem" for finding in told)
+        if not divided:
+            # The camps would explain the circles.
+            self.findings += cycle_findings(circles)
+        return divided
+
+    def _annotators(self, *, divided: bool) -> None:
+        self.step("looking at the annotators")
+        if self.fitted.judgments.n_annotators < _FEWEST_TO_JUDGE_BY:
+            self.not_checked.append(
+                "annotators against the others (it takes three annotators or more)"
+            )
+        elif divided:
+            self.not_checked.append(
+                "annotators against the others (there is no one consensus to hold them against)"
+            )
+        else:
+            self.against_others = True
+            biased = None if self.sides is None else self.sides.biased
+            found = strays(self.fitted, biased)
+            self.findings += stray_findings(self.fitted, found)
+            self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
+            self.accused |= stray_verdicts(self.fitted, found)
+        if self.sides is not None:
+            # One verdict each: who is reversed is not named again.
+            told = self.sides.without(self.fitted, self.accused)
+            self.findings[:0] = position_findings(self.fitted, told)
+            self.accused |= side_verdicts(self.fitted, told)
+        self.findings += contradictions(self.fitted)
+        self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
+
+    def _agreement(self) -> None:
+        found = krippendorff(self.fitted.answers)
+        self.findings += [*agreement_findings(found), *misfit(self.fitted, self.named)]
+        if found is not None:
+            self.counts["agreement"] = {
+                "two_annotators": found.agree,
+                "by_chance": found.by_chance,
+                "krippendorff_alpha": found.alpha,
+                "pairs": found.pairs,
+            }
+        self.counts["infit"] = _spread(infit(self.fitted)[0])
+
+
+def _of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:
+    severity: Severity = "note" if warning.code in _NOTES else "problem"
+    finding = Finding.of_warning(warning, severity)
+    if warning.code == "disconnected":
+        return with_joining_pairs(finding, judgments, graph)
+    return finding
+
+
+def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None) -> dict[str, Any]:
+    counts: dict[str, Any] = {
+        "rows": judgments.n_rows,
+        "judgments": judgments.n_judgments,
+        "items": judgments.n_items,
+        "annotators": judgments.n_annotators,
+        "ties": int(judgments.count[judgments.outcome == TIE].sum()),
+        "duplicate_rows": judgments.n_duplicates,
+        "not_fitted": judgments.unfitted.counts,
+        "components": len(graph.component_sizes),
+        "strong_components": len(graph.strong_sizes),
+        "never_win": len(graph.never_win),
+        "never_lose": len(graph.never_lose),
+        "judgments_per_item": _spread(judgments.judgments_per_item),
+        "judgments_per_annotator": _spread(judgments.judgments_per_annotator),
+    }
+    if scores is not None:
+        counts["scored_items"] = len(scores)
+        counts["items_in_both"] = len(set(scores.item_ids) & set(judgments.item_ids))
+    return counts
+
+
+def _spread(numbers: np.ndarray) -> dict[str, float]:
+    low, high = float(numbers.min()), float(numbers.max())
+    whole = numbers.dtype.kind == "i"
+    return {
+        "min": int(low) if whole else low,
+        "median": float(np.median(numbers)),
+        "max": int(high) if whole else high,
+    }

@@ -1,0 +1,440 @@
+"""The pairs worth asking next, and whom to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, isnan
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.tables import Columns, as_frame, as_text
+from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
+from aggcal.advice.suggest.beliefs import LINKS, Beliefs
+from aggcal.advice.suggest.candidates import candidates
+from aggcal.advice.suggest.criterion import (
+    Criterion,
+    criterion,
+    information,
+    reliability_information,
+)
+from aggcal.aggregation import aggregate, check_seed
+from aggcal.aggregation.consensus import Consensus
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.errors import AggcalWarning, OptionError, count
+from aggcal.io import read_judgments, read_scores
+from aggcal.io.scores import read_items
+
+About = Literal["order", "scores"]
+
+UNITS = {
+    "order": "pairs of items that this judgment is expected to bring into the right order",
+    "scores": "squared error of all calibrated scores that this judgment is expected to take away, "
+    "in the model's units squared",
+}
+"""What ``information`` counts."""
+
+DEFAULT_PAIRS = 20
+EXPLORE = 0.0
+
+_EQUAL = 1e-9
+_CLOSE = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """Pairs to ask, the most urgent first.
+
+    ``probability`` is the chance that the left item is put above by who is asked, or by an
+    annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
+    relates the two items. ``information`` is in the unit that ``unit`` tells.
+    """
+
+    left: TextArray
+    right: TextArray
+    information: FloatArray
+    probability: FloatArray
+    reason: TextArray
+    annotator: TextArray | None
+    about: About
+    consensus: Consensus = field(repr=False)
+    backend: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def unit(self) -> str:
+        """What ``information`` counts."""
+        return UNITS[self.about]
+
+    @property
+    def warnings(self) -> tuple[AggcalWarning, ...]:
+        """What the fit had to say."""
+        return self.consensus.warnings
+
+    def pair_columns(self) -> Columns:
+        """Return the table as plain columns."""
+        columns: Columns = {} if self.annotator is None else {"annotator": self.annotator}
+        return columns | {
+            "left": self.left,
+            "right": self.right,
+            "information": self.information,
+            "probability": self.probability,
+            "reason": self.reason,
+        }
+
+    @property
+    def pairs(self) -> Any:
+        """Table of (annotator,) left, right, information, probability and reason."""
+        return as_frame(self.pair_columns(), self.backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        columns = {name: column.tolist() for name, column in self.pair_columns().items()}
+        columns["probability"] = [None if isnan(p) else p for p in columns["probability"]]
+        return {
+            "about": self.about,
+            "unit": self.unit,
+            "pairs": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
+        why = ", ".join(f"{k} {reason}" for reason, k in zip(reasons, numbers, strict=True))
+        return f"{count(len(self), 'suggested pair')} ({why})"
+
+
+def suggest_pairs(
+    judgments: Any,
+    scores: Any = None,
+    *,
+    n: int | None = None,
+    about: About = "order",
+    items: Any = None,
+    annotators: Sequence[str] | None = None,
+    new_annotators: Sequence[str] = (),
+    per_annotator: int | None = None,
+    per_item: int | None = None,
+    repeat: bool = False,
+    explore: float = EXPLORE,
+    method: str = "hra-g",
+    consensus: Consensus | None = None,
+    seed: int = 0,
+) -> Suggestions:
+    """Suggest the pairs whose judgments would tell most.
+
+    Pieces of the comparison graph are joined and new items asked first; then come the pairs that
+    are expected to bring most pairs of items into the right order, each valued as if those before
+    it had been judged; last a few of the least judged items.
+
+    Parameters
+    ----------
+    judgments
+        `Judgments`, or anything that `read_judgments` takes.
+    scores
+        Of a model: items that only they have are new, and are expected where the model puts them.
+    n
+        How many pairs; by default 20 (or all there are), or as many as ``per_annotator`` allows.
+    about
+        ``"order"``: of the items; ``"scores"``: only as far as it moves calibrated scores.
+    items
+        Further items to consider: ids, or a table with the column ``item``.
+    annotators, new_annotators
+        Who can be asked: those who judged before, and those who have not. Nobody is asked a pair
+        that they judged or skipped already.
+    per_annotator
+        How many pairs each can be asked. Without ``annotators``, everybody who judged before.
+    per_item
+        How many of the pairs an item can be in.
+    repeat
+        Let a pair be asked more than once, though never of one annotator twice.
+    explore
+        Share of the pairs for items that were judged least, or, where annotators are named, for
+        learning how reliable those are of whom least is known.
+    method
+        How to aggregate: hra-g, hra-e, hra-n, btl or tcv.
+    consensus
+        Of these judgments, where it is there already.
+    seed
+        Of everything random: which item is left, ties, exploration.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "d")]
+    >>> found = aggcal.suggest_pairs(rows, n=2, items=["new"])
+    >>> found.pairs["reason"].tolist()
+    ['new item', 'close and uncertain']
+    """
+    check_suggestion(
+        n=n,
+        about=about,
+        scored=scores is not None,
+        per_annotator=per_annotator,
+        per_item=per_item,
+        explore=explore,
+        method=method,
+        seed=seed,
+    )
+    if scores is not None and not isinstance(scores, Scores):
+        scores = read_scores(scores)
+    further = _ids(items)
+    if not isinstance(judgments, Judgments):
+        judgments = read_judgments(judgments)
+    _check_tables(judgments, scores, annotators or [], new_annotators)
+    if consensus is None:
+        consensus = aggregate(judgments, method, warn=False)
+    elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
+        raise OptionError("the consensus is of other judgments; leave it out.")
+    beliefs = Beliefs.of(judgments, consensus, scores, further)
+    if about == "scores" and np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
+        raise OptionError(
+            "fewer than two items have a score; use the same ids in both tables, or --about order."
+        )
+    if annotators is None and per_annotator is not None:
+        annotators = [] if new_annotators else judgments.annotator_ids.tolist()
+    named = people(judgments, beliefs, annotators or [], new_annotators)
+    persons = named or [anybody(beliefs)]
+    most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
+    if n is None:
+        n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
+    if n > most:
+        raise OptionError(
+            f"{n:,} pairs were asked for, but {count(beliefs.n_items, 'item')} make only "
+            f"{most:,} within these limits; ask for fewer, raise --per-item, or allow --repeat "
+            "(from Python per_item= and repeat=)."
+        )
+    asked = turns(persons, n, per_annotator, explore)
+    random = np.random.default_rng(seed)
+    pairs = candidates(beliefs, n, random)
+    worth = criterion(beliefs, *pairs, about_scores=about == "scores")
+    batch = _Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
+    for turn in asked:
+        batch.choose(turn)
+    return batch.suggestions(consensus, judgments.backend)
+
+
+class _Batch:
+    """A batch in the making."""
+
+    def __init__(
+        self,
+        beliefs: Beliefs,
+        pairs: tuple[IntArray, IntArray],
+        worth: Criterion,
+        about: About,
+        per_item: int | None,
+        *,
+        repeat: bool,
+        random: np.random.Generator,
+    ) -> None:
+        self._beliefs, self._criterion, self._about = beliefs, worth, about
+        self._i, self._j = pairs
+        self._keys = self._i * beliefs.n_items + self._j
+        self._gap = beliefs.scores[self._i] - beliefs.scores[self._j]
+        self._limit, self._repeat, self._random = per_item, repeat, random
+        self._seen = np.zeros(beliefs.n_items, dtype=np.int64)
+        self._open: BoolArray = np.ones(len(self._i), dtype=bool)
+        self._piece = beliefs.piece.copy()
+        self._own: dict[str | None, list[int]] = {}
+        self._person: Person | None = None
+        self._told: FloatArray = np.empty(0)
+        self._fresh: BoolArray = np.empty(0, dtype=bool)
+        self._chosen: list[tuple[int, Person, float, str]] = []
+
+    def choose(self, turn: Turn) -> None:
+        """Choose the pair of one turn."""
+        person = turn.person
+        self._look_at(person)
+        told = self._told
+        worth = self._criterion.worth(told)
+        open_ = self._allowed()
+        if not open_.any():
+            self._refuse(person)
+        k, reason = self._join(worth, open_), ""
+        if k is not None:
+            both = self._beliefs.new[[self._i[k], self._j[k]]]
+            reason = "new item" if both.any() else "joins two pieces"
+        elif turn.exploring and person.sd > 0.0:
+            # Known gaps tell about who judges them, unknown ones about the items.
+            mixed = 1.0 + told * self._criterion.variance
+            tells = reliability_information(self._beliefs.link, person.reliability, self._gap)
+            k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
+        elif turn.exploring:
+            k, reason = self._least_judged(open_), "little judged"
+        else:
+            k = self._best(worth, open_)
+            reason = self._why(k)
+        self._chosen.append((k, person, float(worth[k]), reason))
+        self._take(k, person, float(told[k]))
+
+    def _look_at(self, person: Person) -> None:
+        """Work out what depends on who is asked: most turns are of the same person as before."""
+        if self._person is not person:
+            self._person = person
+            self._told = information(self._beliefs.link, person.reliability, self._gap)
+            self._fresh = ~np.isin(self._keys, person.judged)
+            self._fresh[self._own.get(person.id, [])] = False
+
+    def _allowed(self) -> BoolArray:
+        open_ = self._open & self._fresh
+        if self._limit is not None:
+            free = self._seen < self._limit
+            open_ &= free[self._i] & free[self._j]
+        return open_
+
+    def _best(self, value: FloatArray, open_: BoolArray) -> int:
+        """Return the best candidate; among equals, one at random."""
+        shown = np.where(open_, value, -np.inf)
+        top = float(shown.max())
+        equal = np.flatnonzero(shown >= top - _EQUAL * abs(top))
+        return int(equal[0] if len(equal) == 1 else self._random.choice(equal))
+
+    def _join(self, worth: FloatArray, open_: BoolArray) -> int | None:
+        """Return the best pair of the largest piece and another, while there are several."""
+        if not self._piece.any():
+            return None
+        one, other = self._piece[self._i] == 0, self._piece[self._j] == 0
+        across = open_ & (one != other)
+        return self._best(worth, across) if across.any() else None
+
+    def _least_judged(self, open_: BoolArray) -> int:
+        shown = self._beliefs.judged + self._seen
+        fewer = np.minimum(shown[self._i], shown[self._j])
+        least = np.flatnonzero(open_ & (fewer == fewer[open_].min()))
+        return int(self._random.choice(least))
+
+    def _why(self, k: int) -> str:
+        if self._about == "scores":
+            return "decides calibrated scores"
+        sd = float(np.sqrt(self._criterion.variance[k]))
+        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "little known"
+
+    def _take(self, k: int, person: Person, told: float) -> None:
+        self._criterion.ask(k, told)
+        i, j = self._i[k], self._j[k]
+        self._seen[[i, j]] += 1
+        joined = {int(self._piece[i]), int(self._piece[j])}
+        self._piece[np.isin(self._piece, list(joined))] = min(joined)
+        if not self._repeat:
+            self._open[k] = False
+        elif person.id is not None:
+            self._own.setdefault(person.id, []).append(k)
+            self._fresh[k] = False
+
+    def _refuse(self, person: Person) -> None:
+        done = f"only {count(len(self._chosen), 'pair')} can be chosen within these limits"
+        if person.id is not None and (self._open.any() or self._repeat):
+            raise OptionError(
+                f"{done}: annotator '{person.id}' has judged the others, or their items are "
+                "taken; ask for fewer, leave the annotator out, or raise --per-item."
+            )
+        raise OptionError(f"{done}; ask for fewer, raise --per-item, or allow --repeat.")
+
+    def suggestions(self, consensus: Consensus, backend: str | None) -> Suggestions:
+        """Decide which item is shown on the left, and put everything into a table."""
+        at = np.array([k for k, *_ in self._chosen])
+        i, j = self._i[at], self._j[at]
+        gap = self._beliefs.scores[i] - self._beliefs.scores[j]
+        # The favourite is on the left in half of the pairs, at random: where it is tells nothing.
+        flips = self._random.permutation(np.arange(len(at)) % 2 == 0)
+        first = np.where((gap >= 0.0) == flips, i, j)
+        second = np.where(first == i, j, i)
+        slope = np.array([person.reliability for _, person, *_ in self._chosen])
+        ids, scores = self._beliefs.item_ids, self._beliefs.scores
+        chance = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
+        # Across components the prior alone puts one above the other.
+        chance = np.where(self._beliefs.unrelated(first, second), np.nan, chance)
+        who = None
+        if self._chosen[0][1].id is not None:
+            who = as_text(person.id for _, person, *_ in self._chosen)
+        return Suggestions(
+            ids[first],
+            ids[second],
+            np.array([worth for *_, worth, _ in self._chosen]),
+            chance,
+            as_text(reason for *_, reason in self._chosen),
+            who,
+            self._about,
+            consensus,
+            backend,
+        )
+
+
+def _ids(items: Any) -> TextArray:
+    if items is None:
+        return as_text([])
+    if isinstance(items, list | tuple | np.ndarray) and all(isinstance(x, str) for x in items):
+        return as_text(items)
+    if isinstance(items, str | Path) or not isinstance(items, Sequence):
+        return read_items(items)
+    raise OptionError("items are given as a list of ids, a path, or a table with a column 'item'.")
+
+
+def check_suggestion(
+    *,
+    n: int | None = None,
+    about: str = "order",
+    scored: bool = False,
+    per_annotator: int | None = None,
+    per_item: int | None = None,
+    explore: float = EXPLORE,
+    method: str = "hra-g",
+    seed: int = 0,
+) -> None:
+    """Refuse options of `suggest_pairs` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_suggestion(n=0)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the number of pairs is 0; give at least 1.
+    """
+    for name, number in (
+        ("pairs", n),
+        ("pairs per annotator", per_annotator),
+        ("pairs per item", per_item),
+    ):
+        if number is not None and number < 1:
+            raise OptionError(f"the number of {name} is {number}; give at least 1.")
+    if not 0.0 <= explore <= 1.0:
+        raise OptionError(f"the share to explore is {explore}; give a number from 0 to 1.")
+    check_seed(seed)
+    if about not in UNITS:
+        raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
+    if about == "scores" and not scored:
+        raise OptionError("suggestions about scores need the model's scores; give them too.")
+    if method not in LINKS:
+        raise OptionError(
+            f"pairs cannot be suggested by '{method}': what one judgment tells is not known for "
+            f"it; choose {', '.join(LINKS)}."
+        )
+
+
+def _check_tables(
+    judgments: Judgments,
+    scores: Scores | None,
+    annotators: Sequence[str],
+    new_annotators: Sequence[str],
+) -> None:
+    if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
+        raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
+    refuse_people(judgments, annotators, new_annotators)
+
+
+def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:
+    """Return how many pairs there are at most within the limits."""
+    most: float = n_items * (n_items - 1) // 2
+    if repeat:
+        most *= n_annotators or inf
+    return most if per_item is None else min(most, n_items * per_item // 2)

@@ -1,0 +1,156 @@
+"""What is believed before the next question: where each item is, how surely, and in which piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned, as_text
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.errors import OptionError
+from aggcal.models.links import Link
+from aggcal.models.links import link as link_of
+
+LINKS = {
+    "hra-g": "logistic",
+    "hra-e": "laplace",
+    "hra-n": "normal",
+    "btl": "logistic",
+    "tcv": "normal",
+}
+"""The methods whose judgments carry a known information, and their links."""
+
+_ENOUGH_TO_PLACE = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Scores with their covariance, and reliabilities, on one scale.
+
+    Items that nobody has judged come after those of the consensus. They are as far from the others
+    as the prior says, or near where the model's scores put them.
+    """
+
+    item_ids: TextArray
+    scores: FloatArray
+    variances: FloatArray
+    covariance: FloatArray | None
+    """As a matrix, where there is one."""
+    new: BoolArray
+    piece: IntArray
+    """Number of each item's connected piece; the largest is 0."""
+    judged: IntArray
+    """How many judgments each item is part of."""
+    model: FloatArray
+    """The model's score of each item, NaN where there is none."""
+    link: Link
+    reliability_mean: float
+    """What is expected of an annotator who has not judged yet."""
+    reliabilities: FloatArray
+    reliability_sd: FloatArray
+    """0 where annotators are taken to be alike."""
+
+    placed: BoolArray
+    """New items that the model's scores put among the others."""
+
+    def unrelated(self, i: IntArray, j: IntArray) -> BoolArray:
+        """Tell of each pair whether nothing relates the two: no comparison and no model score."""
+        home = self.piece
+        if not self.piece[~self.new].any():
+            home = np.where(self.placed, 0, home)
+        return np.asarray(home[i] != home[j])
+
+    @property
+    def n_items(self) -> int:
+        """Items, the new ones included."""
+        return len(self.item_ids)
+
+    @property
+    def typical_reliability(self) -> float:
+        """The root mean square: what a judgment tells grows with the square."""
+        return float(np.sqrt(np.mean(np.square(self.reliabilities))))
+
+    @classmethod
+    def of(
+        cls, judgments: Judgments, consensus: Consensus, scores: Scores | None, more: TextArray
+    ) -> Beliefs:
+        """Gather what a consensus, model scores and a list of further items tell.
+
+        Parameters
+        ----------
+        judgments, consensus
+            Stage 1.
+        scores
+            Of a model; items that only they have are new.
+        more
+            Ids that may be new, too.
+        """
+        known = None
+        if consensus.method in LINKS and consensus.quantifier is not None:
+            known = consensus.quantifier.curvature(consensus)
+        if known is None:
+            raise OptionError(
+                f"pairs cannot be suggested from a consensus by '{consensus.method}': what one "
+                f"judgment tells is not known for it; choose {', '.join(LINKS)}."
+            )
+        seen = set(consensus.item_ids)
+        offered = [*([] if scores is None else scores.item_ids), *more]
+        new = as_text(item for item in dict.fromkeys(offered) if item not in seen)
+        ids = np.concatenate([consensus.item_ids, new])
+        model = np.full(len(ids), np.nan)
+        if scores is not None:
+            model = aligned(scores.values, scores.item_ids, ids)
+        old, n = len(seen), len(ids)
+        scores_now = consensus.scores
+        places, spread, placed = _expected(scores_now, consensus, model)
+        matrix = None
+        if isinstance(known.covariance, DenseCovariance):
+            matrix = np.zeros((n, n))
+            matrix[:old, :old] = known.covariance.matrix
+            matrix[np.arange(old, n), np.arange(old, n)] = spread
+        pieces = ComparisonGraph(judgments).component
+        apart = int(pieces.max()) + 1 + np.arange(n - old)
+        alike = np.zeros(len(consensus.reliabilities))
+        loose = known.reliability_variances
+        return cls(
+            ids,
+            np.concatenate([scores_now, places]),
+            np.concatenate([known.covariance.variances, spread]),
+            matrix,
+            np.arange(n) >= old,
+            np.concatenate([pieces, apart]),
+            np.concatenate([consensus.judgments_per_item, np.zeros(n - old, dtype=np.int64)]),
+            model,
+            link_of(LINKS[consensus.method]),
+            1.0,
+            consensus.reliabilities,
+            alike if loose is None else np.sqrt(loose),
+            np.concatenate([np.zeros(old, dtype=bool), placed]),
+        )
+
+
+def _expected(
+    scores: FloatArray, consensus: Consensus, model: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return where items without judgments are expected, the variance, and whom the model put."""
+    old = len(scores)
+    prior = float(np.var(scores))
+    if consensus.prior is not None:
+        prior = consensus.prior.score_sd**2
+    places, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
+    both = np.isfinite(model[:old])
+    if both.sum() < _ENOUGH_TO_PLACE or np.ptp(model[:old][both]) == 0.0:
+        return places, spread, np.zeros(len(places), dtype=bool)
+    slope, height = np.polyfit(model[:old][both], scores[both], 1)
+    off = scores[both] - (height + slope * model[:old][both])
+    rest = float(off @ off) / (len(off) - 2)
+    told = np.isfinite(model[old:])
+    places[told] = height + slope * model[old:][told]
+    spread[told] = min(prior, rest)
+    return places, spread, told

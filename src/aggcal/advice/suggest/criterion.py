@@ -1,0 +1,214 @@
+r"""What a judgment of a pair is expected to be worth.
+
+Two items k and l whose gap is estimated as d̂ with variance σ² end in the wrong order with a chance
+that shrinks with σ: the density of a gap of 0, φ(d̂/σ)/σ, times σ √(2/π). Its slope in σ² is
+
+    w_kl = exp(−d̂²/2σ²) / (2π σ²),
+
+so Σ w_kl Var(s_k − s_l) = tr(L C), with the Laplacian L of these weights and the covariance C of
+the scores, falls by as much as the expected number of wrongly ordered pairs. One judgment of i and
+j by an annotator of reliability γ adds the information I = γ² W(γ (s_i − s_j)), which takes
+I C a a' C / (1 + I a'Ca) from C, a = e_i − e_j. What it is worth is therefore
+
+    I · a'C L C a / (1 + I · a'Ca),
+
+exactly, and the next pair of a batch is valued with the covariance that the pairs before it leave.
+The gap itself is not moved: its expectation stays what it is.
+
+About calibrated scores the weights are those above times (m_k − m_l)²/2: a wrong order makes the
+projection pool two model scores that should stay apart (or keep apart two that it should pool),
+which costs that much in squared error. Where the model's scores are equal, order costs nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import pi
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.models.links import Link
+
+MOST_EXACT = 1500
+"""Up to so many items the covariance is used as a matrix; beyond, its diagonal alone."""
+
+_LEAST = 1e-12
+_REFERENCES = 2000
+_BLOCK = 1 << 22
+_ROOM = 32
+
+
+def information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
+    """Return the Fisher information of one judgment in the gap of its two items.
+
+    Examples
+    --------
+    >>> from aggcal.models.links import link
+    >>> information(link("logistic"), 2.0, np.zeros(1))
+    array([1.])
+    """
+    return reliability**2 * _curvature(link, reliability * gap)
+
+
+def reliability_information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
+    """Return the Fisher information of one judgment in the reliability of who gives it.
+
+    Examples
+    --------
+    A pair of equals tells nothing about an annotator:
+
+    >>> from aggcal.models.links import link
+    >>> reliability_information(link("logistic"), 1.0, np.array([0.0, 2.0])).round(2)
+    array([0.  , 0.42])
+    """
+    return gap**2 * _curvature(link, reliability * gap)
+
+
+def _curvature(link: Link, x: FloatArray) -> FloatArray:
+    # f/F times f/(1 − F), each exact in its tail.
+    return np.asarray(link.terms(x)[1] * link.terms(-x)[1])
+
+
+class Criterion(ABC):
+    """The variance of the gap of each candidate pair and what is at stake in it."""
+
+    variance: FloatArray
+    """a'Ca."""
+    stake: FloatArray
+    """a'C L C a."""
+
+    def worth(self, told: FloatArray) -> FloatArray:
+        """Return what judgments with this information are worth, one of each candidate."""
+        return np.asarray(told * self.stake / (1.0 + told * self.variance))
+
+    @abstractmethod
+    def ask(self, k: int, told: float) -> None:
+        """Take a judgment of candidate k, with this information, into account."""
+
+
+def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool) -> Criterion:
+    """Return the criterion for candidate pairs.
+
+    Parameters
+    ----------
+    beliefs
+        About the items.
+    i, j
+        The candidates.
+    about_scores
+        Weigh each pair by what its order does to calibrated scores.
+    """
+    model = beliefs.model if about_scores else None
+    if beliefs.covariance is not None and beliefs.n_items <= MOST_EXACT:
+        return _Exact(beliefs.covariance, beliefs.scores, model, i, j)
+    return _ByItem(beliefs.variances, beliefs.scores, model, i, j)
+
+
+def _weights(gap: FloatArray, variance: FloatArray, apart: FloatArray | None) -> FloatArray:
+    variance = np.maximum(variance, _LEAST)
+    near = np.exp(-0.5 * gap * gap / variance) / (2.0 * pi * variance)
+    if apart is None:
+        return near
+    # Items without a model score are not calibrated: nothing is at stake.
+    return near * np.nan_to_num(0.5 * apart * apart)
+
+
+class _Exact(Criterion):
+    """With the whole covariance matrix."""
+
+    def __init__(
+        self,
+        covariance: FloatArray,
+        scores: FloatArray,
+        model: FloatArray | None,
+        i: IntArray,
+        j: IntArray,
+    ) -> None:
+        self._i, self._j = i, j
+        self._covariance = covariance
+        spread = np.diag(covariance)
+        all_gaps = spread[:, None] + spread[None, :] - 2.0 * covariance
+        apart = None if model is None else model[:, None] - model[None, :]
+        laplacian = -_weights(scores[:, None] - scores[None, :], all_gaps, apart)
+        np.fill_diagonal(laplacian, 0.0)
+        np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
+        self._laplacian = laplacian
+        carried = covariance @ laplacian @ covariance
+        at_stake = np.diag(carried)
+        self.variance = np.maximum(all_gaps[i, j], _LEAST)
+        self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * carried[i, j], 0.0)
+        # √share · C a of each pair asked: what is left of C is C less the sum of their squares.
+        self._asked = np.empty((_ROOM, len(scores)))
+        self._number = 0
+
+    def ask(self, k: int, told: float) -> None:
+        """Take a judgment of candidate k into account, by an update of rank one."""
+        one, other = self._i[k], self._j[k]
+        asked = self._asked[: self._number]
+        toward = self._covariance[:, one] - self._covariance[:, other]
+        toward = toward - (asked[:, one] - asked[:, other]) @ asked
+        share = told / (1.0 + told * float(self.variance[k]))
+        pulled = self._laplacian @ toward
+        carried = self._covariance @ pulled - (asked @ pulled) @ asked
+        step = toward[self._i] - toward[self._j]
+        cross = carried[self._i] - carried[self._j]
+        again = share * float(toward @ pulled)
+        self.stake = np.maximum(self.stake + share * step * (again * step - 2.0 * cross), 0.0)
+        self.variance = np.maximum(self.variance - share * step * step, _LEAST)
+        if self._number == len(self._asked):
+            self._asked = np.concatenate([self._asked, np.empty_like(self._asked)])
+        self._asked[self._number] = np.sqrt(share) * toward
+        self._number += 1
+
+
+class _ByItem(Criterion):
+    """With the variance of each score alone: among so many items correlations are small."""
+
+    def __init__(
+        self,
+        variances: FloatArray,
+        scores: FloatArray,
+        model: FloatArray | None,
+        i: IntArray,
+        j: IntArray,
+    ) -> None:
+        self._i, self._j = i, j
+        self._left = np.maximum(variances, _LEAST)
+        n = len(scores)
+        # Evenly spaced in rank, so that they are as dense as the items are.
+        ranked = np.argsort(scores, kind="stable")
+        chosen = ranked[np.linspace(0, n - 1, min(n, _REFERENCES)).astype(np.int64)]
+        total = np.empty(n)
+        rows = max(1, _BLOCK // len(chosen))
+        for begin in range(0, n, rows):
+            piece = np.arange(begin, min(n, begin + rows))
+            near = self._near(scores, model, piece[:, None], chosen[None, :])
+            near[piece[:, None] == chosen[None, :]] = 0.0
+            total[piece] = near.sum(axis=1)
+        self._total = total * (n - 1) / max(1, len(chosen) - 1)
+        self._pair = self._near(scores, model, i, j)
+        self._value()
+
+    def _near(
+        self, scores: FloatArray, model: FloatArray | None, i: IntArray, j: IntArray
+    ) -> FloatArray:
+        apart = None if model is None else model[i] - model[j]
+        return _weights(scores[i] - scores[j], self._left[i] + self._left[j], apart)
+
+    def _value(self) -> None:
+        one, other = self._left[self._i], self._left[self._j]
+        self.variance = one + other
+        self.stake = (
+            one * one * self._total[self._i]
+            + other * other * self._total[self._j]
+            + 2.0 * one * other * self._pair
+        )
+
+    def ask(self, k: int, told: float) -> None:
+        """Take a judgment of candidate k into account: its two items are known better."""
+        share = told / (1.0 + told * float(self.variance[k]))
+        for item in (self._i[k], self._j[k]):
+            self._left[item] -= share * self._left[item] ** 2
+        self._value()

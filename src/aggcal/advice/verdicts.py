@@ -1,0 +1,145 @@
+"""One verdict for each annotator: every table, count and sentence about them uses this one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggcal._core.arrays import TextArray, sums
+from aggcal._core.tables import Columns, as_text
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.data.judgments import Judgments
+from aggcal.errors import count
+
+REVERSED, GUESSING, ONE_SIDED = "reversed", "guessing", "one-sided"
+PERHAPS_GUESSING, TOO_FEW = "perhaps-guessing", "too-few"
+UNCLEAR, RELIABLE = "unclear", "reliable"
+
+VERDICTS = (REVERSED, GUESSING, ONE_SIDED, PERHAPS_GUESSING, TOO_FEW, UNCLEAR, RELIABLE)
+"""All verdicts; of those that apply to an annotator, the first is given."""
+
+FEW = 10
+"""An annotator with fewer judgments tells little about their own reliability: a higher number
+leaves more annotators without a verdict, a lower one trusts the prior instead of the answers.
+"""
+
+
+@dataclass(frozen=True)
+class Accused:
+    """What a check has to say about annotators, by their ids: a verdict and its reason.
+
+    ``against_others`` tells whether annotators were held against each other at all; if not, only
+    the intervals of the fit can say that somebody is reversed.
+    """
+
+    against_others: bool = False
+    named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """The verdict on each annotator of a consensus, and what it rests on.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+    >>> found = Verdicts.of(consensus)
+    >>> found.verdict.tolist(), found.reason[0]
+    (['too-few', 'too-few'], '1 judgment')
+    """
+
+    annotator_ids: TextArray
+    verdict: TextArray
+    reason: TextArray
+
+    @classmethod
+    def of(cls, consensus: Consensus, accused: Accused | None = None) -> Verdicts:
+        """Give the verdicts: by the check where it was made, else by the fit's intervals alone.
+
+        Nobody is called reversed for a negative reliability alone: without a check it takes an
+        interval that lies below that of random answers as a whole.
+
+        Parameters
+        ----------
+        consensus
+            The fit.
+        accused
+            What the check says.
+        """
+        accused = Accused() if accused is None else accused
+        border, known = consensus.random_reliability, consensus.uncertainty
+        low = None if known is None else known.reliability_low
+        high = None if known is None else known.reliability_high
+        found: list[tuple[str, str]] = []
+        for u, name in enumerate(consensus.annotator_ids.tolist()):
+            ends = None if low is None or high is None else (float(low[u]), float(high[u]))
+            given = int(consensus.judgments_per_annotator[u])
+            found.append(
+                accused.named.get(str(name))
+                or _by_interval(ends, given, border, tested=accused.against_others)
+            )
+        return cls(
+            consensus.annotator_ids,
+            as_text(verdict for verdict, _ in found),
+            as_text(reason for _, reason in found),
+        )
+
+    def named(self, verdict: str) -> list[str]:
+        """Return the annotators of one verdict."""
+        return [str(one) for one in self.annotator_ids[self.verdict == verdict]]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many annotators have each verdict."""
+        return {word: int(np.sum(self.verdict == word)) for word in VERDICTS}
+
+
+def _by_interval(
+    ends: tuple[float, float] | None, given: int, border: float, *, tested: bool
+) -> tuple[str, str]:
+    random = f"{border:g}, which is random"
+    if ends is not None and ends[1] < border and not tested:
+        return REVERSED, f"the whole interval of the reliability is below {random}"
+    if given < FEW:
+        return TOO_FEW, count(given, "judgment")
+    if ends is None:
+        return UNCLEAR, "there is no interval of the reliability"
+    if ends[1] < border:
+        # What the check allows for (that somebody is always the worst) the interval does not.
+        return UNCLEAR, f"the reliability is below {random}, but the check does not confirm it"
+    if ends[0] <= border:
+        return UNCLEAR, f"the interval of the reliability includes {random}"
+    return RELIABLE, f"the whole interval of the reliability is above {random}"
+
+
+def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:
+    """Return how often each annotator chose the left item, with Wilson's interval.
+
+    Of the decided judgments; NaN for annotators without any. No columns where the sides are not
+    known.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left"), ("ann", "b", "c", "left"), ("ann", "c", "a", "right")]
+    >>> found = left_shares(aggcal.read_judgments(rows))
+    >>> {name: column.round(2).tolist() for name, column in found.items()}
+    {'left_share': [0.67], 'left_share_low': [0.21], 'left_share_high': [0.94]}
+    """
+    if not judgments.sided:
+        return {}
+    m = judgments.n_annotators
+    decided = np.where(judgments.outcome == 0.5, 0, judgments.count)  # noqa: PLR2004  # a tie
+    given = sums(judgments.annotator, decided, m)
+    lefts = sums(judgments.annotator, np.where(judgments.outcome > 0.5, decided, 0), m)  # noqa: PLR2004
+    share = lefts / np.where(given > 0.0, given, np.nan)
+    low, high = share_interval(lefts, given, level)
+    return {
+        "left_share": share,
+        "left_share_low": np.where(given > 0.0, low, np.nan),
+        "left_share_high": np.where(given > 0.0, high, np.nan),
+    }

@@ -1,0 +1,392 @@
+"""Work out how far a consensus can be trusted: by its curvature, or by fitting again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.tables import aligned
+from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
+from aggcal.aggregation.start import Start
+from aggcal.aggregation.uncertainty import KINDS, Uncertainty
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
+from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
+from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.sandwich import Design, sandwich
+from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.engines.remote import ShardedJudgments, graph_of, refuse, rows_of
+from aggcal.engines.sharded.rows import information
+from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
+from aggcal.models.information import Information
+from aggcal.models.links import link as link_of
+from aggcal.models.marginal import GAP_WEIGHTS, GAPS
+from aggcal.models.objective import Objective
+from aggcal.models.rows import Rows
+
+_FEWEST_DRAWS = 10
+_FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
+_MOST_COMPARED = 600
+_DESIGNS: dict[str, Design] = {
+    "sandwich": "annotator",
+    "sandwich-random": "random",
+    "sandwich-fixed": "fixed",
+}
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """An aggregator that knows the curvature of its fit."""
+
+    @property
+    def link(self) -> str:
+        """Name of the link."""
+        ...
+
+    @property
+    def heterogeneous(self) -> bool:
+        """Whether annotators have a parameter each."""
+        ...
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which it lies."""
+        ...
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective that a fit of these rows has, with the priors of a consensus."""
+        ...
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Turn reported reliabilities into the parameters of the problem's annotators."""
+        ...
+
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
+        """Return what of each annotator's parameter makes up the unit; None where there is none."""
+        ...
+
+    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments in the same way, from an earlier consensus."""
+        ...
+
+
+@runtime_checkable
+class Alike(Curved, Protocol):
+    """One that may take annotators to be alike."""
+
+    def chances(self, judgments: Judgments) -> FloatArray:
+        """Return the chance of each row's outcome, with annotators told apart."""
+        ...
+
+    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+        """Fit the same model with annotators taken to be alike."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Quantify:
+    """Holds what is needed to work out the uncertainty of a consensus when it is asked for."""
+
+    aggregator: Aggregator
+    judgments: Judgments
+
+    @property
+    def quick(self) -> bool:
+        """Whether the aggregator knows its curvature; if not, only refits tell."""
+        return isinstance(self.aggregator, Curved)
+
+    def __call__(
+        self,
+        consensus: Consensus,
+        kind: str,
+        /,
+        *,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Return the uncertainty of a kind at a level."""
+        if kind not in KINDS:
+            raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
+        own: object = self.aggregator
+        if kind != "laplace" and isinstance(self.judgments, ShardedJudgments):
+            refuse(f"uncertainty '{kind}'")
+        if kind == "bootstrap":
+            return self._bootstrap(consensus, level, draws, seed, on_draw)
+        if not isinstance(own, Curved):
+            raise OptionError(
+                f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
+                "not tell; choose bootstrap."
+            )
+        if kind == "laplace":
+            found = self._laplace(own, consensus, seed, on_draw)
+            return Uncertainty.of(
+                kind,
+                level,
+                consensus.scores,
+                found.covariance,
+                reliabilities=consensus.reliabilities,
+                reliability_variances=found.reliability_variances,
+                logits=found.logits,
+                bounds=own.bounds,
+                prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
+                component=self._component(),
+                seed=seed,
+            )
+        if not isinstance(own, Alike) or own.heterogeneous:
+            raise OptionError(
+                f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "
+                f"{consensus.method}; choose laplace or bootstrap."
+            )
+        if kind == "sandwich" and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
+            raise OptionError(
+                f"'{kind}' needs two annotators at least to tell how they differ; choose laplace."
+            )
+        curved = self._information(own, consensus, observed=True)
+        curved.fix_location()
+        covariance = sandwich(
+            rows_of(self.judgments),
+            link_of(own.link),
+            consensus.scores,
+            curved,
+            _DESIGNS[kind],
+            chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
+            unit=float(self.judgments.weight.sum()) / self.judgments.n_judgments,
+            seed=seed,
+        )
+        by_annotator = kind == "sandwich"
+        return Uncertainty.of(
+            kind,
+            level,
+            consensus.scores,
+            covariance,
+            freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
+            warnings=self._few_annotators() if by_annotator else (),
+            component=self._component(),
+            seed=seed,
+        )
+
+    def curvature(self, consensus: Consensus, /) -> Curvature | None:
+        """Return the covariance of scores and reliabilities; None where it is not known."""
+        own: object = self.aggregator
+        return self._laplace(own, consensus, 0, None) if isinstance(own, Curved) else None
+
+    def _laplace(
+        self,
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Curvature:
+        if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
+            _refuse_pieces(self.judgments)
+        unit = own.unit_weights(rows_of(self.judgments), consensus)
+        curved = self._information(own, consensus)
+        return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
+
+    def _component(self) -> IntArray | None:
+        """Return the component of each item; None where features relate items nobody compared."""
+        if isinstance(getattr(self.aggregator, "features", None), Features):
+            return None
+        return graph_of(self.judgments).component
+
+    def _few_annotators(self) -> tuple[AggcalWarning, ...]:
+        m = self.judgments.n_annotators
+        if m >= _ENOUGH_ANNOTATORS:
+            return ()
+        return (
+            FewJudgmentsWarning(
+                f"there are only {m} annotators to tell how annotators differ",
+                f"errors by resampling them are rough below {_ENOUGH_ANNOTATORS}: prefer laplace",
+            ),
+        )
+
+    def _information(
+        self, own: Curved, consensus: Consensus, *, observed: bool = False
+    ) -> Information:
+        """Return the information at a consensus."""
+        return information(
+            own.problem(rows_of(self.judgments), consensus),
+            consensus.scores,
+            own.parameters(consensus.reliabilities),
+            observed=observed,
+        )
+
+    def place(self, consensus: Consensus, judgments: Judgments) -> Scores:
+        """Place items that were judged later, with all that was fitted held fixed."""
+        own: object = self.aggregator
+        if not isinstance(own, Curved):
+            raise OptionError(
+                f"method '{consensus.method}' cannot place single items; aggregate all judgments "
+                "again."
+            )
+        fixed = aligned(consensus.scores, consensus.item_ids, judgments.item_ids)
+        new = np.flatnonzero(np.isnan(fixed))
+        if not len(new):
+            raise TooLittleDataError(
+                f"{judgments.source}: every item is in the consensus already; aggregate all "
+                "judgments again to move them."
+            )
+        rows = rows_of(judgments)
+        problem = own.problem(rows, consensus)
+        known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
+        typical = float(np.median(consensus.reliabilities))
+        theta = own.parameters(np.where(np.isnan(known), typical, known))
+        owner = np.repeat(np.arange(problem.rows.n_annotators), np.diff(problem.rows.starts))
+        rows, theta = problem.rows, theta[owner]
+        found, sd = np.empty(len(new)), np.empty(len(new))
+        for k, item in enumerate(new.tolist()):
+            won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
+            lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
+            if not (won | lost).any():
+                raise TooLittleDataError(
+                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
+                    "item of the consensus; add such a judgment or leave it out."
+                )
+            mine = won | lost
+            sign = np.where(won, 1.0, -1.0)[mine]
+            other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
+            weight = rows.weight[mine]
+            found[k], sd[k] = _placed(problem, sign, other, theta[mine], weight)
+        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+
+    def probabilities(self, consensus: Consensus, judgments: Judgments) -> FloatArray:
+        """Return the probability that each row's annotator prefers its left item."""
+        own: object = self.aggregator
+        if not isinstance(own, Curved) or consensus.uncertainty is None:
+            raise OptionError(
+                f"method '{consensus.method}' gives no probabilities of judgments; choose hra-g."
+            )
+        ids, sd = consensus.item_ids, 0.0 if consensus.prior is None else consensus.prior.score_sd
+        place = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
+        known = np.isfinite(place)
+        where = np.where(known, place, 0).astype(np.int64)
+        scores = np.where(known, consensus.scores[where], 0.0)
+        covariance, left, right = consensus.uncertainty.covariance, judgments.left, judgments.right
+        variances = np.where(known, covariance.variances[where], sd**2)
+        spread = variances[left] + variances[right]
+        if isinstance(covariance, DenseCovariance):
+            both = known[left] & known[right]
+            pairs = where[left[both]], where[right[both]]
+            spread[both] = covariance.gap_variance(*pairs)
+        nodes, weights = self._nodes(own, consensus, judgments)
+        problem = own.problem(rows_of(self.judgments), consensus)
+        gap, total = scores[left] - scores[right], np.zeros(len(left))
+        for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
+            at = gap + point * np.sqrt(spread)
+            for k in range(nodes.shape[1]):
+                loss = problem.row_terms(at, nodes[judgments.annotator, k]).loss
+                total += share * weights[judgments.annotator, k] * np.exp(-loss)
+        return total
+
+    def _nodes(
+        self, own: Curved, consensus: Consensus, judgments: Judgments
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return values of each annotator's parameter and their probabilities."""
+        found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
+        typical = float(np.median(consensus.reliabilities))
+        nodes = own.parameters(np.where(np.isnan(found), typical, found))
+        if len(nodes) != len(found):
+            nodes = np.ones(len(found))
+        return nodes[:, None], np.ones((len(found), 1))
+
+    def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
+        """Compare the variances of this fit with those of equal weights."""
+        own: object = self.aggregator
+        if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
+            return None
+        known = consensus.uncertainty
+        cv = None if known is None else known_spread(consensus.reliabilities, known)
+        if known is None or cv is None:
+            return None
+        found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
+        if (
+            not isinstance(known.covariance, DenseCovariance)
+            or len(consensus.scores) > _MOST_COMPARED
+            or isinstance(self.judgments, ShardedJudgments)
+        ):
+            return found
+        alike = own.alike(self.judgments, consensus)
+        plain = alike.quantify("sandwich-fixed").uncertainty
+        if plain is None or not isinstance(plain.covariance, DenseCovariance):
+            return found
+        return found | relative_variances(
+            known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
+        )
+
+    def _bootstrap(
+        self,
+        consensus: Consensus,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        if draws < _FEWEST_DRAWS:
+            raise OptionError(f"a bootstrap of {draws} draws says little; give at least 10.")
+        m = len(consensus.annotator_ids)
+        if m < _FEWEST_ANNOTATORS:
+            raise OptionError(
+                "a bootstrap by annotator needs two annotators at least; choose laplace."
+            )
+        random = np.random.default_rng(seed)
+        scores = np.empty((draws, len(consensus.scores)))
+        for k in range(draws):
+            chosen = np.sort(random.integers(m, size=m))
+            part = self.judgments.of_annotators(chosen)
+            own = self.aggregator
+            found = (
+                own.refit(part, consensus, consensus) if isinstance(own, Curved) else own.fit(part)
+            )
+            # An item that nobody in this draw has judged is at the mean of the others.
+            drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
+            scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
+            if on_draw is not None:
+                on_draw(k + 1, draws)
+        # Reliabilities get no interval: whom else one is drawn with says little about one's own.
+        return Uncertainty.of(
+            "bootstrap",
+            level,
+            consensus.scores,
+            DrawnCovariance(scores),
+            freedom=min(m, draws) - 1,
+            warnings=self._few_annotators(),
+            component=self._component(),
+            seed=seed,
+        )
+
+
+def _placed(
+    problem: Objective, sign: FloatArray, other: FloatArray, theta: FloatArray, weight: FloatArray
+) -> tuple[float, float]:
+    """Return the most probable score of one item against others, and its standard deviation."""
+    from scipy.optimize import minimize_scalar
+
+    def loss(x: float) -> float:
+        terms = problem.row_terms(sign * (x - other), theta)
+        return float(weight @ terms.loss) + problem.item_penalty(np.array([x]))[0]
+
+    reach = 10.0 * problem.link.sd + float(np.abs(other).max())
+    best = float(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x)
+    root, _ = problem.row_information(sign * (best - other), theta)
+    precision = float(weight @ np.square(root)) + float(
+        problem.item_penalty(np.array([best]))[2][0]
+    )
+    return best, max(precision, 1e-300) ** -0.5
+
+
+def _refuse_pieces(judgments: Judgments) -> None:
+    """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
+    pieces = len(graph_of(judgments).component_sizes)
+    if pieces > 1:
+        raise OptionError(
+            f"the comparison graph is in {pieces:,} pieces and there is no prior, so scores of "
+            "different pieces have no common scale; use a prior (the default)."
+        )

@@ -1,0 +1,122 @@
+"""A fit with the annotators integrated out, as a consensus that knows its posterior."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
+from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
+from aggcal.aggregation.estimate import Curved, Quantify
+from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem
+from aggcal.aggregation.start import not_converged
+from aggcal.aggregation.uncertainty.marginal import posterior
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.engines.remote import graph_of, rows_of
+from aggcal.errors import AggcalWarning
+from aggcal.models.rows import Rows
+
+_ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of the reliabilities that stand for an annotator who is not known."""
+
+
+class Marginal(Aggregator, Protocol):
+    """An aggregator that can integrate its annotators out."""
+
+    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
+        """Return the likelihood of these rows with the annotators integrated out."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+
+def marginal_consensus(
+    aggregator: Marginal,
+    judgments: Judgments,
+    fit: MarginalFit,
+    warnings: list[AggcalWarning],
+    began: float,
+    **record: Any,
+) -> Consensus:
+    """Return the consensus of a fit with the annotators integrated out.
+
+    Parameters
+    ----------
+    aggregator, judgments, fit
+        What was fitted, and to what.
+    warnings
+        What is to be said of the data and of the fit, apart from its convergence.
+    began
+        When, by the clock of `time.perf_counter`.
+    record
+        What else `Consensus.of` is told.
+    """
+    return Consensus.of(
+        judgments,
+        fit.scores,
+        method=aggregator.name,
+        reliabilities=fit.beliefs.reliability,
+        warnings=(*warnings, *not_converged(aggregator.name, fit.convergence)),
+        objective=fit.objective,
+        log_likelihood=fit.beliefs.log_evidence,
+        convergence=fit.convergence,
+        estimator="marginal",
+        seconds=time.perf_counter() - began,
+        quantifier=QuantifyMarginal(aggregator, judgments, aggregator, fit),
+        **record,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class QuantifyMarginal(Quantify):
+    """Knows the posterior of a fit whose annotators were integrated out."""
+
+    maker: Marginal
+    fit: MarginalFit
+
+    @property
+    def quick(self) -> bool:
+        """It takes no refits."""
+        return True
+
+    def _laplace(
+        self,
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
+    ) -> Curvature:
+        rows, graph = rows_of(self.judgments), graph_of(self.judgments)
+        problem = self.maker.marginal_problem(rows, graph)
+        return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
+
+    def _nodes(
+        self,
+        own: Curved,  # noqa: ARG002
+        consensus: Consensus,
+        judgments: Judgments,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nodes of known annotators; of others, those of all known ones together."""
+        nodes, weights = self.fit.beliefs.nodes, self.fit.beliefs.weights
+        ids, m = judgments.annotator_ids, len(nodes)
+        place = aligned(np.arange(float(m)), consensus.annotator_ids, ids)
+        known = np.isfinite(place)
+        where = np.where(known, place, 0).astype(np.int64)
+        # The middle and the ends of the annotators stand for one who is not known.
+        anyone = np.quantile(consensus.reliabilities, _ANYONE)
+        shape = (len(ids), max(nodes.shape[1], len(_ANYONE)))
+        values, shares = np.zeros(shape), np.zeros(shape)
+        values[:, : nodes.shape[1]], shares[:, : nodes.shape[1]] = nodes[where], weights[where]
+        values[~known], shares[~known] = 0.5, 0.0
+        values[~known, : len(_ANYONE)] = anyone
+        shares[~known, : len(_ANYONE)] = 1.0 / len(_ANYONE)
+        return values, shares

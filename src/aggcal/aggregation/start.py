@@ -1,0 +1,66 @@
+"""What aggregators share: where to start, and what to say when the end was not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.solve.newton import Convergence
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError
+
+Progress = Callable[[int, float], None]
+Start = Consensus | Scores | FloatArray | None
+
+
+def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
+    """Return the scores to start from, in the order of the judgments' items."""
+    if start is None:
+        return None
+    if isinstance(start, Consensus | Scores):
+        values = start.scores if isinstance(start, Consensus) else start.values
+        return np.nan_to_num(aligned(values, start.item_ids, judgments.item_ids))
+    array = np.asarray(start, dtype=np.float64)
+    if array.shape != (judgments.n_items,) or not np.isfinite(array).all():
+        raise OptionError(
+            f"start has the shape {array.shape}; give one finite number for each of the "
+            f"{judgments.n_items} items, in the order of judgments.item_ids."
+        )
+    return array
+
+
+def start_reliabilities(start: Start, judgments: Judgments, method: str) -> FloatArray | None:
+    """Return the annotators' parameters of an earlier consensus, NaN for those it does not know.
+
+    Another method's mean something else: then there are none.
+    """
+    if not isinstance(start, Consensus) or start.method != method:
+        return None
+    return aligned(start.reliabilities, start.annotator_ids, judgments.annotator_ids)
+
+
+def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
+    """Warn of a fit that did not reach its optimum."""
+    if record.converged:
+        return []
+    if record.gradient_norm <= record.tolerance:
+        return [
+            ConvergenceWarning(
+                f"the spreads of scores and reliabilities that {name} estimates did not settle "
+                f"within {record.iterations} iterations",
+                "state them (--score-sd, --reliability-sd), or look for items that always win or "
+                "lose",
+            )
+        ]
+    return [
+        ConvergenceWarning(
+            f"{name} did not reach its optimum (relative gradient {record.gradient_norm:.1e}, "
+            f"wanted {record.tolerance:.0e})",
+            "use a stronger prior, or look for items and annotators with few judgments",
+        )
+    ]

@@ -1,0 +1,392 @@
+"""The Thurstone family as aggregators: HRA, and with every annotator alike BTL and TCV."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Literal
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.marginal import marginal_consensus
+from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
+from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
+from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem, fit_marginal
+from aggcal.aggregation.solve.prior_sd import estimate_spread
+from aggcal.aggregation.start import (
+    Progress,
+    Start,
+    not_converged,
+    start_reliabilities,
+    start_scores,
+)
+from aggcal.data.graph import ComparisonGraph
+from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import data_warnings
+from aggcal.engines.remote import (
+    ShardedJudgments,
+    graph_of,
+    on_engine,
+    refuse,
+    refuse_auto,
+    rows_of,
+)
+from aggcal.engines.sharded.rows import likelihood
+from aggcal.errors import AggcalWarning, DividedWarning, OptionError
+from aggcal.models.links import link as link_of
+from aggcal.models.marginal import Integrated
+from aggcal.models.objective import Objective
+from aggcal.models.priors import Prior, default_prior
+from aggcal.models.rows import Rows
+
+PriorChoice = Prior | Literal["default", "auto"] | None
+Estimator = Literal["marginal", "mode"]
+
+ESTIMATORS = ("marginal", "mode")
+"""How a model with reliabilities is fitted: see `HRA`."""
+
+_TOLERANCE = 1e-10
+_ROUGH = 1e-5
+_CLOSE_CALL = 2.0
+
+
+@dataclass(frozen=True)
+class ThurstoneAggregator:
+    """P(u puts i above j) = F(γ_u (s_i − s_j))."""
+
+    link: str
+    prior: PriorChoice
+    tolerance: float
+    seed: int
+    heterogeneous: bool
+    name: str
+    estimator: Estimator = "mode"
+
+    def fit(
+        self,
+        judgments: Judgments,
+        /,
+        *,
+        start: Start = None,
+        on_iteration: Progress | None = None,
+    ) -> Consensus:
+        """Fit the model, and say what the data leave open."""
+        return self._fitted(judgments, start, on_iteration)
+
+    def _fitted(
+        self,
+        judgments: Judgments,
+        start: Start,
+        on_iteration: Progress | None = None,
+        *,
+        trusted: bool = False,
+    ) -> Consensus:
+        began = time.perf_counter()
+        if self.prior is None and isinstance(judgments, ShardedJudgments):
+            refuse("a fit without a prior")
+        if self.prior == "auto" and self.heterogeneous and on_engine(judgments):
+            refuse_auto(self.name)
+        rows = rows_of(judgments)
+        graph = graph_of(judgments)
+        said = data_warnings(judgments, graph)
+        begin = start_scores(start, judgments)
+        if self._integrates(judgments):
+            found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
+            said += _divided(found.objective, found.rival)
+            population = found.population
+            return marginal_consensus(
+                self,
+                judgments,
+                found,
+                said,
+                began,
+                prior=Prior(population.score_sd, population.reliability_sd),
+                reversed_share=population.reversed_share,
+            )
+        slopes = start_reliabilities(start, judgments, self.name)
+        prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
+        if prior is None:
+            said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
+        said += _divided(fit.objective, fit.rival)
+        said += not_converged(self.name, fit.convergence)
+        unit = 1.0
+        if self.heterogeneous and prior is not None:
+            # The likelihood does not change along (c·s, γ/c): the unit is a convention.
+            unit = typical_reliability(fit.reliabilities, rows.given)
+            prior = Prior(unit * prior.score_sd, prior.reliability_sd / unit)
+        return Consensus.of(
+            judgments,
+            unit * fit.scores,
+            method=self.name,
+            reliabilities=fit.reliabilities / unit,
+            warnings=tuple(said),
+            objective=fit.objective,
+            log_likelihood=fit.log_likelihood,
+            convergence=fit.convergence,
+            prior=prior,
+            estimator="mode",
+            unit=unit,
+            seconds=time.perf_counter() - began,
+            quantifier=Quantify(self, judgments),
+        )
+
+    def _integrates(self, judgments: Judgments) -> bool:
+        """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
+        integrates = self.heterogeneous and self.estimator == "marginal"
+        return integrates and self.prior is not None and not on_engine(judgments)
+
+    def _marginal(
+        self,
+        rows: Rows,
+        graph: ComparisonGraph,
+        start: FloatArray | None,
+        on_iteration: Progress | None,
+        *,
+        trusted: bool,
+    ) -> MarginalFit:
+        given, link = self.prior if isinstance(self.prior, Prior) else None, link_of(self.link)
+        precision = (given or default_prior(link)).score_precision
+
+        def starts(best: MarginalFit | None) -> list[FloatArray]:
+            if best is None:
+                return [rough_start(rows, link, precision) if start is None else start]
+            if trusted or not doubtful(best.scores, best.beliefs.reliability, rows):
+                return []
+            # Many are reversed: perhaps it is the others who are.
+            return [-best.scores, first_voice(rows, link, precision)]
+
+        return fit_marginal(
+            self.marginal_problem(rows, graph),
+            starts,
+            score_sd=None if given is None else given.score_sd,
+            reliability_sd=None if given is None else given.reliability_sd,
+            on_iteration=on_iteration,
+        )
+
+    def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
+        """Return the likelihood of these rows with the reliabilities integrated out."""
+        link = link_of(self.link)
+        return MarginalProblem(
+            Integrated(rows, link), graph.component, default_prior(link).score_sd
+        )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """A reliability may be anything."""
+        return -inf, inf
+
+    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
+        """Return the objective of these rows (without a prior, with next to none in γ)."""
+        prior, link = consensus.prior, link_of(self.link)
+        precision = 0.0 if prior is None else prior.score_precision
+        if not self.heterogeneous:
+            return likelihood(rows.pooled(), link, precision, None)
+        weak = VANISHING[-1] if prior is None else prior.reliability_precision
+        return likelihood(rows, link, precision, weak)
+
+    def parameters(self, reliabilities: FloatArray) -> FloatArray:
+        """Return the reliabilities; where annotators are alike there is one annotator only."""
+        return reliabilities if self.heterogeneous else np.ones(1)
+
+    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
+        """Return what of each reliability makes up the unit; None where there is none."""
+        if not self.heterogeneous:
+            return None
+        if consensus.prior is None:
+            return np.ones(len(consensus.reliabilities))
+        return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
+
+    def chances(self, judgments: Judgments) -> FloatArray:
+        """Return the chance of each row's outcome by the same model with reliabilities."""
+        apart = HRA(link=self.link, estimator="mode").fit(judgments)
+        rows = rows_of(judgments)
+        gap = apart.scores[rows.winner] - apart.scores[rows.loser]
+        gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
+        return link_of(self.link).probability(gamma * gap)
+
+    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+        """Fit the same model with annotators taken to be alike."""
+        plain = ThurstoneAggregator(
+            self.link, consensus.prior, _TOLERANCE, self.seed, heterogeneous=False, name="alike"
+        )
+        return plain.fit(judgments)
+
+    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+        """Fit other judgments with the same prior (one chosen from the data is kept)."""
+        return replace(self, prior=consensus.prior)._fitted(judgments, start, trusted=True)  # noqa: SLF001
+
+    def _optimum(
+        self,
+        rows: Rows,
+        graph: ComparisonGraph,
+        start: FloatArray | None,
+        slopes: FloatArray | None,
+        on_iteration: Progress | None,
+        *,
+        trusted: bool,
+    ) -> tuple[Prior | None, Fit]:
+        link, given = link_of(self.link), start
+
+        def fitted(
+            scores: float, reliabilities: float, begin: FloatArray | None, close: float = 0.0
+        ) -> Fit:
+            return fit_thurstone(
+                rows,
+                link,
+                score_precision=scores,
+                reliability_precision=reliabilities if self.heterogeneous else None,
+                tolerance=close or self.tolerance,
+                start=begin,
+                start_reliabilities=slopes,
+                trusted=trusted or (begin is not None and begin is not given),
+                on_iteration=on_iteration,
+            )
+
+        def refit(prior: Prior, begin: FloatArray | None) -> Fit:
+            return fitted(prior.score_precision, prior.reliability_precision, begin)
+
+        if isinstance(self.prior, Prior):
+            return self.prior, refit(self.prior, start)
+        usual = default_prior(link)
+        if self.prior is not None and not self.heterogeneous:
+
+            def with_spread(sd: float, before: Fit | None) -> Fit:
+                return fitted(sd**-2, 0.0, start if before is None else before.scores, _ROUGH)
+
+            sigma, rough = estimate_spread(with_spread, graph.component, usual.score_sd)
+            prior = Prior(sigma, usual.reliability_sd)
+            return prior, refit(prior, rough.scores)
+        if self.prior is not None:
+            prior = usual
+            if self.prior == "auto":
+                found = self._marginal(rows, graph, start, on_iteration, trusted=trusted)
+                prior = Prior(found.population.score_sd, found.population.reliability_sd)
+            return prior, refit(prior, start)
+        return None, likelihood_maximum(fitted, start, heterogeneous=self.heterogeneous)
+
+
+def check_estimator(estimator: str) -> None:
+    """Refuse an estimator that is none."""
+    if estimator not in ESTIMATORS:
+        raise OptionError(f"estimator '{estimator}' is unknown; choose {' or '.join(ESTIMATORS)}.")
+
+
+def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
+    """Return the mean strength of the annotators, by how much they judged.
+
+    One who answers the other way round counts with their strength.
+
+    Examples
+    --------
+    >>> typical_reliability(np.array([2.0, -1.0]), np.array([30.0, 10.0]))
+    1.75
+    """
+    found = float(np.abs(reliabilities) @ given / given.sum())
+    return found if found > 0.0 else 1.0
+
+
+def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
+    if rival is None or rival - objective >= _CLOSE_CALL:
+        return []
+    return [
+        DividedWarning(
+            "annotators contradict each other so much that quite another order fits their "
+            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f})",
+            "which way round the consensus runs is not certain: ask who misread the "
+            "question, or add annotators you trust",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class HRA(ThurstoneAggregator):
+    """Heterogeneous rank aggregation: each annotator has a reliability of their own.
+
+    Parameters
+    ----------
+    link
+        ``logistic`` (the paper's HRA-G), ``normal`` (HRA-N) or ``laplace`` (HRA-E).
+    prior
+        ``"default"`` to estimate the spreads of scores and reliabilities from the data; a `Prior`
+        that states them; None for the pure maximum-likelihood estimate, scaled to a mean
+        reliability of 1. With ``estimator="mode"``, ``"default"`` is N(0, 1) for scores and
+        N(1, 0.5²) for reliabilities, and ``"auto"`` estimates both.
+    tolerance
+        Relative gradient norm at which a fit of the mode is finished.
+    seed
+        Seed for all random numbers.
+    estimator
+        ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
+        ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
+        the typical annotator has reliability 1. Data held by an engine are always fitted by the
+        mode.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
+    >>> consensus = HRA(link="normal").fit(aggcal.read_judgments(rows))
+    >>> consensus.convergence.converged
+    True
+    """
+
+    link: str = "logistic"
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=True, init=False, repr=False)
+    name: str = field(default="hra", init=False, repr=False)
+    estimator: Estimator = "marginal"
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator)
+        suffix = {"logistic": "g", "normal": "n", "laplace": "e"}[link_of(self.link).name]
+        object.__setattr__(self, "name", f"hra-{suffix}")
+
+
+@dataclass(frozen=True)
+class BTL(ThurstoneAggregator):
+    """Bradley–Terry–Luce: the logistic link, every annotator alike.
+
+    Examples
+    --------
+    With one pair, two wins to one and no prior, the odds are the wins:
+
+    >>> import aggcal, math
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
+    >>> scores = BTL(prior=None).fit(aggcal.read_judgments(rows)).scores
+    >>> round(math.exp(scores[0] - scores[1]), 6)
+    2.0
+    """
+
+    link: str = field(default="logistic", init=False, repr=False)
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="btl", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)
+
+
+@dataclass(frozen=True)
+class TCV(ThurstoneAggregator):
+    """Thurstone's case V: the normal link, every annotator alike.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> TCV().fit(aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")])).scores
+    array([0., 0.])
+    """
+
+    link: str = field(default="normal", init=False, repr=False)
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="tcv", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)

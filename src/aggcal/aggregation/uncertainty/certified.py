@@ -1,0 +1,93 @@
+"""The certified partial order: pairs that are right all together, at a family-wise level.
+
+Only pairs within a connected component can be certified: nothing compares the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.uncertainty.components import members, pairs_within
+from aggcal.aggregation.uncertainty.covariance import Covariance, MatrixFreeCovariance
+from aggcal.aggregation.uncertainty.t_distribution import quantile
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """Pairs i above j with a gap of more than ``reach`` standard errors of the gap.
+
+    With posterior probability ``level``, under the model and its priors, every one of them is
+    right for the consensus (a union bound over all pairs within components, whatever the
+    dependence of their errors). It needs answers that are independent given the model, and says
+    nothing about the truth. Pairs of items in different components are never certified.
+
+    Examples
+    --------
+    >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+    >>> found = Certified(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.95)
+    >>> found.count, found.share, list(found.pairs())
+    (2, 0.6666666666666666, [(0, 1), (0, 2)])
+
+    Nothing compares the third item with the others:
+
+    >>> alone = np.array([0, 0, 1])
+    >>> found = Certified(found.scores, found.covariance, 0.95, component=alone)
+    >>> found.n_pairs, list(found.pairs())
+    (1, [(0, 1)])
+    """
+
+    scores: FloatArray
+    covariance: Covariance
+    level: float
+    freedom: float = inf
+    component: IntArray | None = None
+    """Label of each item's connected component; None where there is one."""
+
+    @property
+    def n_pairs(self) -> int:
+        """All pairs within components."""
+        return pairs_within(self.component, len(self.scores))
+
+    @property
+    def reach(self) -> float:
+        """Standard errors that certify a pair."""
+        return -quantile((1.0 - self.level) / max(self.n_pairs, 1), self.freedom)
+
+    @property
+    def count(self) -> int:
+        """How many pairs are certified."""
+        if isinstance(self.covariance, MatrixFreeCovariance):
+            # The bound (se_i + se_j)² on the variance of a gap makes it one of disjoint intervals.
+            se = self.reach * np.sqrt(self.covariance.variances)
+            low, high = self.scores - se, self.scores + se
+            return sum(
+                int(np.searchsorted(np.sort(high[own]), low[own], side="left").sum())
+                for own in members(self.component, len(self.scores))
+            )
+        return sum(len(below) for _, below in self._above())
+
+    @property
+    def share(self) -> float:
+        """Share of the pairs within components that are certified."""
+        return self.count / max(self.n_pairs, 1)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Go through the certified pairs: position of the item above, of the item below."""
+        for i, below in self._above():
+            for j in below.tolist():
+                yield i, j
+
+    def _above(self) -> Iterator[tuple[int, IntArray]]:
+        reach = self.reach
+        for own in members(self.component, len(self.scores)):
+            for i in own.tolist():
+                gap = self.scores[i] - self.scores[own]
+                ahead = gap > 0.0
+                below = own[ahead]
+                sd = np.sqrt(self.covariance.gap_bound(np.full(len(below), i), below))
+                yield i, below[gap[ahead] > reach * sd]

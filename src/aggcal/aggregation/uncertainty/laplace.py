@@ -1,0 +1,156 @@
+r"""The covariance of the optimum: the inverse of the (penalised) Fisher information.
+
+With priors it is the Laplace approximation of the posterior. What is a convention is held fixed:
+the mean of the scores and, where annotators have reliabilities, the typical one (both constraints;
+the published Lemma 3.1 imposes the first only, and has no inverse without priors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    MatrixFreeCovariance,
+)
+from aggcal.models.information import Information
+
+_PROBES = 12
+_CLOSE = 1e-4
+_FLAT = 1e-10
+
+
+def laplace(
+    information: Information,
+    *,
+    unit: FloatArray | None = None,
+    seed: int = 0,
+    probes: int = _PROBES,
+    on_draw: Callable[[int, int], None] | None = None,
+) -> tuple[Covariance, FloatArray | None]:
+    """Return the covariance of the scores and the variances of the annotators' parameters.
+
+    Parameters
+    ----------
+    information
+        At the optimum.
+    unit
+        Weights of the annotators' parameters in the sum that fixes the unit; None where it is not
+        free.
+    seed
+        Of the random probes that take the place of a matrix for many items.
+    probes
+        How many of them.
+    on_draw
+        Called after each of them with its number and how many there are.
+    """
+    information.fix_location()
+    if unit is not None:
+        information.fix_unit(unit)
+    if information.n_items <= MOST_DENSE:
+        return _dense(information, unit)
+    return _matrix_free(information, unit, seed, probes, on_draw)
+
+
+def _dense(
+    information: Information, unit: FloatArray | None
+) -> tuple[Covariance, FloatArray | None]:
+    schur, carried = information.dense()
+    covariance = inverse(schur)
+    if carried is None:
+        return DenseCovariance(covariance), None
+    inner = information.inner
+    own, gain = 1.0 / inner, carried.T @ covariance
+    spread = np.ravel(carried.multiply(gain.T).sum(axis=0))
+    if unit is not None:
+        # Σ wγ is fixed: D⁻¹ loses its part along w, and B D⁻¹ with it.
+        share = own * unit / float(np.sum(np.square(unit) * own))
+        shared = carried @ unit
+        toward = covariance @ shared
+        spread = spread - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+        own = own - own * unit * share
+    return DenseCovariance(covariance), np.maximum(own + spread, 0.0)
+
+
+def inverse(matrix: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix; where it is flat, the inverse is very large instead of wrong.
+
+    Examples
+    --------
+    >>> inverse(np.diag([2.0, 4.0]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        factor = None
+    if factor is not None:
+        pivots = np.square(np.diag(factor[0]))
+        if pivots.min() > _FLAT * pivots.max():
+            return np.asarray(cho_solve(factor, np.eye(len(matrix))))
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
+
+
+def solver(information: Information, diagonal: FloatArray) -> _Solve:
+    """Return a function that multiplies a vector by the inverse information."""
+    return _Solve(information, diagonal)
+
+
+class _Solve:
+    def __init__(self, information: Information, diagonal: FloatArray) -> None:
+        self._information, self._diagonal = information, diagonal
+
+    def __call__(self, vector: FloatArray) -> FloatArray:
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        n, diagonal = len(vector), self._diagonal
+        operator = LinearOperator((n, n), matvec=self._information.product, dtype=np.float64)
+        jacobi = LinearOperator((n, n), matvec=lambda v: np.ravel(v) / diagonal, dtype=np.float64)
+        found, _ = cg(operator, vector, rtol=_CLOSE, maxiter=10 * n, M=jacobi)
+        return np.asarray(found)
+
+
+def _matrix_free(
+    information: Information,
+    unit: FloatArray | None,
+    seed: int,
+    probes: int,
+    on_draw: Callable[[int, int], None] | None,
+) -> tuple[Covariance, FloatArray | None]:
+    """Estimate the diagonals from random vectors, with all that is known exactly taken out.
+
+    For y of covariance S⁻¹ and r = S y, Var(s_i) = 1/S_ii + E(y_i − r_i/S_ii)²: the first part,
+    nearly all of it, is exact, and only the second is estimated. The same holds for annotators.
+    """
+    random = np.random.default_rng(seed)
+    diagonal = information.diagonal()
+    solve = solver(information, diagonal)
+    rest = np.zeros(information.n_items)
+    inner = information.inner
+    own, spread = 1.0 / inner, np.zeros(len(inner))
+    for k in range(probes):
+        force = information.probe(random)
+        draw = solve(force)
+        rest += np.square(draw - force / diagonal)
+        if information.heterogeneous:
+            pulled = information.border(draw) * own
+            if unit is not None:
+                pulled -= own * unit * (float(unit @ pulled) / float(np.square(unit) @ own))
+            spread += np.square(pulled)
+        if on_draw is not None:
+            on_draw(k + 1, probes)
+    covariance = MatrixFreeCovariance(1.0 / diagonal + rest / probes, solve)
+    if not information.heterogeneous:
+        return covariance, None
+    if unit is not None:
+        own = own - np.square(own * unit) / float(np.square(unit) @ own)
+    return covariance, np.maximum(own + spread / probes, 0.0)

@@ -1,0 +1,98 @@
+"""The covariance of scores whose annotators were integrated out, and that of the annotators.
+
+Both are conditional on the unit, which is a convention; the uncertainty of the spread of the
+scores, where it was estimated, is part of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.solve.marginal import Curvature, MarginalFit, MarginalProblem
+from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    MatrixFreeCovariance,
+)
+from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.models.information import Information
+from aggcal.models.objective import Objective
+
+_WIDER = 1.05
+"""What standard errors of reliabilities are multiplied by: they take the spread of the
+reliabilities and its shape as known. Without it a nominal 90% covers 84 to 89%."""
+_PROBES = 6
+"""Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
+
+
+def posterior(
+    fit: MarginalFit, problem: MarginalProblem, likelihood: Objective, *, seed: int = 0
+) -> tuple[Covariance, FloatArray, tuple[FloatArray, FloatArray] | None]:
+    """Return the covariance of the scores and the variances of the annotators' parameters.
+
+    Where those are probabilities, their logits' means and variances come with them.
+
+    Parameters
+    ----------
+    fit, problem
+        What was fitted, and to what.
+    likelihood
+        The same model with the parameters not integrated out; for many items it tells how far
+        variances exceed those of the diagonal.
+    seed
+        Seed for the random vectors that replace a matrix for many items.
+    """
+    problem.integral.begin_with(fit.beliefs)
+    problem.integrate(fit.state, hopeless=fit.beliefs.reversed == 0.0)
+    curvature = problem.curvature(fit.state)
+    if problem.rows.n_items <= MOST_DENSE:
+        matrix = _dense(fit, problem, curvature)
+        return DenseCovariance(matrix), *_annotators(fit, problem, curvature, matrix)
+    covariance = _matrix_free(fit, curvature, likelihood, seed)
+    return covariance, *_annotators(fit, problem, curvature, covariance.variances)
+
+
+def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> FloatArray:
+    matrix = centred(curvature.inverse(), problem.component)
+    if not fit.estimated:
+        return matrix
+    # The spread is uncertain, too, and the scores move with it: the information of log σ is
+    # 2 tr (1 − C/σ²)², and that of its prior.
+    shrunk, pieces = matrix / fit.population.score_sd**2, int(problem.component.max()) + 1
+    told = len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
+    push = 2.0 * shrunk @ fit.scores
+    return np.asarray(matrix + np.outer(push, push) / (2.0 * max(told, 0.0) + LOG_SD**-2))
+
+
+def _matrix_free(
+    fit: MarginalFit, curvature: Curvature, likelihood: Objective, seed: int
+) -> Covariance:
+    """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
+    information = Information(likelihood, fit.scores, fit.beliefs.reliability)
+    information.constraints.append(curvature.unit)
+    found, _ = laplace(information, seed=seed, probes=_PROBES)
+    if not isinstance(found, MatrixFreeCovariance):  # pragma: no cover  # there are too many items
+        raise TypeError("the covariance is a matrix")
+    own = np.maximum(curvature.exact_diagonal(), curvature.precision)
+    return found.scaled(information.diagonal() / own)
+
+
+def _annotators(
+    fit: MarginalFit, problem: MarginalProblem, curvature: Curvature, covariance: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None]:
+    beliefs, weights = fit.beliefs, fit.beliefs.weights
+    if problem.has_unit:
+        together = beliefs.covariance * problem.shares
+        off, own = beliefs.reliability_off, beliefs.reliability_variance
+        found = curvature.variances_of(weights * off, own, together, covariance)
+        return _WIDER**2 * found, None
+
+    def variances(off: FloatArray) -> FloatArray:
+        own = np.asarray((weights * off**2).sum(axis=1))
+        return curvature.variances_of(weights * off, own, np.zeros(len(own)), covariance)
+
+    logits = beliefs.logit, variances(beliefs.logits - beliefs.logit[:, None])
+    return variances(beliefs.reliability_off), logits

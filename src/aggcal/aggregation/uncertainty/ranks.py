@@ -1,0 +1,113 @@
+"""Rank intervals: between which places an item lies.
+
+An item that nothing compares with n' others may have all of them above it or none: its interval
+within its own component, [a, b], becomes [a, b + n'].
+"""
+
+from __future__ import annotations
+
+from math import inf, isinf
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.uncertainty.components import members
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
+from aggcal.aggregation.uncertainty.shape import rank_quantiles, shaped_draws
+from aggcal.aggregation.uncertainty.t_distribution import quantile
+
+_DRAWS = 1000
+_GRID = 4001
+_FOURIER = 1 << 14
+
+
+def rank_intervals(
+    scores: FloatArray,
+    covariance: Covariance,
+    level: float,
+    seed: int,
+    *,
+    freedom: float = inf,
+    prior_sd: float | None = None,
+    component: IntArray | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
+
+    For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
+    ones, or, where the scores have a normal prior of sd ``prior_sd``, draws under a prior whose
+    shape is estimated, too (see `uncertainty.shape`). For many items, the expected ranks at the
+    ends of each item's own interval (the number of others above a given score then hardly varies).
+
+    Examples
+    --------
+    >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+    >>> low, high = rank_intervals(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.9, 0)
+    >>> low, high
+    (array([1, 2, 2]), array([1, 3, 3]))
+
+    Nothing compares the first item with the others:
+
+    >>> alone = np.array([1, 0, 0])
+    >>> rank_intervals(np.array([9.0, 0.0, 9.0]), DenseCovariance(np.eye(3)), 0.9, 0,
+    ...                component=alone)
+    (array([1, 2, 1]), array([3, 3, 2]))
+    """
+    n = len(scores)
+    low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    random = np.random.default_rng(seed)
+    drawn = None
+    if n <= MOST_DENSE and prior_sd is not None:
+        drawn = shaped_draws(scores, covariance.variances, prior_sd, _DRAWS, random)
+    elif n <= MOST_DENSE:
+        drawn = scores + _apart(covariance, freedom, random)
+    for own in members(component, n):
+        if drawn is not None:
+            ends = _around(scores[own], *rank_quantiles(drawn[:, own], level))
+        elif len(own) > MOST_DENSE:
+            reach = quantile(0.5 * (1.0 + level), freedom)
+            ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), reach)
+        else:
+            # Few items of very many: their correlation is not at hand, and leaving it out widens.
+            some = random.standard_normal((_DRAWS, len(own))) * np.sqrt(covariance.variances[own])
+            ends = _around(scores[own], *rank_quantiles(scores[own] + some, level))
+        low[own], high[own] = ends[0], ends[1] + (n - len(own))
+    return low, high
+
+
+def _apart(covariance: Covariance, freedom: float, random: np.random.Generator) -> FloatArray:
+    apart = covariance.draws(_DRAWS, random)
+    if not isinf(freedom):
+        apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
+    return apart
+
+
+def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[IntArray, IntArray]:
+    from scipy.special import ndtr
+
+    widest = 5.0 * float(se.max())
+    grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)
+    step = grid[1] - grid[0]
+    # Items fall into bins of score and of width: within a bin they count as one.
+    widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, 33)))
+    which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
+    place = np.rint((scores - grid[0]) / step).astype(np.int64)
+    above = np.zeros(_GRID)
+    reachable = np.arange(-_GRID + 1, _GRID) * step
+    for k, width in enumerate(widths):
+        counts = np.bincount(place[which == k], minlength=_GRID)
+        if counts.any():
+            smear = ndtr(reachable / max(width, step))
+            flipped = np.fft.rfft(counts[::-1], _FOURIER) * np.fft.rfft(smear, _FOURIER)
+            above += np.fft.irfft(flipped, _FOURIER)[_GRID - 1 : 2 * _GRID - 1][::-1]
+    low = 1.0 + np.interp(scores + reach * se, grid, above)
+    high = 1.0 + np.interp(scores - reach * se, grid, above)
+    n = len(scores)
+    ends = (np.clip(np.floor(low), 1, n), np.clip(np.ceil(high), 1, n))
+    return _around(scores, ends[0].astype(np.int64), ends[1].astype(np.int64))
+
+
+def _around(scores: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Let the interval hold the estimated rank itself: tied items share the best of theirs."""
+    ordered = np.sort(scores)
+    rank = len(scores) + 1 - np.searchsorted(ordered, scores, side="right")
+    return np.minimum(low, rank), np.maximum(high, rank)

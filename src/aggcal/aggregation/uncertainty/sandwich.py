@@ -1,0 +1,115 @@
+r"""The sandwich of the homogeneous models: A⁻¹ B A⁻¹, right even where annotators differ.
+
+A is the curvature of the fit; B is what its gradient varies by, and that depends on what would be
+drawn anew: annotators with all their judgments (``annotator``), single judgments of random pairs
+by random annotators (``random``), or only the answers to the same questions (``fixed``). The
+published Lemma 3.2 has the second; for a fixed design it is too large.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    DrawnCovariance,
+)
+from aggcal.aggregation.uncertainty.laplace import inverse, solver
+from aggcal.models.information import Information
+from aggcal.models.links import Link
+from aggcal.models.rows import Rows
+
+Design = Literal["annotator", "random", "fixed"]
+_PROBES = 200
+
+
+def sandwich(
+    rows: Rows,
+    link: Link,
+    scores: FloatArray,
+    information: Information,
+    design: Design,
+    *,
+    chances: FloatArray | None = None,
+    unit: float = 1.0,
+    seed: int = 0,
+) -> Covariance:
+    """Return the sandwich covariance of the scores of a homogeneous model.
+
+    Parameters
+    ----------
+    rows, link, scores
+        Who judged what, and the fit.
+    information
+        A, at the fit.
+    design
+        What would be drawn anew.
+    chances
+        For ``fixed``: the chance of each row's outcome by a model that tells annotators apart.
+    unit
+        Mean weight of one judgment: a row's weight divided by it is how many judgments it is.
+    seed
+        Of the random vectors that take the place of a matrix for many items.
+    """
+    force = _forces(rows, link, scores, design, chances=chances, unit=unit)
+    n = rows.n_items
+    if n > MOST_DENSE:
+        random = np.random.default_rng(seed)
+        solve = solver(information, information.diagonal())
+        drawn = np.empty((_PROBES, n))
+        for k in range(_PROBES):
+            signs = random.choice(
+                [-1.0, 1.0], rows.n_annotators if design == "annotator" else len(rows)
+            )
+            if design == "annotator":
+                signs = np.repeat(signs, np.diff(rows.starts))
+            flow = signs * force
+            pulled = np.sqrt(information.prior) * random.standard_normal(n)
+            drawn[k] = solve(sums(rows.winner, flow, n) - sums(rows.loser, flow, n) + pulled)
+        return DrawnCovariance(drawn)
+    schur, _ = information.dense()
+    bread = inverse(schur)
+    # What the prior pulls the scores by is an error too: as large as the prior says scores are.
+    shrunk = (bread * information.prior) @ bread.T
+    if design == "annotator":
+        from scipy import sparse
+
+        owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
+        at = np.concatenate([rows.winner, rows.loser])
+        both = (np.concatenate([force, -force]), (at, np.concatenate([owner, owner])))
+        pulls = sparse.coo_array(both, shape=(n, rows.n_annotators)).tocsr()
+        half = bread @ pulls
+        return DenseCovariance(half @ half.T + shrunk)
+    flat = rows.winner.astype(np.int64) * n + rows.loser
+    near = sums(flat, force * force, n * n).reshape(n, n)
+    middle = -(near + near.T)
+    middle[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
+    return DenseCovariance(bread @ middle @ bread + shrunk)
+
+
+def _forces(
+    rows: Rows,
+    link: Link,
+    scores: FloatArray,
+    design: Design,
+    *,
+    chances: FloatArray | None,
+    unit: float,
+) -> FloatArray:
+    """Return a number per row whose square is the row's part of B."""
+    gap = scores[rows.winner] - scores[rows.loser]
+    pull = link.terms(gap)[1]
+    if design == "annotator":
+        m = rows.n_annotators
+        return np.asarray(rows.weight * pull * np.sqrt(m / max(m - 1, 1)))
+    if design == "random":
+        return np.sqrt(unit * rows.weight) * pull
+    if chances is None:
+        raise ValueError("a fixed design needs the chances of its outcomes")
+    both = pull + link.terms(-gap)[1]
+    return np.sqrt(unit * rows.weight * chances * (1.0 - chances)) * both

@@ -1,0 +1,216 @@
+"""Standard errors and intervals of a consensus, and what they cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from scipy.special import expit
+
+from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal.aggregation.uncertainty.certified import Certified
+from aggcal.aggregation.uncertainty.components import apart, several
+from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
+from aggcal.errors import AggcalWarning, OptionError
+
+_EDGE = 1e-6
+"""How near to 0 and 1 the mean of a probability may be, and to 0 the parameters of its law."""
+
+KINDS = {
+    "laplace": "the consensus of these annotators: what they would agree on if each of them went "
+    "on judging without end, and answered as the method supposes",
+    "sandwich": "the consensus that this method would reach with ever more annotators of the same "
+    "kind, whether or not they are really alike",
+    "sandwich-random": "the value that this method would reach with ever more judgments, each of a "
+    "random annotator and pair",
+    "sandwich-fixed": "the value that this method would reach with ever more judgments of the same "
+    "pairs by the same annotators",
+    "bootstrap": "the consensus that this fit would reach with ever more annotators of the same "
+    "kind",
+}
+"""The kinds of uncertainty, and what their intervals cover. None covers the truth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How far scores, ranks and reliabilities can be trusted.
+
+    Intervals are about the consensus, not about the truth; ``covers`` says of what in words.
+    """
+
+    kind: str
+    level: float
+    scores: FloatArray
+    covariance: Covariance
+    rank_low: IntArray
+    rank_high: IntArray
+    reliability_low: FloatArray | None = None
+    reliability_high: FloatArray | None = None
+    freedom: float = inf
+    """Degrees of freedom of the variances: few where they come from few annotators or draws."""
+    warnings: tuple[AggcalWarning, ...] = ()
+    component: IntArray | None = None
+    """Label of each item's connected component; None where all are in one."""
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        level: float,
+        scores: FloatArray,
+        covariance: Covariance,
+        *,
+        reliabilities: FloatArray | None = None,
+        reliability_variances: FloatArray | None = None,
+        logits: tuple[FloatArray, FloatArray] | None = None,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        freedom: float = inf,
+        prior_sd: float | None = None,
+        warnings: tuple[AggcalWarning, ...] = (),
+        component: IntArray | None = None,
+        seed: int = 0,
+    ) -> Uncertainty:
+        """Derive intervals from a covariance.
+
+        Parameters
+        ----------
+        kind, level
+            Of the intervals.
+        scores, covariance
+            The reported scores and their covariance.
+        reliabilities, reliability_variances, bounds
+            The reported reliabilities, their variances, and where they end.
+        logits
+            Means and variances of their logits, where they are probabilities.
+        freedom
+            Degrees of freedom of the variances.
+        prior_sd
+            Spread of the scores' normal prior, where there is one: ranks are then drawn under a
+            prior whose shape is estimated, too.
+        warnings
+            What to say about them.
+        component
+            Label of each item's connected component: nothing is claimed across components.
+        seed
+            Of the draws that give the rank intervals.
+
+        Examples
+        --------
+        >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+        >>> found = Uncertainty.of("laplace", 0.9, np.zeros(2), DenseCovariance(np.eye(2)))
+        >>> found.high.round(3)
+        array([1.163, 1.163])
+        """
+        check_level(level)
+        component = several(component)
+        low, high = rank_intervals(
+            scores,
+            covariance,
+            level,
+            seed,
+            freedom=freedom,
+            prior_sd=prior_sd,
+            component=component,
+        )
+        ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
+        if reliabilities is not None and reliability_variances is not None:
+            ends = _between(reliabilities, reliability_variances, level, freedom, bounds)
+            if logits is not None:
+                # Either law is a little too narrow at one level or the other: the wider ends count.
+                others = _between(*logits, level, freedom, (-inf, inf))
+                ends = (
+                    frozen(np.minimum(ends[0], expit(others[0]))),
+                    frozen(np.maximum(ends[1], expit(others[1]))),
+                )
+        whole = (frozen(low), frozen(high), *ends)
+        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component)
+
+    @property
+    def covers(self) -> str:
+        """What the intervals cover."""
+        return KINDS.get(self.kind, "the consensus")
+
+    @cached_property
+    def se(self) -> FloatArray:
+        """Standard error of each score."""
+        return frozen(np.sqrt(self.covariance.variances))
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower end of each score's interval."""
+        return self.scores - _reach(self.level, self.freedom) * self.se
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper end of each score's interval."""
+        return self.scores + _reach(self.level, self.freedom) * self.se
+
+    def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Probability that the item at position i is above that at j, for the consensus.
+
+        NaN where the two are in different components: nothing compares them.
+        """
+        gap = np.atleast_1d(self.scores[i] - self.scores[j])
+        sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
+        ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
+        chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        return np.where(apart(self.component, i, j), np.nan, chance)
+
+    def certified(self, level: float | None = None) -> Certified:
+        """Return the pairs whose order is certified at a family-wise level."""
+        level = self.level if level is None else level
+        check_level(level)
+        return Certified(self.scores, self.covariance, level, self.freedom, self.component)
+
+    def wrong_order_bound(self) -> float:
+        """δ₁: posterior chance, at most, that some two neighbours of the ranking are the wrong way.
+
+        An order is right if and only if its n − 1 neighbouring pairs are, so only they are added.
+        It is 1 where there are several components: nothing orders their items.
+        """
+        if self.component is not None:
+            return 1.0
+        order = np.argsort(-self.scores, kind="stable")
+        above, below = order[:-1], order[1:]
+        gap = self.scores[above] - self.scores[below]
+        sd = np.sqrt(self.covariance.gap_bound(above, below))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            wrong = np.where(sd > 0.0, chance_below(-gap / sd, self.freedom), 0.0)
+        return float(min(1.0, wrong.sum()))
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is none."""
+    if not 0.0 < level < 1.0:
+        raise OptionError(f"the level is {level}; give a number between 0 and 1, such as 0.95.")
+
+
+def _between(
+    middle: FloatArray,
+    variances: FloatArray,
+    level: float,
+    freedom: float,
+    bounds: tuple[float, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Return intervals of numbers with these means and variances.
+
+    Those of probabilities are by the Beta distribution, others by the normal one or Student's.
+    """
+    if bounds != (0.0, 1.0):
+        reach = _reach(level, freedom) * np.sqrt(variances)
+        return frozen(middle - reach), frozen(middle + reach)
+    from scipy.special import betaincinv
+
+    middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
+    total = middle * (1.0 - middle) / variances - 1.0
+    a, b = (np.maximum(total * part, _EDGE) for part in (middle, 1.0 - middle))
+    tail = 0.5 * (1.0 - level)
+    return frozen(betaincinv(a, b, tail)), frozen(betaincinv(a, b, 1.0 - tail))
+
+
+def _reach(level: float, freedom: float) -> float:
+    return quantile(0.5 * (1.0 + level), freedom)

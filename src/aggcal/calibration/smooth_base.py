@@ -1,0 +1,110 @@
+r"""The base: what the model's score is expected to be at a given consensus score.
+
+A convex mix of a straight line and a bagged, centred isotonic curve; the weight is the one that
+predicts held-out model scores best, which needs no truth. The projection of Stage 2 is a step
+function of the same kind; the base is smoother, and strictly between the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.calibration.atc import project
+
+_FOLDS = 10
+_BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6
+_FLAT = 1e-12
+_FEWEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """An increasing function of the consensus score.
+
+    ``straight`` is the weight of the straight line in it.
+    """
+
+    straight: float
+    _line: Callable[[FloatArray], FloatArray]
+    _curve: Callable[[FloatArray], FloatArray]
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Evaluate it."""
+        return self.straight * self._line(x) + (1.0 - self.straight) * self._curve(x)
+
+
+def fit_base(x: FloatArray, y: FloatArray, seed: int = 0) -> Base:
+    """Fit E[y | x], increasing in x.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> base = fit_base(x, 2.0 * x)
+    >>> base(np.array([0.5])).round(2)
+    array([1.])
+    """
+    if len(x) < _FEWEST:
+        return Base(1.0, _line(x, y), _line(x, y))
+    random = np.random.default_rng(seed)
+    fold = random.permutation(len(x)) % min(_FOLDS, len(x))
+    straight, curved = np.empty(len(x)), np.empty(len(x))
+    for k in range(int(fold.max()) + 1):
+        out = fold == k
+        straight[out] = _line(x[~out], y[~out])(x[out])
+        curved[out] = _bagged(x[~out], y[~out], _FOLD_BAGS, random)(x[out])
+    apart = straight - curved
+    size = float(apart @ apart)
+    flat = _FLAT * float(np.square(y - y.mean()).sum())
+    weight = float(apart @ (y - curved)) / size if size > flat else 1.0
+    return Base(min(max(weight, 0.0), 1.0), _line(x, y), _bagged(x, y, _BAGS, random))
+
+
+def refit_base(x: FloatArray, y: FloatArray, straight: float, seed: int = 0) -> Base:
+    """Fit E[y | x] with the weight of the line held, and fewer curves: for draws of x.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> refit_base(x, 2.0 * x, 0.5)(np.array([0.5])).round(1)
+    array([1.])
+    """
+    line = _line(x, y)
+    if len(x) < _FEWEST or straight >= 1.0:
+        return Base(1.0, line, line)
+    return Base(straight, line, _bagged(x, y, _DRAW_BAGS, np.random.default_rng(seed)))
+
+
+def _line(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    centre, level = float(x.mean()), float(y.mean())
+    spread = float(np.square(x - centre).sum())
+    slope = max(0.0, float((x - centre) @ y) / spread) if spread > 0.0 else 0.0
+    return lambda new: level + slope * (new - centre)
+
+
+def _bagged(
+    x: FloatArray, y: FloatArray, bags: int, random: np.random.Generator
+) -> Callable[[FloatArray], FloatArray]:
+    """Average centred isotonic curves of random halves."""
+    curves = []
+    for _ in range(bags):
+        half = random.choice(len(x), max(2, len(x) // 2), replace=False)
+        curves.append(_centred(x[half], y[half]))
+
+    # An average of broken lines is a broken line: its knots are theirs.
+    every = np.unique(np.concatenate([knots for knots, _ in curves]))
+    mean = np.mean([np.interp(every, knots, values) for knots, values in curves], axis=0)
+    return lambda new: np.interp(new, every, mean)
+
+
+def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fit an isotonic curve with one knot for each block, at the block's mean."""
+    fitted, block = project(x, y)
+    number = np.bincount(block)
+    kept = np.flatnonzero(number)[::-1]
+    knots = (np.bincount(block, x)[kept]) / number[kept]
+    values = (np.bincount(block, fitted)[kept]) / number[kept]
+    return knots, values

@@ -1,5 +1,0 @@
-"""What to ask next: the pairs, and the annotators to ask, that tell most."""
-
-from aggcal.design.suggest import Suggestions, suggest_pairs
-
-__all__ = ["Suggestions", "suggest_pairs"]

@@ -1,0 +1,158 @@
+"""Answers that share an effect are found, and independent ones are left in peace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.advice.check import check
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.pair_effects import (
+    _tested,
+    effect_findings,
+    pair_effects,
+    repeated_answers,
+)
+from aggcal.data.judgments import Judgments
+from aggcal.models.links import link
+from aggcal.simulation import simulate
+
+
+def study(
+    seed: int, *, pair_sd: float = 0.0, again_sd: float | None = None, annotators: int = 20
+) -> Judgments:
+    """Simulate 15 items, 60 answers each; ``again_sd`` for answers that are all given twice."""
+    random = np.random.default_rng(seed)
+    first, second = np.triu_indices(15, 1)
+    truth = random.standard_normal(15)
+    slope = np.exp(0.4 * random.standard_normal(annotators))
+    gap = truth[first] - truth[second] + pair_sd * random.standard_normal(len(first))
+    who = np.repeat(np.arange(annotators), 60)
+    pair = random.integers(len(first), size=len(who))
+    own = gap[pair]
+    if again_sd is not None:
+        effect = again_sd * random.standard_normal((annotators, len(first)))
+        who, pair = np.tile(who, 2), np.tile(pair, 2)
+        own = gap[pair] + effect[who, pair]
+    wins = random.random(len(who)) < link("logistic").probability(slope[who] * own)
+    left = random.random(len(who)) < 0.5
+    i, j = first[pair], second[pair]
+    return aggcal.read_judgments(
+        {
+            "annotator": [f"u{u}" for u in who],
+            "left": [f"i{k}" for k in np.where(left, i, j)],
+            "right": [f"i{k}" for k in np.where(left, j, i)],
+            "outcome": np.where(wins == left, "left", "right").astype(object),
+        }
+    )
+
+
+def test_the_statistic_is_a_sum_over_pairs_of_units() -> None:
+    """Brute force: every product of two different units of a group, with repeated ones unfolded."""
+    random = np.random.default_rng(1)
+    pull, information = random.standard_normal(30), random.uniform(0.1, 0.3, 30)
+    group, number = random.integers(6, size=30), random.integers(1, 4, size=30)
+    variance = random.uniform(0.0, 0.5, 6)
+    unfolded = np.repeat(np.arange(30), number)
+    surplus = expected = 0.0
+    for a, one in enumerate(unfolded):
+        for b, other in enumerate(unfolded):
+            if a != b and group[one] == group[other]:
+                both = information[one] * information[other]
+                surplus += pull[one] * pull[other] + variance[group[one]] * both
+                expected += both
+    units = (pull, information, np.zeros(30))
+    found = _tested(units, group, variance, number.astype(np.float64))
+    assert found is not None
+    assert found.sd**2 == pytest.approx(max(0.0, surplus) / expected)
+    total = float(number @ information)
+    assert found.inflation == pytest.approx(1.0 + max(0.0, surplus) / total)
+
+
+@pytest.mark.parametrize(("groups", "size", "chance"), [(10, 30, 0.6), (150, 3, 0.9), (40, 8, 0.5)])
+def test_alarms_are_false_as_often_as_stated(groups: int, size: int, chance: float) -> None:
+    """With chances that are known, not fitted, nothing else than the tail is tested."""
+    random = np.random.default_rng(groups)
+    group = np.repeat(np.arange(groups), size)
+    p = np.full(len(group), chance)
+    spread = p * (1.0 - p)
+
+    def one() -> float:
+        pull: FloatArray = (random.random(len(group)) < p) - p
+        found = _tested((pull, spread, spread * (1.0 - 2.0 * p)), group, np.zeros(groups))
+        assert found is not None
+        return found.chance
+
+    chances = np.array([one() for _ in range(1500)])
+    # Where answers are seldom surprising it is stricter than it says, by its larger variance.
+    assert np.mean(chances < 0.01) < 0.02
+    assert np.mean(chances < 0.05) < 0.07
+
+
+def test_independent_answers_are_left_in_peace() -> None:
+    found = [pair_effects(Fitted.of(study(seed))) for seed in range(15)]
+    assert sum(each is not None and each.found for each in found) <= 2  # 0.15 expected
+
+
+def test_effects_of_pairs_are_found_and_measured() -> None:
+    found = [pair_effects(Fitted.of(study(seed, pair_sd=0.6))) for seed in range(8)]
+    assert sum(each is not None and each.found for each in found) >= 7
+    size = np.mean([each.sd for each in found if each is not None])
+    assert size == pytest.approx(0.6, abs=0.2)  # the scores take a part of it
+    assert np.mean([each.inflation for each in found if each is not None]) > 1.3
+
+
+def test_people_who_repeat_themselves_are_found() -> None:
+    alike = [repeated_answers(Fitted.of(study(s, again_sd=1.5))) for s in range(4)]
+    anew = [repeated_answers(Fitted.of(study(s, again_sd=0.0))) for s in range(6)]
+    assert sum(each is not None and each.found for each in alike) >= 3
+    assert sum(each is not None and each.found for each in anew) <= 1
+    between = [pair_effects(Fitted.of(study(s, again_sd=1.5))) for s in range(4)]
+    assert sum(each is not None and each.found for each in between) <= 1
+
+
+def test_a_table_recorded_twice_is_found() -> None:
+    made = simulate(items=12, annotators=8, judgments=400, seed=2)
+    rows = {name: np.tile(column, 2) for name, column in made.judgments.items()}
+    codes = {each.code for each in check(aggcal.read_judgments(rows)).findings}
+    assert "repeated-answers" in codes
+
+
+def test_a_scale_that_is_off_and_lapses_are_no_effects_of_pairs() -> None:
+    wrong = 0
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        made = simulate(items=15, annotators=20, judgments=2000, reliability_sd=0.2, seed=seed)
+        lapse = random.random(len(made.winner)) < 0.1
+        swap = lapse & (random.random(len(lapse)) < 0.5)
+        winner = np.where(swap, made.loser, made.winner)
+        loser = np.where(swap, made.winner, made.loser)
+        rows = {
+            "annotator": made.judgments["annotator"],
+            "winner": made.item_ids[winner],
+            "loser": made.item_ids[loser],
+        }
+        found = pair_effects(Fitted.of(aggcal.read_judgments(rows)))
+        wrong += found is not None and found.found
+    assert wrong <= 1
+
+
+def test_too_little_to_tell_is_no_finding() -> None:
+    few = Fitted.of(aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")]))
+    assert effect_findings(pair_effects(few), repeated_answers(few)) == []
+    single = Fitted.of(aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c")]))
+    assert pair_effects(single) is None
+
+
+def test_known_copies_do_not_count_as_effects_of_pairs() -> None:
+    made = simulate(items=15, annotators=12, judgments=1500, copied_share=0.1, seed=5)
+    judgments = aggcal.read_judgments(made.judgments)
+    fitted = Fitted.of(judgments)
+    names = judgments.annotator_ids.tolist()
+    copied = {names.index(made.annotator_ids[u]) for u in made.copied}
+    with_copies, without = pair_effects(fitted), pair_effects(fitted, copied)
+    assert with_copies is not None
+    assert without is not None
+    assert without.chance > with_copies.chance

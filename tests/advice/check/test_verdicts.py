@@ -1,0 +1,200 @@
+"""One verdict for each annotator: what it takes, what it never rests on; all counts agree."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.advice.check import check
+from aggcal.advice.check.clusters import Clusters
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.pair_answers import Answers
+from aggcal.advice.check.position import sides
+from aggcal.advice.check.reliability import strays
+from aggcal.advice.check.testing import holm
+from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
+from aggcal.aggregation.uncertainty.shares import share_interval
+from aggcal.data.judgments import Judgments
+from aggcal.simulation import simulate
+
+
+def test_holm_accuses_wrongly_in_as_many_studies_as_it_says(random: np.random.Generator) -> None:
+    """Also beside true accusations, where Benjamini and Hochberg allow for more."""
+    wrong = 0
+    for _ in range(2000):
+        chances = np.concatenate([np.zeros(60), random.random(40)])
+        wrong += bool(holm(chances, 0.05)[60:].any())
+    assert wrong <= stats.binom.ppf(0.999, 2000, 0.05)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(0, 5), (3, 10), (643, 1072), (40, 40)])
+def test_the_interval_of_a_share_inverts_the_score_test(part: int, whole: int) -> None:
+    low, high = share_interval(np.array([float(part)]), np.array([float(whole)]))
+    for end in (float(low[0]), float(high[0])):
+        if 0.0 < end < 1.0:
+            z = (part / whole - end) / np.sqrt(end * (1.0 - end) / whole)
+            assert abs(z) == pytest.approx(1.959964, abs=1e-5)
+
+
+def biased(share: float, number: int, seed: int) -> Judgments:
+    """Ten annotators of equal items, one of whom chooses the left one with this chance."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for u in range(10):
+        for _ in range(number if u == 0 else 200):
+            a, b = random.choice(40, 2, replace=False)
+            chance = share if u == 0 else 1.0 / (1.0 + np.exp(-(a - b) / 10.0))
+            rows.append(
+                (f"u{u}", f"i{a}", f"i{b}", "left" if random.random() < chance else "right")
+            )
+    return aggcal.read_judgments(rows)
+
+
+def test_sixty_percent_left_in_a_thousand_answers_is_reported() -> None:
+    judgments = biased(0.6, 1072, 1)
+    found = check(judgments, with_precision=False, quick=True)
+    details = next(f.details for f in found.findings if f.code == "position-bias")
+    assert details["annotators"] == ["u0"]
+    assert found.accused.named["u0"][0] == "one-sided"
+    columns = left_shares(judgments)
+    assert columns["left_share_low"][0] < 0.6 < columns["left_share_high"][0]
+    assert columns["left_share_low"][0] > 0.55
+
+
+def test_fifty_two_percent_left_is_too_little_to_matter() -> None:
+    assert not len(sides(Fitted.of(biased(0.52, 8000, 1))).biased)
+
+
+def screens(per_screen: int, n_screens: int) -> Judgments:
+    """Seven honest annotators, and one who turned every pair of a few screens round."""
+    random = np.random.default_rng(3)
+    columns: dict[str, list[str]] = {"annotator": [], "winner": [], "loser": [], "screen": []}
+    for u in range(8):
+        for k in range(per_screen * n_screens):
+            a, b = sorted(random.choice(20, 2, replace=False))
+            slip = random.random() < 0.1
+            turned = u == 0 or slip
+            winner, loser = (b, a) if turned else (a, b)
+            columns["annotator"].append(f"u{u}")
+            columns["winner"].append(f"i{winner}")
+            columns["loser"].append(f"i{loser}")
+            columns["screen"].append(f"s{k // per_screen}")
+    return aggcal.read_judgments({name: np.array(c, dtype=object) for name, c in columns.items()})
+
+
+def test_an_accusation_does_not_rest_on_two_or_three_screens() -> None:
+    few = screens(20, 3)
+    assert few.screen is not None
+    assert len(few.screen) == few.n_judgments
+    assert not len(strays(Fitted.of(few)).reversed)
+    # The same answers, each on a screen of its own, leave no doubt.
+    assert strays(Fitted.of(replace(few, screen=None))).reversed.tolist() == [0]
+    assert strays(Fitted.of(screens(4, 15))).reversed.tolist() == [0]
+
+
+def test_pairs_of_one_ranking_are_one_screen() -> None:
+    rows = [{"annotator": "ann", "ranking": order} for order in ("a>b>c", "c>a>d", "b>d>a")]
+    judgments = aggcal.read_judgments(rows)
+    clusters = Clusters.of(Answers.of(judgments))
+    assert clusters.count.tolist() == [3.0]
+    assert clusters.repeated.tolist() == [True]
+
+
+def test_dependent_answers_have_the_variance_of_their_groups(random: np.random.Generator) -> None:
+    """An annotator who gives one answer to each pair, ten times: the sum varies ten times more."""
+    pairs = [(f"i{a}", f"i{b}") for a in range(12) for b in range(a)]
+    rows = []
+    for a, b in pairs:
+        outcome = "left" if random.random() < 0.5 else "right"
+        rows += [("ann", a, b, outcome)] * 10
+    judgments = aggcal.read_judgments(rows)
+    clusters = Clusters.of(Answers.of(judgments))
+    residuals: FloatArray = judgments.outcome - 0.5
+    assert clusters.inflation(residuals)[0] == pytest.approx(10.0, rel=0.05)
+
+
+def test_47_percent_agreement_is_not_the_opposite() -> None:
+    """However many answers there are, and however surely it is below one half."""
+    random = np.random.default_rng(5)
+    columns: dict[str, list[str]] = {"annotator": [], "winner": [], "loser": []}
+    for u in range(6):
+        for _ in range(6000 if u == 0 else 800):
+            a, b = sorted(random.choice(20, 2, replace=False))
+            wrong = random.random() < (0.53 if u == 0 else 0.25)
+            winner, loser = (b, a) if wrong else (a, b)
+            columns["annotator"].append(f"u{u}")
+            columns["winner"].append(f"i{winner}")
+            columns["loser"].append(f"i{loser}")
+    table = {name: np.array(c, dtype=object) for name, c in columns.items()}
+    found = strays(Fitted.of(aggcal.read_judgments(table)))
+    assert found.chance_if_tossed[0] < 0.01
+    assert not len(found.reversed)
+
+
+def test_without_a_check_only_a_whole_interval_below_random_accuses() -> None:
+    study = simulate(items=12, annotators=10, judgments=300, reversed_share=0.2, seed=6)
+    consensus = aggcal.aggregate(study.judgments, warn=False).quantify()
+    assert consensus.uncertainty is not None
+    high = consensus.uncertainty.reliability_high
+    assert high is not None
+    turned = set(consensus.annotator_ids[high < 0.0])
+    assert set(Verdicts.of(consensus).named(REVERSED)) == turned == set(consensus.reversed_ids)
+    blind = replace(consensus, stated=None, quantifier=None)
+    assert Verdicts.of(blind).counts[REVERSED] == 0
+    assert (consensus.reliabilities < 0.0).sum() > 0  # the sign alone accuses nobody
+
+
+def test_what_the_check_says_comes_first_and_few_judgments_are_told() -> None:
+    rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
+    consensus = aggcal.aggregate(rows, warn=False)
+    found = Verdicts.of(consensus, Accused(against_others=True, named={"eve": ("guessing", "why")}))
+    assert found.verdict.tolist() == [TOO_FEW, TOO_FEW, "guessing"]
+    assert sum(found.counts.values()) == 3
+    assert list(found.counts) == list(VERDICTS)
+
+
+def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
+    study = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.17, seed=2)
+    result = aggcal.assess(study.shown, study.scores, warn=False).advised()
+    result.save(tmp_path)
+    turned = set(study.annotator_ids[study.reliability < 0])
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    with (tmp_path / "annotators.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {r["annotator"] for r in rows if r["verdict"] == "reversed"} == turned
+    assert all(r["reason"] for r in rows)
+    assert {"left_share", "left_share_low", "left_share_high"} <= set(rows[0])
+    assert set(summary["reversed_annotators"]) == turned
+    assert summary["verdicts"]["reversed"] == len(turned)
+    (finding,) = [f for f in summary["check"]["findings"] if f["code"] == "reversed-annotators"]
+    assert set(finding["details"]["annotators"]) == turned
+    assert not any("against the consensus" in warning for warning in summary["warnings"])
+    assert result.told().verdicts["reversed"] == len(turned)
+    page = (tmp_path / "report.html").read_text()
+    assert page.count(f"<b>{len(turned)} reversed:</b>") == 1
+
+
+def test_the_fit_turns_round_only_whose_reliability_is_negative() -> None:
+    study = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.1, seed=2)
+    for method, said in (("hra-g", "hra-g turns their answers round"), ("btl", "does not turn")):
+        found = check(aggcal.read_judgments(study.judgments), method=method, with_precision=False)
+        remedy = next(f.remedy for f in found.findings if f.code == "reversed-annotators")
+        assert said in remedy
+
+
+def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
+    result = aggcal.assess(str(data_folder / "llmfao" / "judgments.csv"), warn=False).advised()
+    assert result.verdicts is not None
+    verdict = dict(zip(result.verdicts.annotator_ids, result.verdicts.verdict, strict=True))
+    assert result.to_dict()["reversed_annotators"] == []
+    # Hundreds of answers without any agreement; 7 and 14 answers tell nothing for sure.
+    assert {verdict[u] for u in ("w15", "w20", "w70")} == {"guessing"}
+    assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}

@@ -1,0 +1,109 @@
+"""What is claimed of the order, and when it is withdrawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.advice.check import Finding, check
+from aggcal.advice.guarantees import guarantees
+from aggcal.advice.independence import SIGNS, Independence
+from aggcal.simulation import simulate
+
+ORDER = ("whole_order", "certified_pairs", "rank_intervals")
+
+
+@pytest.fixture(scope="module")
+def clean() -> aggcal.Assessment:
+    study = simulate(items=10, annotators=12, judgments=900, reliability_sd=0.3, seed=3)
+    return aggcal.assess(study.judgments, warn=False)
+
+
+@pytest.fixture(scope="module")
+def checked(clean: aggcal.Assessment) -> aggcal.Assessment:
+    return clean.advised()
+
+
+def note(result: aggcal.Assessment, name: str) -> str:
+    found = result.guarantees[name].conditions
+    return next(c.note for c in found if "independent" in c.needs)
+
+
+def test_independence_is_a_condition_and_says_whether_it_was_checked(
+    clean: aggcal.Assessment, checked: aggcal.Assessment
+) -> None:
+    for name in ORDER:
+        assert note(clean, name) == "not checked"
+        assert clean.guarantees[name].holds is None
+    for name in ORDER:
+        assert note(checked, name) == "the data check found no sign against it"
+        assert checked.guarantees[name].holds is None
+
+
+def test_claims_are_called_posterior_probabilities(clean: aggcal.Assessment) -> None:
+    for name in ORDER:
+        assert clean.guarantees[name].kind == "posterior"
+    says = clean.guarantees["certified_pairs"].says
+    assert "posterior probability 0.95, under the model and its priors" in says
+    assert clean.consensus is not None
+    drawn = guarantees(clean.consensus.quantify("bootstrap", draws=12), None)
+    assert {drawn[name].kind for name in ORDER} == {"estimate"}
+    assert "posterior" not in str(drawn["certified_pairs"].says)
+
+
+@pytest.mark.parametrize("code", SIGNS)
+def test_a_sign_of_dependence_withdraws_the_claims(checked: aggcal.Assessment, code: str) -> None:
+    assert checked.advice is not None
+    looked = checked.advice.check
+    more = (*looked.findings, Finding("note", code, "found", "mend it"))
+    told = replace(checked, advice=replace(checked.advice, check=replace(looked, findings=more)))
+    for name in ORDER:
+        assert told.guarantees[name].holds is False
+        assert SIGNS[code] in told.guarantees[name].says
+    assert told.guarantees["certified_pairs"].values["certified"] is None
+    assert told.guarantees["certified_pairs"].values["share"] is None
+    assert told.guarantees["whole_order"].values["delta_1"] is None
+    assert "<html" in told.report("html", check=False)
+    assert "No pair of items is certified" in told.report("md", check=False)
+
+
+def test_a_fit_that_did_not_converge_claims_nothing(clean: aggcal.Assessment) -> None:
+    assert clean.consensus is not None
+    record = clean.consensus.convergence
+    assert record is not None
+    lost = replace(clean.consensus, convergence=replace(record, converged=False))
+    found = guarantees(lost, None)
+    for name in ORDER:
+        assert found[name].holds is False
+        assert "the fit converged" in found[name].says
+
+
+def test_what_was_not_looked_for_is_said() -> None:
+    study = simulate(items=8, annotators=6, judgments=200, seed=1)
+    looked = check(aggcal.read_judgments(study.judgments), quick=True)
+    known = Independence.of((f.code for f in looked.findings), looked.not_checked)
+    assert known.holds is None
+    assert known.note.startswith("checked in part; not looked for:")
+    assert "annotators who copy" in known.note
+    assert "camps" in known.note
+    assert "speed" not in known.note
+
+
+def test_copying_annotators_cost_the_claim() -> None:
+    """Five give the same answers: their opinion would count five times."""
+    random = np.random.default_rng(4)
+    rows = simulate(items=12, annotators=8, judgments=800, reliability_sd=0.3, seed=4).judgments
+    mine = rows["annotator"] == rows["annotator"][0]
+    copied = {name: column[mine] for name, column in rows.items()}
+    table = {name: column.tolist() for name, column in rows.items()}
+    for k in range(4):
+        same = random.random(int(mine.sum())) < 0.98
+        table["annotator"] += [f"copy-{k}"] * int(mine.sum())
+        table["winner"] += np.where(same, copied["winner"], copied["loser"]).tolist()
+        table["loser"] += np.where(same, copied["loser"], copied["winner"]).tolist()
+    result = aggcal.assess(table, warn=False).advised()
+    assert result.guarantees["certified_pairs"].holds is False
+    assert result.to_dict()["guarantees"]["certified_pairs"]["values"]["certified"] is None

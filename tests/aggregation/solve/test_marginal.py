@@ -1,0 +1,260 @@
+"""Reliabilities integrated out: against brute force, another implementation, and known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import log_expit
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal._core.kernels import library
+from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.solve.prior_sd import centred, next_spread
+from aggcal.aggregation.start import not_converged
+from aggcal.models.links import link
+from aggcal.models.marginal import Beliefs, Integrated, Population
+from aggcal.models.rows import Rows, rows_of
+from aggcal.simulation import simulate
+
+POPULATION = Population(1.0, 0.5, 0.1)
+
+
+def some_rows(*, weighted: bool = False) -> Rows:
+    study = simulate(items=9, annotators=6, judgments=240, reversed_share=0.2, seed=3)
+    columns = dict(study.judgments)
+    if weighted:
+        columns["weight"] = np.random.default_rng(1).uniform(0.3, 2.0, 240)
+    return rows_of(aggcal.read_judgments(columns))
+
+
+def integrated(rows: Rows, name: str = "logistic", sd: float = 0.2) -> tuple[Integrated, Beliefs]:
+    scores = np.linspace(-1.5, 1.5, rows.n_items)
+    means = np.linspace(0.9, 1.2, rows.n_annotators)
+    found = Integrated(rows, link(name))
+    return found, found.evaluate(scores, np.full(len(rows), sd), POPULATION, means)
+
+
+def density(rho: float, sign: float, gap: FloatArray, weight: FloatArray, mean: float) -> float:
+    """Likelihood and prior of one annotator's strength, times e^60."""
+    fit = float(weight @ log_expit(sign * rho * gap))
+    return float(np.exp(fit + 60.0 - 2.0 * (rho - mean) ** 2) * np.sqrt(2.0 / np.pi))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_evidence_is_the_integral_over_reliabilities(weighted: bool) -> None:
+    rows = some_rows(weighted=weighted)
+    scores = np.linspace(-1.5, 1.5, rows.n_items)
+    means = np.linspace(0.9, 1.2, rows.n_annotators)
+    found = Integrated(rows, link("logistic"))
+    beliefs = found.evaluate(scores, np.zeros(len(rows)), POPULATION, means)
+    total = 0.0
+    for u in range(rows.n_annotators):
+        mine = slice(rows.starts[u], rows.starts[u + 1])
+        gap, weight = scores[rows.winner[mine]] - scores[rows.loser[mine]], rows.weight[mine]
+
+        halves = [
+            quad(density, -4.0, 7.0, args=(sign, gap, weight, means[u]), limit=200)[0]
+            for sign in (1.0, -1.0)
+        ]
+        whole = 0.9 * halves[0] + 0.1 * halves[1]
+        total += np.log(whole) - 60.0
+        # Three nodes of either half do not see every corner of it.
+        assert beliefs.reversed[u] == pytest.approx(0.1 * halves[1] / whole, abs=0.02)
+    assert beliefs.log_evidence == pytest.approx(total, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["logistic", "normal", "laplace"])
+@pytest.mark.parametrize("sd", [0.1, 0.9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_and_plain_sums_agree(
+    name: str, sd: float, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = some_rows(weighted=weighted)
+    if library() is None:
+        pytest.skip("nothing is compiled here")
+    one, first = integrated(rows, name, sd)
+    vector = np.random.default_rng(0).normal(size=rows.n_items)
+    values = first.weights * first.strength_off
+    mine = (
+        first.reliability, one.gradient, one.held_diagonal, one.loose_diagonal, one.diagonal(),
+        one.product(vector), one.pulls(values), one.dense()[0],
+        *one.forms(values, np.eye(rows.n_items) + 0.1, vector),
+        *one.forms(values, np.ones(rows.n_items), vector),
+    )  # fmt: skip
+    monkeypatch.setattr("aggcal.models.marginal.library", lambda: None)
+    other, second = integrated(rows, name, sd)
+    theirs = (
+        second.reliability, other.gradient, other.held_diagonal, other.loose_diagonal,
+        other.diagonal(), other.product(vector), other.pulls(values), other.dense()[0],
+        *other.forms(values, np.eye(rows.n_items) + 0.1, vector),
+        *other.forms(values, np.ones(rows.n_items), vector),
+    )  # fmt: skip
+    # Where rows vary little the compiled ones are averaged by derivatives, the plain by points.
+    for a, b in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3)
+
+
+def test_products_are_those_of_the_matrix_and_the_curvature_is_a_derivative() -> None:
+    rows = some_rows()
+    found, _ = integrated(rows, sd=0.0)
+    vector = np.random.default_rng(0).normal(size=rows.n_items)
+    dense = found.dense()[0]
+    np.testing.assert_allclose(found.product(vector), dense @ vector, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found.diagonal(), np.diag(dense), rtol=1e-5)
+    step, scores = 1e-4, np.linspace(-1.5, 1.5, rows.n_items)
+    gradients = []
+    for sign in (1.0, -1.0):
+        means = np.linspace(0.9, 1.2, rows.n_annotators)
+        found.evaluate(scores + sign * step * vector, np.zeros(len(rows)), POPULATION, means)
+        gradients.append(found.gradient)
+    slope = (gradients[0] - gradients[1]) / (2.0 * step)
+    # Nodes move with the scores, which Louis' identity does not see: near, not equal.
+    np.testing.assert_allclose(-slope, dense @ vector, rtol=0.1, atol=0.3)
+
+
+def test_the_typical_annotator_has_reliability_1_and_nobody_is_at_an_end() -> None:
+    """1,000 items, 50 annotators: at the joint mode the mean is 1.73 where the truth is 1."""
+    study = simulate(items=1000, annotators=50, judgments=20_000, seed=2)
+    found = aggcal.aggregate(study.judgments, warn=False)
+    shares = found.judgments_per_annotator / found.n_judgments
+    assert np.abs(found.reliabilities) @ shares == pytest.approx(1.0, abs=0.02)
+    known = found.uncertainty
+    assert known is not None
+    assert known.reliability_low is not None
+    assert known.reliability_high is not None
+    assert (known.reliability_low < found.reliabilities).all()
+    assert (found.reliabilities < known.reliability_high).all()
+    np.testing.assert_allclose(known.low + known.high, 2.0 * found.scores, atol=1e-9)
+
+
+def test_errors_are_those_of_equal_annotators_where_they_are_equal() -> None:
+    study = simulate(items=25, annotators=20, judgments=4000, reliability_sd=0.0, seed=1)
+    apart, alike = (aggcal.aggregate(study.judgments, m, warn=False) for m in ("hra-g", "btl"))
+    assert apart.uncertainty is not None
+    assert alike.uncertainty is not None
+    ratio = apart.uncertainty.se / alike.uncertainty.se
+    assert 0.9 < ratio.min() <= ratio.max() < 1.15
+
+
+@pytest.mark.parametrize("spread", [0.3, 3.0])
+def test_the_spread_is_found(spread: float) -> None:
+    random = np.random.default_rng(4)
+    scores = spread * random.standard_normal(60)
+    u = np.repeat(np.arange(30), 150)
+    i = random.integers(60, size=4500)
+    j = (i + random.integers(1, 60, size=4500)) % 60
+    wins = random.random(4500) < 1.0 / (1.0 + np.exp(-(scores[i] - scores[j])))
+    codes = (u, np.where(wins, i, j), np.where(wins, j, i))
+    judgments = aggcal.Judgments.of_codes(*(c.astype(np.int32) for c in codes))
+    for method in ("hra-g", "btl"):
+        prior = aggcal.aggregate(judgments, method, warn=False).prior
+        assert prior is not None
+        assert prior.score_sd == pytest.approx(spread, rel=0.3)
+
+
+@pytest.mark.parametrize("annotators", [1000, 4000])
+def test_five_judgments_each_lead_nobody_astray(annotators: int) -> None:
+    study = simulate(items=60, annotators=annotators, judgments=5 * annotators, seed=5)
+    found = aggcal.aggregate(study.judgments, prior="auto", warn=False)
+    assert found.prior is not None
+    assert 0.3 < found.prior.reliability_sd < 0.8
+    assert found.prior.score_sd == pytest.approx(1.0, abs=0.25)
+
+
+def test_many_reversed_annotators_do_not_spoil_the_order() -> None:
+    random = np.random.default_rng(7)
+    scores = random.standard_normal(60)
+    slopes = np.abs(1.0 + 0.5 * random.standard_normal(200))
+    slopes[:66] *= -1.0
+    u = np.repeat(np.arange(200), 5)
+    i = random.integers(60, size=1000)
+    j = (i + random.integers(1, 60, size=1000)) % 60
+    wins = random.random(1000) < 1.0 / (1.0 + np.exp(-slopes[u] * (scores[i] - scores[j])))
+    codes = (u, np.where(wins, i, j), np.where(wins, j, i))
+    judgments = aggcal.Judgments.of_codes(*(c.astype(np.int32) for c in codes))
+    marginal, mode = (
+        np.corrcoef(aggcal.aggregate(judgments, estimator=e, warn=False).scores, scores)[0, 1]
+        for e in ("marginal", "mode")
+    )
+    assert marginal > 0.75
+    assert marginal > mode + 0.05
+
+
+def test_one_careless_majority_does_not_turn_the_others_round() -> None:
+    """Six thousand answers that are nearly random against five people who agree with each other.
+
+    Comparing the two optima with the tilt that holds the unit would choose the mirrored one.
+    """
+    random = np.random.default_rng(5)
+    first = random.integers(20, size=10_000)
+    second = (first + random.integers(1, 20, size=10_000)) % 20
+    who = np.repeat(np.arange(6), [6000, 800, 800, 800, 800, 800])
+    wrong = random.random(10_000) < np.where(who == 0, 0.53, 0.25)
+    better, worse = np.maximum(first, second), np.minimum(first, second)
+    codes = (who, np.where(wrong, worse, better), np.where(wrong, better, worse))
+    judgments = aggcal.Judgments.of_codes(*(c.astype(np.int32) for c in codes))
+    found = aggcal.aggregate(judgments, warn=False)
+    assert (found.reliabilities[1:] > 0.0).all()
+    assert np.corrcoef(found.scores, np.arange(20))[0, 1] > 0.9
+
+
+def test_probabilities_of_judgments_are_averaged_and_calibrated() -> None:
+    study = simulate(items=40, annotators=15, judgments=1800, seed=6)
+    early, late = (
+        {name: column[part] for name, column in study.judgments.items()}
+        for part in (slice(0, 900), slice(900, None))
+    )
+    found = aggcal.aggregate(early, warn=False)
+    rows = aggcal.read_judgments(late)
+    chance = found.judgment_probabilities(rows)
+    gap = found.scores[:, None] - found.scores[None, :]
+    plugged = 1.0 / (
+        1.0 + np.exp(-found.reliabilities[rows.annotator] * gap[rows.left, rows.right])
+    )
+    said, bare = (
+        float(rows.count @ (rows.outcome * np.log(p) + (1.0 - rows.outcome) * np.log1p(-p)))
+        for p in (chance, plugged)
+    )
+    assert said > bare
+    sure = np.where(chance > 0.5, chance, 1.0 - chance)
+    right = np.where(chance > 0.5, rows.outcome, 1.0 - rows.outcome)
+    assert np.average(right, weights=rows.count) == pytest.approx(
+        float(np.average(sure, weights=rows.count)), abs=0.05
+    )
+    both = aggcal.read_judgments([("nobody", "new", str(found.item_ids[0]))])
+    assert 0.0 < found.judgment_probabilities(both)[0] < 1.0
+
+
+def test_an_unknown_estimator_is_refused_and_so_is_one_without_use() -> None:
+    rows = [("ann", "a", "b")]
+    with pytest.raises(aggcal.errors.OptionError, match="marginal or mode"):
+        aggcal.aggregate(rows, estimator="map")  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(aggcal.errors.OptionError, match="no reliabilities"):
+        aggcal.aggregate(rows, "btl", estimator="mode")
+
+
+def test_spreads_that_do_not_settle_are_not_called_a_missed_optimum() -> None:
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 1e-9, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    assert "did not settle" in str(warning)
+    (warning,) = not_converged("hra-g", Convergence(False, 200, 0.1, 1e-4, (1.0,), (1.0,)))  # noqa: FBT003
+    assert "did not reach its optimum" in str(warning)
+
+
+def test_scores_of_each_component_add_up_to_nothing() -> None:
+    rows = [("u", "a", "b"), ("v", "b", "c"), ("u", "x", "y"), ("v", "y", "x"), ("u", "a", "c")]
+    found = aggcal.aggregate(rows, warn=False)
+    scores = dict(zip(found.item_ids, found.scores, strict=True))
+    assert scores["a"] + scores["b"] + scores["c"] == pytest.approx(0.0, abs=1e-6)
+    assert scores["x"] + scores["y"] == pytest.approx(0.0, abs=1e-6)
+    matrix = centred(np.eye(5), np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(matrix[:3, :3].sum(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.diag(matrix), [2 / 3] * 3 + [0.5] * 2)
+
+
+def test_nothing_told_leaves_the_default_spread() -> None:
+    sigma = 3.0
+    for _ in range(400):
+        sigma = next_spread(sigma, np.zeros(5), 4.0 * sigma**2, 4, 1.0)
+    assert sigma == pytest.approx(1.0, abs=0.05)

@@ -1,0 +1,218 @@
+"""Nothing is claimed of two items that nothing compares, not even through others."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.uncertainty.certified import Certified
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance, independent
+from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.cli import main
+from aggcal.errors import OptionError
+from aggcal.simulation import simulate
+
+
+def islands(number: int = 3, items: int = 8, judgments: int = 400) -> list[tuple[str, str, str]]:
+    """Return judgments of several studies whose items were never compared with each other's."""
+    rows = []
+    for k in range(number):
+        study = simulate(items=items, annotators=6, judgments=judgments, seed=k)
+        columns = study.judgments
+        rows += [
+            (str(u), f"{k}:{w}", f"{k}:{x}")
+            for u, w, x in zip(
+                columns["annotator"], columns["winner"], columns["loser"], strict=True
+            )
+        ]
+    return rows
+
+
+def uncertainty(rows: list[tuple[str, str, str]]) -> tuple[aggcal.Consensus, Uncertainty]:
+    consensus = aggcal.aggregate(rows, warn=False)
+    assert consensus.uncertainty is not None
+    return consensus, consensus.uncertainty
+
+
+def test_no_pair_across_components_is_certified() -> None:
+    consensus, known = uncertainty(islands())
+    home = [str(item).split(":")[0] for item in consensus.item_ids]
+    found = known.certified()
+    pairs = list(found.pairs())
+    assert len(pairs) == found.count > 20
+    assert all(home[i] == home[j] for i, j in pairs)
+    assert found.n_pairs == 3 * (8 * 7 // 2)
+    assert found.share == found.count / found.n_pairs
+
+
+def test_the_union_bound_runs_over_the_pairs_that_can_be_certified() -> None:
+    scores, covariance = np.arange(6.0), DenseCovariance(np.eye(6))
+    component = np.array([0, 0, 0, 1, 1, 1])
+    whole = Certified(scores, covariance, 0.95)
+    parts = Certified(scores, covariance, 0.95, component=component)
+    alone = Certified(np.arange(4.0), DenseCovariance(np.eye(4)), 0.95)
+    assert (whole.n_pairs, parts.n_pairs, alone.n_pairs) == (15, 6, 6)
+    assert parts.reach == alone.reach < whole.reach
+
+
+def test_certified_pairs_are_counted_alike_with_and_without_a_matrix() -> None:
+    random = np.random.default_rng(3)
+    scores, component = 9.0 * random.standard_normal(60), random.integers(4, size=60)
+    found = Certified(scores, independent(np.ones(60)), 0.95, component=component)
+    pairs = list(found.pairs())
+    assert found.count == len(pairs) > 100
+    assert all(component[i] == component[j] and scores[i] > scores[j] for i, j in pairs)
+
+
+def test_a_component_of_its_own_leaves_every_place_open() -> None:
+    rows = [("ann", "a", "b")] * 3 + [("bob", "c", "d")] * 2
+    consensus, known = uncertainty([*rows, ("bob", "a", "b"), ("ann", "c", "d")])
+    place = {
+        item: (known.rank_low[k], known.rank_high[k]) for k, item in enumerate(consensus.item_ids)
+    }
+    assert place["a"][0] == 1
+    assert place["a"][1] >= 3
+    assert place["d"][1] == 4
+    assert place["d"][0] <= 2
+
+
+def test_rank_intervals_hold_every_interleaving_of_the_components() -> None:
+    """Brute force: shift components at random, and no rank leaves its interval.
+
+    Within a component the scores are exact, so that its own ranks are certain.
+    """
+    random = np.random.default_rng(8)
+    component = random.integers(3, size=12)
+    scores = random.permutation(12).astype(float)
+    exact = DenseCovariance(1e-12 * np.eye(12))
+    low, high = rank_intervals(scores, exact, 0.95, 0, component=component)
+    seen_low, seen_high = np.full(12, 99), np.zeros(12, dtype=int)
+    for _ in range(4000):
+        shifted = scores + 12.0 * random.standard_normal(3)[component]
+        rank = 1 + (shifted[None, :] > shifted[:, None]).sum(axis=1)
+        seen_low, seen_high = np.minimum(seen_low, rank), np.maximum(seen_high, rank)
+    np.testing.assert_array_equal(low, seen_low)
+    np.testing.assert_array_equal(high, seen_high)
+
+
+def test_components_of_very_many_items_have_intervals_of_their_own() -> None:
+    random = np.random.default_rng(1)
+    n = 3600
+    component = np.where(np.arange(n) < 3500, 0, 1 + np.arange(n) // 50)
+    scores, covariance = random.standard_normal(n), independent(np.full(n, 0.1))
+    low, high = rank_intervals(scores, covariance, 0.95, 0, component=component)
+    rank = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
+    assert (low <= rank).all()
+    assert (rank <= high).all()
+    assert (high[3500:] >= n - 50).all()
+    assert np.median(high[:3500] - low[:3500]) < 1000
+
+
+def test_order_probabilities_across_components_are_refused() -> None:
+    consensus, known = uncertainty([("ann", "a", "b"), ("bob", "c", "d")])
+    assert consensus.order_probability("a", "b") > 0.5
+    with pytest.raises(OptionError, match="nothing compares 'a' with 'c'"):
+        consensus.order_probability("a", "c")
+    chance = known.order_probability(np.array([0, 0]), np.array([1, 2]))
+    assert np.isfinite(chance[0])
+    assert np.isnan(chance[1])
+    assert known.wrong_order_bound() == 1.0
+
+
+def test_a_connected_study_is_as_it_was() -> None:
+    study = simulate(items=12, annotators=6, judgments=300, seed=4)
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    known = consensus.uncertainty
+    assert known is not None
+    assert known.component is None
+    assert known.certified().n_pairs == 66
+    assert consensus.prior is not None
+    again = rank_intervals(
+        known.scores, known.covariance, known.level, 0, prior_sd=consensus.prior.score_sd
+    )
+    np.testing.assert_array_equal(known.rank_low, again[0])
+    np.testing.assert_array_equal(known.rank_high, again[1])
+
+
+def test_features_relate_what_nobody_compared() -> None:
+    features = aggcal.read_features([("a", 3.0), ("b", 1.0), ("c", 3.1), ("d", 0.9)])
+    rows = [("ann", "a", "b"), ("bob", "c", "d"), ("bob", "a", "b")]
+    related = aggcal.aggregate(rows, "gppl", features=features, warn=False)
+    assert 0.5 < related.order_probability("a", "d") < 1.0
+    apart = aggcal.aggregate(rows, "gppl", features="identity", warn=False)
+    with pytest.raises(OptionError, match="nothing compares"):
+        apart.order_probability("a", "d")
+
+
+def test_the_sentences_say_so(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    lines = ("annotator,winner,loser", *(",".join(row) for row in islands()))
+    rows.write_text("\n".join(lines))
+    assert main(["aggregate", str(rows), "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    claims, said = summary["guarantees"], summary["check"]["precision"]
+    assert claims["whole_order"]["values"]["delta_1"] is None
+    assert "convention" in claims["whole_order"]["says"]
+    assert claims["certified_pairs"]["values"]["pairs"] == 84
+    assert claims["certified_pairs"]["values"]["pairs_across_components"] == 192
+    assert "192 pairs across the 3 connected components" in claims["certified_pairs"]["says"]
+    assert "convention" in claims["rank_intervals"]["says"]
+    assert said["components"] == 3
+    assert said["not_compared"] == pytest.approx(192 / 276)
+    assert "nothing compares 70% of all pairs" in said["says"]
+    with (tmp_path / "out" / "items.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert {(row["item"].split(":")[0], row["component"]) for row in table} == {
+        ("0", "1"), ("1", "2"), ("2", "3"),
+    }  # fmt: skip
+    pairs = summary["suggestions"]["pairs"]
+    joining = [pair for pair in pairs if pair["reason"] == "joins two pieces"]
+    assert len(joining) == 2
+    assert pairs[:2] == joining
+    assert all(pair["probability"] is None for pair in joining)
+    assert all(pair["left"][0] != pair["right"][0] for pair in joining)
+    assert main(["report", str(tmp_path / "out"), "--quiet"]) == 0
+
+
+def test_precision_is_about_pairs_that_something_compares() -> None:
+    """Three studies side by side are as precise as each of them is alone."""
+    from aggcal.advice.check.context import Fitted
+    from aggcal.advice.check.precision import precision
+
+    whole = precision(Fitted.of(aggcal.read_judgments(islands())))
+    parts = [
+        precision(Fitted.of(aggcal.read_judgments([r for r in islands() if r[1][0] == k])))
+        for k in "012"
+    ]
+    assert whole is not None
+    alone = [part.right_order for part in parts if part is not None]
+    assert whole.right_order == pytest.approx(np.mean(alone), abs=0.02)
+    assert whole.needed is not None
+
+
+def test_pairs_that_join_components_have_no_probability() -> None:
+    found = aggcal.suggest_pairs(islands(2), n=4)
+    assert found.reason[0] == "joins two pieces"
+    assert np.isnan(found.probability[0])
+    apart = found.left.astype("U1") != found.right.astype("U1")
+    np.testing.assert_array_equal(np.isnan(found.probability), apart)
+    told = [pair["probability"] is None for pair in found.to_dict()["pairs"]]
+    assert told == apart.tolist()
+
+
+def test_a_new_item_has_a_probability_only_where_the_model_puts_it() -> None:
+    rows = islands(1, items=12)
+    bare = aggcal.suggest_pairs(rows, n=1, items=["new"])
+    assert bare.reason[0] == "new item"
+    assert np.isnan(bare.probability[0])
+    ids = sorted({item for _, *pair in rows for item in pair})
+    scores = {item: float(k) for k, item in enumerate([*ids, "new"])}
+    placed = aggcal.suggest_pairs(rows, scores, n=1)
+    assert placed.reason[0] == "new item"
+    assert 0.0 < placed.probability[0] < 1.0
