@@ -10,9 +10,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from aggcal.aggregation import METHODS
 from aggcal.cli.parser import parser
-from aggcal.io.formats import FORMATS
+from aggcal.registry import FORMATS, METHODS
 
 
 class Commands(SphinxDirective):

@@ -46,6 +46,7 @@ from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
 from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
@@ -369,20 +370,20 @@ def assess(
     judgments: Any,
     scores: Any = None,
     *,
-    method: str | Aggregator = "hra-g",
-    calibrator: str = "atc",
+    method: str | Aggregator = DEFAULT_METHOD,
+    calibrator: str = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = "laplace",
+    uncertainty: str | None = LAPLACE.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
     anchors: Any = None,
     second_model: Any = None,
     seed: int | None = None,
-    engine: str | Engine = "local",
+    engine: str | Engine = LOCAL,
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
@@ -454,7 +455,7 @@ def assess(
     drawn = seed or 0
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
-    elif uncertainty != "laplace" or consensus.quantifiable:
+    elif uncertainty != LAPLACE.name or consensus.quantifiable:
         consensus = consensus.quantify(
             uncertainty, level=level, draws=draws, seed=drawn, on_draw=on_draw
         )
@@ -505,19 +506,19 @@ def assess(
 
 def check_options(
     *,
-    method: str | Aggregator = "hra-g",
-    calibrator: str = "atc",
+    method: str | Aggregator = DEFAULT_METHOD,
+    calibrator: str = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = "laplace",
+    uncertainty: str | None = LAPLACE.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
     second_model: Any = None,
     seed: int | None = None,
-    engine: str | Engine = "local",
+    engine: str | Engine = LOCAL,
 ) -> None:
     """Refuse options of `assess` that are none, before anything is read or fitted.
 

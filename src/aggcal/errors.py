@@ -33,6 +33,7 @@ The tree::
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
     ├── NoGpuWarning            no GPU to work with: the processor took its place
+    ├── PluginWarning           what an installed package registers wrongly: left out
     ├── KernelWarning           a kernel that the judgments do not determine
     └── ConvergenceWarning      the optimum was not reached
 
@@ -270,6 +271,12 @@ class NoGpuWarning(AggcalWarning):
     """There is no GPU to work with, and the processor took its place."""
 
     code = "no-gpu"
+
+
+class PluginWarning(AggcalWarning):
+    """An installed package registers something that cannot be used."""
+
+    code = "plugin"
 
 
 class KernelWarning(AggcalWarning):

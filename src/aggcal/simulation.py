@@ -10,6 +10,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns, as_text
 from aggcal.errors import OptionError
+from aggcal.registry import LOGISTIC
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def simulate(
     items: int = 100,
     annotators: int = 30,
     judgments: int = 3000,
-    link: str = "logistic",
+    link: str = LOGISTIC.name,
     reliability_sd: float = 0.5,
     reversed_share: float = 0.0,
     location: float = 50.0,

@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
-from aggcal.aggregation import METHODS
 from aggcal.aggregation.methods import Estimator
 from aggcal.errors import (
     AggcalWarning,
@@ -21,6 +20,7 @@ from aggcal.errors import (
 )
 from aggcal.models.links import link
 from aggcal.models.priors import default_prior
+from aggcal.registry import METHODS
 from aggcal.simulation import Simulation, simulate
 
 NAMES = tuple(name for name, method in METHODS.items() if not method.from_features)
@@ -129,7 +129,7 @@ def mode(
     made = METHODS[method].make()
     usual = default_prior(link(LINK_OF[method]))
     prior = aggcal.Prior(usual.score_sd * getattr(made, "width", 1.0), usual.reliability_sd)
-    estimator: Estimator | None = "mode" if METHODS[method].reliabilities else None
+    estimator: Estimator | None = "mode" if METHODS[method].integrates else None
     found = aggcal.aggregate(
         judgments, method, prior=prior, estimator=estimator, start=start, warn=False
     )
@@ -395,7 +395,7 @@ def test_warm_start_gives_the_same_optimum_in_fewer_steps(
     # The spreads are estimated to a ten-thousandth of themselves.
     np.testing.assert_allclose(warm.scores, first.scores, atol=1e-3)
     np.testing.assert_allclose(warm.reliabilities, first.reliabilities, atol=1e-3)
-    if not METHODS[method].reliabilities:
+    if not METHODS[method].integrates:
         assert warm.convergence is not None
         assert first.convergence is not None
         assert warm.convergence.iterations <= first.convergence.iterations

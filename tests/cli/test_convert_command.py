@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from aggcal.cli.options.formats import FORMATS as CHOICES
-from aggcal.io.formats import FORMATS
+from aggcal.registry import FORMATS
 from conftest import Command
 
 
@@ -25,5 +24,5 @@ def test_convert_and_formats(command: Command, tmp_path: Path) -> None:
     wrong = command("convert", "x.csv", "-o", "z.csv", "--column", "coder")
     assert wrong.returncode == 2
     assert "OURS=THEIRS" in wrong.stderr
-    assert tuple(FORMATS) == CHOICES
+    assert tuple(FORMATS) == tuple(FORMATS.choices)
     assert set(json.loads(command("formats", "--json").stdout)) == set(FORMATS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aggcal.aggregation import METHODS
+from aggcal.registry import METHODS
 from conftest import Command
 
 

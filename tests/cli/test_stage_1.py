@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aggcal.aggregation import METHODS
+from aggcal.registry import METHODS
 from conftest import Command, table
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import aggcal
 import aggcal.plot
-from aggcal.aggregation.uncertainty.summary import KINDS
-from aggcal.calibration import CALIBRATORS
 from aggcal.cli.parser import parser
 from aggcal.metrics import METRICS
+from aggcal.registry import CALIBRATORS, UNCERTAINTIES
 from aggcal.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +53,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_every_choice_is_explained() -> None:
     page = text("docs/reference/methods.md")
-    for name in (*CALIBRATORS, *KINDS):
+    for name in (*CALIBRATORS, *UNCERTAINTIES):
         assert f"| `{name}` |" in page, name
 
 

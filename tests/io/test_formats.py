@@ -12,7 +12,7 @@ import pytest
 
 import aggcal
 from aggcal.errors import AggcalError, OptionError, OutcomeError, TableError
-from aggcal.io.formats import FORMATS
+from aggcal.registry import FORMATS
 
 Judged = list[tuple[str, str, str, float]]
 

@@ -10,13 +10,13 @@ from aggcal._core.text import clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.survey import MANY
 from aggcal.advice.suggest import Suggestions, suggest_pairs
-from aggcal.advice.suggest.beliefs import LINKS
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
+from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 SUGGESTED = 10
 """Pairs that are suggested at most."""
@@ -24,7 +24,6 @@ SUGGESTED = 10
 IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
-_USUAL = "hra-g"
 _LONGEST_REASON = 200
 _TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
@@ -89,13 +88,13 @@ def advise(
     if rows > MANY or isinstance(judgments, ShardedJudgments):
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
-    method = _USUAL if consensus is None else consensus.method
+    method = DEFAULT_METHOD if consensus is None else consensus.method
     # Whatever goes wrong from here on must not cost anybody the fit.
     try:
         looked = check(
             judgments,
             scores,
-            method=method if method in FITTED else _USUAL,
+            method=method if method in FITTED else DEFAULT_METHOD,
             consensus=fit if method in FITTED else None,
             quick=rows > IN_FULL,
             seed=seed,
@@ -113,9 +112,9 @@ def advise(
             judgments,
             scores,
             n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
-            method=method if method in LINKS else _USUAL,
+            method=method if method in PREDICTABLE else DEFAULT_METHOD,
             consensus=fit
-            if fit is not None and fit.quantifier is not None and method in LINKS
+            if fit is not None and fit.quantifier is not None and method in PREDICTABLE
             else None,
             seed=seed,
         )

@@ -23,6 +23,7 @@ from aggcal.calibration import Calibration
 from aggcal.calibration.anchors import Gain
 from aggcal.calibration.inputs import Inputs
 from aggcal.errors import count
+from aggcal.registry import LAPLACE
 
 _EVEN_SD = 1.5
 
@@ -175,7 +176,7 @@ class _Claims:
         self, consensus: Consensus, known: Uncertainty, independence: Independence
     ) -> None:
         self._known, self._n = known, len(known.scores)
-        self._posterior = known.kind == "laplace"
+        self._posterior = known.kind == LAPLACE.name
         self._pieces = n_components(known.component)
         self._within = pairs_within(known.component, self._n)
         conditions = [_MODEL if self._posterior else _ANNOTATORS, _independent(independence)]

@@ -3,101 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from numbers import Integral
 from typing import Any, cast
 
 from aggcal.aggregation.consensus import Aggregator, Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.methods import (
-    BARCW,
-    BTL,
-    GPPL,
-    HRA,
-    TCV,
-    CrowdBT,
-    CrowdTCV,
-    Estimator,
-    PriorChoice,
-    Progress,
-    RankSVM,
-    Start,
-)
+from aggcal.aggregation.methods import BARCW, GPPL, Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
-from aggcal.aggregation.uncertainty import KINDS
 from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.data.judgments import Judgments
-from aggcal.engines import NAMES, Engine, laid_out
+from aggcal.engines import Engine, laid_out
 from aggcal.engines.remote import on_engine, refuse_auto
 from aggcal.errors import OptionError
 from aggcal.io import read_features
 from aggcal.models.priors import Prior
-
-
-@dataclass(frozen=True)
-class Method:
-    """A named aggregator: how to make it, what it is in one line, what it goes by.
-
-    Those from features take ``features``; the others ``prior`` and ``seed``.
-    """
-
-    make: Callable[..., Aggregator]
-    summary: str
-    from_features: bool = False
-    reliabilities: bool = False
-    """Whether annotators have parameters, which an estimator integrates out or maximises over."""
-
-
-METHODS: dict[str, Method] = {
-    "hra-g": Method(
-        lambda **options: HRA(link="logistic", **options),
-        "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
-        reliabilities=True,
-    ),
-    "hra-e": Method(
-        lambda **options: HRA(link="laplace", **options),
-        "the same with the difference of two Laplace noises: forgiving of gross errors",
-        reliabilities=True,
-    ),
-    "hra-n": Method(
-        lambda **options: HRA(link="normal", **options),
-        "the same with the normal link: heterogeneous Thurstone",
-        reliabilities=True,
-    ),
-    "crowd-bt": Method(
-        CrowdBT,
-        "CrowdBT: logistic link, a chance per annotator of reporting the opposite",
-        reliabilities=True,
-    ),
-    "crowd-tcv": Method(
-        CrowdTCV,
-        "CrowdTCV: the same with the normal link",
-        reliabilities=True,
-    ),
-    "btl": Method(BTL, "Bradley-Terry-Luce: logistic link, every annotator alike"),
-    "tcv": Method(TCV, "Thurstone's case V: normal link, every annotator alike"),
-    "gppl": Method(
-        GPPL,
-        "Gaussian-process preference learning: normal link, scores smooth in the items' features",
-        from_features=True,
-    ),
-    "rank-svm": Method(
-        RankSVM,
-        "ranking SVM: scores linear in the items' features (needs scikit-learn)",
-        from_features=True,
-    ),
-    "barcw": Method(
-        BARCW,
-        "BARCW: as gppl, with annotators who may answer at random (our reading: no public code)",
-        from_features=True,
-    ),
-}
-"""The methods that `aggregate` and the command line know by name."""
-
-_ALIKE = ("btl", "tcv")
+from aggcal.registry import (
+    BOOTSTRAP,
+    DEFAULT_METHOD,
+    ENGINES,
+    LAPLACE,
+    LOCAL,
+    MARGINAL,
+    METHODS,
+    UNCERTAINTIES,
+)
 
 FEWEST_DRAWS = 10
 """Of a bootstrap: with so few a standard error is itself off by about a quarter."""
@@ -105,14 +37,14 @@ FEWEST_DRAWS = 10
 
 def aggregate(
     judgments: Any,
-    method: str | Aggregator = "hra-g",
+    method: str | Aggregator = DEFAULT_METHOD,
     *,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
     start: Start = None,
     seed: int | None = None,
-    engine: str | Engine = "local",
+    engine: str | Engine = LOCAL,
     warn: bool = True,
     on_iteration: Progress | None = None,
 ) -> Consensus:
@@ -184,18 +116,17 @@ def check_engine(
     estimator: Estimator | None = None,
 ) -> None:
     """Refuse an engine that is none, and what only works on one machine."""
-    if isinstance(engine, str) and engine not in NAMES:
-        raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(NAMES)}.")
-    if engine == "local":
+    if isinstance(engine, str) and engine not in ENGINES:
+        raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(ENGINES)}.")
+    if engine == LOCAL:
         return
     _check_estimation(method, prior, estimator)
     if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
-    if not isinstance(method, str) or _named(method).from_features:
+    if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
         called = method if isinstance(method, str) else type(method).__name__
         raise OptionError(
-            f"{called} works on one machine only; leave the engine out, or choose a method without "
-            "features."
+            f"{called} works on one machine only; leave the engine out, or choose {DEFAULT_METHOD}."
         )
 
 
@@ -203,13 +134,13 @@ def _check_estimation(
     method: str | Aggregator, prior: PriorChoice, estimator: Estimator | None
 ) -> None:
     """Refuse estimates that an engine does not make."""
-    if estimator == "marginal":
+    if estimator == MARGINAL:
         raise OptionError(
             "estimator 'marginal' works on one machine only; leave it out to fit the mode, or "
             "choose the engine 'local'."
         )
     if isinstance(method, str):
-        name, apart = method, _named(method).reliabilities
+        name, apart = method, METHODS.find(method).integrates
     elif isinstance(method, ThurstoneAggregator | CrowdAggregator):
         name, apart, prior = method.name, method.heterogeneous, method.prior
     else:
@@ -220,14 +151,14 @@ def _check_estimation(
 
 def check_features(method: str, *, given: bool) -> None:
     """Refuse features where they are not used, and a method that lacks them."""
-    needed = _named(method).from_features
+    needed = METHODS.find(method).from_features
     if needed and not given:
         raise OptionError(
             f"{method} works from features of the items: give --features FILE, or "
             "--features identity (from Python features='identity') to take every item on its own."
         )
     if given and not needed:
-        those = ", ".join(name for name, known in METHODS.items() if known.from_features)
+        those = ", ".join(known.name for known in METHODS.values() if known.from_features)
         raise OptionError(f"{method} does not use features; leave them out, or choose {those}.")
 
 
@@ -243,11 +174,12 @@ def _aggregator(
     if not isinstance(method, str):
         seeded: Aggregator = method if seed is None else _seeded(method, seed)
         return seeded
-    named = _named(method)
-    if not named.from_features:
-        chosen = {} if estimator is None else {"estimator": estimator}
-        return named.make(prior=prior, seed=seed or 0, **chosen)
-    return named.make(features=feature_choice(features))
+    info = METHODS.find(method)
+    chosen: dict[str, Any] = {} if estimator is None else {"estimator": estimator}
+    if info.from_features:
+        chosen["features"] = feature_choice(features)
+    made: Aggregator = info.make(prior=prior, seed=seed or 0, **chosen)
+    return made
 
 
 def _seeded(method: Any, seed: int) -> Any:
@@ -288,9 +220,9 @@ def check_method(
             )
         return
     check_features(method, given=given_features)
-    if estimator is not None and not _named(method).reliabilities:
+    if estimator is not None and not METHODS.find(method).integrates:
         raise OptionError(f"{method} has no reliabilities to estimate; leave the estimator out.")
-    if _named(method).from_features and prior != "default":
+    if "prior" not in METHODS.find(method).takes and prior != "default":
         raise OptionError(f"{method} has no prior of that kind; leave prior out.")
 
 
@@ -301,16 +233,19 @@ def check_uncertainty(
     check_level(level)
     if kind is None:
         return
-    if kind not in KINDS:
-        raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
-    if kind == "bootstrap" and draws < FEWEST_DRAWS:
+    if kind not in UNCERTAINTIES:
+        raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(UNCERTAINTIES)}.")
+    if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
         raise OptionError(
             f"a bootstrap of {draws} draws says little; give at least {FEWEST_DRAWS}."
         )
-    if kind.startswith("sandwich") and isinstance(method, str) and method not in _ALIKE:
+    if kind in (LAPLACE.name, BOOTSTRAP.name) or not isinstance(method, str):
+        return
+    if not METHODS.find(method).sandwich:
+        alike = ", ".join(known.name for known in METHODS.values() if known.sandwich)
         raise OptionError(
-            f"'{kind}' is for methods that take annotators to be alike ({', '.join(_ALIKE)}), not "
-            f"for {method}; choose laplace or bootstrap."
+            f"'{kind}' is for methods that take annotators to be alike ({alike}), not for "
+            f"{method}; choose {LAPLACE.name} or {BOOTSTRAP.name}."
         )
 
 
@@ -321,10 +256,3 @@ def feature_choice(features: Any) -> FeatureChoice:
     if isinstance(features, str) and features == "identity":
         return "identity"
     return read_features(features)
-
-
-def _named(method: str) -> Method:
-    try:
-        return METHODS[method]
-    except KeyError:
-        raise OptionError(f"method '{method}' is unknown; choose {', '.join(METHODS)}.") from None

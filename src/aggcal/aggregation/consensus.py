@@ -23,6 +23,7 @@ from aggcal.engines.remote import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
+from aggcal.registry import LAPLACE
 
 LEVEL = 0.95
 """Of intervals, unless another is asked for."""
@@ -178,7 +179,7 @@ class Consensus:
 
     def quantify(
         self,
-        kind: str = "laplace",
+        kind: str = LAPLACE.name,
         *,
         level: float = LEVEL,
         draws: int = 200,

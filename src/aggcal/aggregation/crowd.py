@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 
+from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
@@ -260,9 +261,9 @@ class CrowdBT(CrowdAggregator):
     virtual: float = 0.0
     tolerance: float = _TOLERANCE
     seed: int = 0
-    link: str = field(default="logistic", init=False, repr=False)
+    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
     width: float = field(default=1.0, init=False, repr=False)
-    name: str = field(default="crowd-bt", init=False, repr=False)
+    name: str = field(default=registry.CROWD_BT.name, init=False, repr=False)
     estimator: Estimator = "marginal"
 
 
@@ -284,7 +285,7 @@ class CrowdTCV(CrowdAggregator):
     virtual: float = 0.0
     tolerance: float = _TOLERANCE
     seed: int = 0
-    link: str = field(default="normal", init=False, repr=False)
+    link: str = field(default=registry.NORMAL.name, init=False, repr=False)
     width: float = field(default=sqrt(2.0), init=False, repr=False)
-    name: str = field(default="crowd-tcv", init=False, repr=False)
+    name: str = field(default=registry.CROWD_TCV.name, init=False, repr=False)
     estimator: Estimator = "marginal"

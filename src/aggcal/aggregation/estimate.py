@@ -9,11 +9,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
 from aggcal.aggregation.start import Start
-from aggcal.aggregation.uncertainty import KINDS, Uncertainty
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
 from aggcal.aggregation.uncertainty.laplace import laplace
@@ -34,9 +35,9 @@ _FEWEST_DRAWS = 10
 _FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
 _MOST_COMPARED = 600
 _DESIGNS: dict[str, Design] = {
-    "sandwich": "annotator",
-    "sandwich-random": "random",
-    "sandwich-fixed": "fixed",
+    registry.SANDWICH.name: "annotator",
+    registry.SANDWICH_RANDOM.name: "random",
+    registry.SANDWICH_FIXED.name: "fixed",
 }
 
 
@@ -113,19 +114,20 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Return the uncertainty of a kind at a level."""
-        if kind not in KINDS:
-            raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(KINDS)}.")
+        if kind not in registry.UNCERTAINTIES:
+            known = ", ".join(registry.UNCERTAINTIES)
+            raise OptionError(f"uncertainty '{kind}' is unknown; choose {known}.")
         own: object = self.aggregator
-        if kind != "laplace" and isinstance(self.judgments, ShardedJudgments):
+        if kind != registry.LAPLACE.name and isinstance(self.judgments, ShardedJudgments):
             refuse(f"uncertainty '{kind}'")
-        if kind == "bootstrap":
+        if kind == registry.BOOTSTRAP.name:
             return self._bootstrap(consensus, level, draws, seed, on_draw)
         if not isinstance(own, Curved):
             raise OptionError(
                 f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
                 "not tell; choose bootstrap."
             )
-        if kind == "laplace":
+        if kind == registry.LAPLACE.name:
             found = self._laplace(own, consensus, seed, on_draw)
             return Uncertainty.of(
                 kind,
@@ -145,7 +147,7 @@ class Quantify:
                 f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "
                 f"{consensus.method}; choose laplace or bootstrap."
             )
-        if kind == "sandwich" and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
+        if kind == registry.SANDWICH.name and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
             raise OptionError(
                 f"'{kind}' needs two annotators at least to tell how they differ; choose laplace."
             )
@@ -157,11 +159,11 @@ class Quantify:
             consensus.scores,
             curved,
             _DESIGNS[kind],
-            chances=own.chances(self.judgments) if kind == "sandwich-fixed" else None,
+            chances=own.chances(self.judgments) if kind == registry.SANDWICH_FIXED.name else None,
             unit=float(self.judgments.weight.sum()) / self.judgments.n_judgments,
             seed=seed,
         )
-        by_annotator = kind == "sandwich"
+        by_annotator = kind == registry.SANDWICH.name
         return Uncertainty.of(
             kind,
             level,
@@ -262,7 +264,8 @@ class Quantify:
         own: object = self.aggregator
         if not isinstance(own, Curved) or consensus.uncertainty is None:
             raise OptionError(
-                f"method '{consensus.method}' gives no probabilities of judgments; choose hra-g."
+                f"method '{consensus.method}' gives no probabilities of judgments; choose "
+                f"{registry.DEFAULT_METHOD}."
             )
         ids, sd = consensus.item_ids, 0.0 if consensus.prior is None else consensus.prior.score_sd
         place = aligned(np.arange(float(len(ids))), ids, judgments.item_ids)
@@ -314,7 +317,7 @@ class Quantify:
         ):
             return found
         alike = own.alike(self.judgments, consensus)
-        plain = alike.quantify("sandwich-fixed").uncertainty
+        plain = alike.quantify(registry.SANDWICH_FIXED.name).uncertainty
         if plain is None or not isinstance(plain.covariance, DenseCovariance):
             return found
         return found | relative_variances(
@@ -352,7 +355,7 @@ class Quantify:
                 on_draw(k + 1, draws)
         # Reliabilities get no interval: whom else one is drawn with says little about one's own.
         return Uncertainty.of(
-            "bootstrap",
+            registry.BOOTSTRAP.name,
             level,
             consensus.scores,
             DrawnCovariance(scores),

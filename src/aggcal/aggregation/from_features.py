@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
@@ -14,7 +15,7 @@ from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
 from aggcal.aggregation.solve.reweighting import fit_weighted
 from aggcal.aggregation.start import Progress, not_converged
-from aggcal.aggregation.uncertainty import KINDS, Uncertainty
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.data.judgments import Judgments
@@ -59,14 +60,14 @@ class GPPL:
     def fit(self, judgments: Judgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Choose the kernel and find the mode."""
         began = time.perf_counter()
-        geometry = _geometry("gppl", self.features, judgments)
+        geometry = _geometry(registry.GPPL.name, self.features, judgments)
         rows = rows_of(judgments).pooled()
         fit = fit_gaussian(rows, geometry, self.kernel, on_iteration=on_iteration)
         return Consensus.of(
             judgments,
             fit.laplace.scores,
-            method="gppl",
-            warnings=_gaussian_warnings("gppl", judgments, fit.convergence, fit.chosen),
+            method=registry.GPPL.name,
+            warnings=_gaussian_warnings(registry.GPPL.name, judgments, fit.convergence, fit.chosen),
             objective=fit.convergence.objectives[-1],
             log_likelihood=fit.laplace.log_likelihood,
             convergence=fit.convergence,
@@ -109,14 +110,16 @@ class BARCW:
     def fit(self, judgments: Judgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Alternate between the scores and the weights of the annotators."""
         began = time.perf_counter()
-        geometry = _geometry("barcw", self.features, judgments)
+        geometry = _geometry(registry.BARCW.name, self.features, judgments)
         fit = fit_weighted(rows_of(judgments), geometry, self.kernel, on_iteration=on_iteration)
         return Consensus.of(
             judgments,
             fit.laplace.scores,
-            method="barcw",
+            method=registry.BARCW.name,
             reliabilities=fit.trust.weights,
-            warnings=_gaussian_warnings("barcw", judgments, fit.convergence, fit.chosen),
+            warnings=_gaussian_warnings(
+                registry.BARCW.name, judgments, fit.convergence, fit.chosen
+            ),
             objective=fit.objective,
             log_likelihood=fit.trust.log_likelihood,
             convergence=fit.convergence,
@@ -166,8 +169,8 @@ class RankSVM:
         return Consensus.of(
             judgments,
             slopes if features is None else features @ slopes,
-            method="rank-svm",
-            warnings=(*data_warnings(judgments), *not_converged("rank-svm", record)),
+            method=registry.RANK_SVM.name,
+            warnings=(*data_warnings(judgments), *not_converged(registry.RANK_SVM.name, record)),
             objective=value,
             convergence=record,
             seconds=time.perf_counter() - began,
@@ -197,7 +200,7 @@ class _QuantifyGaussian(Quantify):
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Return the uncertainty of a kind at a level."""
-        if kind == "laplace":
+        if kind == registry.LAPLACE.name:
             covariance = DenseCovariance(self.laplace.covariance)
             return Uncertainty.of(
                 kind,
@@ -207,7 +210,7 @@ class _QuantifyGaussian(Quantify):
                 component=self._component(),
                 seed=seed,
             )
-        if kind in KINDS and kind != "bootstrap":
+        if kind in registry.UNCERTAINTIES and kind != registry.BOOTSTRAP.name:
             raise OptionError(
                 f"'{kind}' is for btl and tcv, not for {consensus.method}; choose laplace or "
                 "bootstrap."

@@ -3,11 +3,11 @@
 from aggcal.aggregation.crowd import CrowdBT, CrowdTCV
 from aggcal.aggregation.from_features import BARCW, GPPL, RankSVM
 from aggcal.aggregation.start import Progress, Start
-from aggcal.aggregation.thurstone import BTL, ESTIMATORS, HRA, TCV, Estimator, PriorChoice
+from aggcal.aggregation.thurstone import BTL, HRA, TCV, Estimator, PriorChoice
 
 # fmt: off
 __all__ = [
-    "BARCW", "BTL", "ESTIMATORS", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "Estimator",
+    "BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "Estimator",
     "PriorChoice", "Progress", "RankSVM", "Start",
 ]
 # fmt: on

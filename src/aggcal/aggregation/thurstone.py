@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
@@ -46,7 +47,6 @@ from aggcal.models.rows import Rows
 PriorChoice = Prior | Literal["default", "auto"] | None
 Estimator = Literal["marginal", "mode"]
 
-ESTIMATORS = ("marginal", "mode")
 """How a model with reliabilities is fitted: see `HRA`."""
 
 _TOLERANCE = 1e-10
@@ -271,8 +271,9 @@ class ThurstoneAggregator:
 
 def check_estimator(estimator: str) -> None:
     """Refuse an estimator that is none."""
-    if estimator not in ESTIMATORS:
-        raise OptionError(f"estimator '{estimator}' is unknown; choose {' or '.join(ESTIMATORS)}.")
+    if estimator not in registry.ESTIMATORS:
+        known = " or ".join(registry.ESTIMATORS)
+        raise OptionError(f"estimator '{estimator}' is unknown; choose {known}.")
 
 
 def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
@@ -334,7 +335,7 @@ class HRA(ThurstoneAggregator):
     True
     """
 
-    link: str = "logistic"
+    link: str = registry.LOGISTIC.name
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
@@ -344,8 +345,8 @@ class HRA(ThurstoneAggregator):
 
     def __post_init__(self) -> None:
         check_estimator(self.estimator)
-        suffix = {"logistic": "g", "normal": "n", "laplace": "e"}[link_of(self.link).name]
-        object.__setattr__(self, "name", f"hra-{suffix}")
+        letter = registry.LINKS[link_of(self.link).name].letter
+        object.__setattr__(self, "name", f"hra-{letter}")
 
 
 @dataclass(frozen=True)
@@ -363,12 +364,12 @@ class BTL(ThurstoneAggregator):
     2.0
     """
 
-    link: str = field(default="logistic", init=False, repr=False)
+    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
     heterogeneous: bool = field(default=False, init=False, repr=False)
-    name: str = field(default="btl", init=False, repr=False)
+    name: str = field(default=registry.BTL.name, init=False, repr=False)
     estimator: Estimator = field(default="mode", init=False, repr=False)
 
 
@@ -383,10 +384,10 @@ class TCV(ThurstoneAggregator):
     array([0., 0.])
     """
 
-    link: str = field(default="normal", init=False, repr=False)
+    link: str = field(default=registry.NORMAL.name, init=False, repr=False)
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
     heterogeneous: bool = field(default=False, init=False, repr=False)
-    name: str = field(default="tcv", init=False, repr=False)
+    name: str = field(default=registry.TCV.name, init=False, repr=False)
     estimator: Estimator = field(default="mode", init=False, repr=False)

@@ -28,15 +28,9 @@ from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_truth
+from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 _SMALLEST_SD = 1e-50
-
-CALIBRATORS = {
-    "atc": "isotonic projection of the model's scores onto the consensus order (default)",
-    "fused": "a smooth curve in the consensus, and as much of the model as is signal",
-    "safe": "James-Stein towards the projection: never worse than a model of known sd on average",
-}
-"""The calibrators by name."""
 
 SHOWN = (
     "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
@@ -222,7 +216,7 @@ def calibrate(
     scores: Any,
     consensus: Any,
     *,
-    method: str = "atc",
+    method: str = DEFAULT_CALIBRATOR,
     weights: Literal["sd"] | Mapping[str, float] | None = "sd",
     model_sd: float | None = None,
     anchors: Any = None,

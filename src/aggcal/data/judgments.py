@@ -12,6 +12,7 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, cons
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS, card, clipped, wrapped
 from aggcal.errors import TooLittleDataError, count, printable
+from aggcal.registry import TABLE
 
 _ID = 80
 """Bytes that an id takes, about."""
@@ -104,7 +105,7 @@ class Judgments:
     backend: str | None = None
     seconds: FloatArray | None = None
     sided: bool = False
-    format: str = "table"
+    format: str = TABLE.name
     notes: tuple[str, ...] = ()
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""

@@ -16,11 +16,9 @@ from aggcal.engines.remote import ShardedJudgments
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
+from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
-__all__ = ["NAMES", "Dask", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
-
-NAMES = ("local", "dask", "gpu")
-"""The engines that go by a name."""
+__all__ = ["Dask", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
 
 
 def named(name: str) -> Engine | None:
@@ -33,17 +31,17 @@ def named(name: str) -> Engine | None:
     >>> named("local") is None
     True
     """
-    if name == "local":
+    if name == LOCAL:
         return None
-    if name == "dask":
+    if name == DASK:
         return Dask()
-    if name == "gpu":
+    if name == GPU:
         reason = missing()
         if reason is None:
             return GpuEngine()
         warnings.warn(NoGpuWarning(*reason), stacklevel=2)
         return None
-    raise OptionError(f"engine '{name}' is unknown; choose {', '.join(NAMES)}.")
+    raise OptionError(f"engine '{name}' is unknown; choose {', '.join(ENGINES)}.")
 
 
 def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
@@ -75,7 +73,7 @@ def place_of(judgments: Judgments) -> str:
     'local'
     """
     if isinstance(judgments, DeviceJudgments):
-        return "gpu"
+        return GPU
     if isinstance(judgments, ShardedJudgments):
         return type(judgments.engine).__name__.lower()
-    return "local"
+    return LOCAL

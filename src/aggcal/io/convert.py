@@ -27,6 +27,7 @@ from aggcal.io.writing.write import (
     spreadsheet_cell,
     write_file,
 )
+from aggcal.registry import CROWD_KIT, PREFLIB
 
 _AT_ONCE = 5_000
 _IN_MEMORY = 1 << 24
@@ -100,10 +101,10 @@ def convert_judgments(
     w1,a,b,left
     """
     output = Path(output)
-    to = to or ("preflib" if output.suffix.lstrip(".") in KINDS else "aggcal")
+    to = to or (PREFLIB.name if output.suffix.lstrip(".") in KINDS else "aggcal")
     if to not in _WRITERS:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(_WRITERS)}.")
-    if spreadsheet_safe and to == "preflib":
+    if spreadsheet_safe and to == PREFLIB.name:
         raise OptionError("--spreadsheet-safe is for tables, and PrefLib is none; leave it out.")
     if str(output) != "-":
         refuse_existing(output, force=overwrite)
@@ -118,7 +119,7 @@ def convert_judgments(
             ) as found:
                 rows.add(_rows(found, choices.outcomes))
                 mapped |= "outcome" in found.source.columns
-                said = f"{path}: read as {found.format.name}"
+                said = f"{path}: read as {found.format.info.name}"
                 told = (*found.notes, *unused_labels(found, choices.outcomes))
                 notes += [said, *(f"{path}: {note}" for note in told)]
         if choices.outcomes and not mapped:
@@ -242,7 +243,7 @@ def _crowd_kit(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: AR
             "crowd-kit knows no weights; for rankings give each pair full weight with "
             "--ranking-weight pair."
         )
-    _refuse_criteria(kept(), "crowd-kit")
+    _refuse_criteria(kept(), CROWD_KIT.name)
     named = (
         {
             "worker": row["annotator"],
@@ -343,7 +344,7 @@ def _csv(
 
 _WRITERS: dict[str, Callable[[_Waiting, str, _Cell], _Written]] = {
     "aggcal": _own,
-    "crowd-kit": _crowd_kit,
-    "preflib": _preflib,
+    CROWD_KIT.name: _crowd_kit,
+    PREFLIB.name: _preflib,
 }
 """Who writes which format."""

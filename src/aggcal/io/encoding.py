@@ -48,7 +48,9 @@ def checked(
         what = "has a header but no row; add judgments"
         if not isinstance(reading.format, TableFormat):
             said = "".join(f" ({note})" for note in reading.notes)
-            what = f"holds no judgment that {reading.format.name} could have{said}; add judgments"
+            what = (
+                f"holds no judgment that {reading.format.info.name} could have{said}; add judgments"
+            )
         raise TooLittleDataError(f"{source.name}: {what}.")
     long = "outcome" in source.columns
     pair = ("left", "right") if long else ("winner", "loser")
@@ -307,7 +309,7 @@ def encoded(
         _seconds(source, len(annotator_ids)),
         # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
         sided=means is not None and "ranking" not in source.columns,
-        format=reading.format.name,
+        format=reading.format.info.name,
         notes=reading.notes,
         duplicates=duplicate_rows(source, merged),
         screen=_screens(source, means),

@@ -141,8 +141,8 @@ def read_part(
     ) as found:
         if not isinstance(found.format, TableFormat):
             raise OptionError(
-                f"{path}: {found.format.name} is not read in parts; write it as one table first, "
-                "with 'aggcal convert'."
+                f"{path}: {found.format.info.name} is not read in parts; write it as one table "
+                "first, with 'aggcal convert'."
             )
         if not found.source.rows():
             return None

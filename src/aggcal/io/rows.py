@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.errors import OptionError, OutcomeError, TableError, printable
-from aggcal.io.formats import FORMATS, recognised
+from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
     Choices,
     Format,
@@ -39,6 +39,7 @@ from aggcal.io.tables.files import (
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
 from aggcal.io.tables.source import Source, cell, listed
+from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
     import duckdb
@@ -120,8 +121,8 @@ class _Brought:
         if not self.format.is_mine(self.sample):
             found = listed(sorted(self.sample.columns)) or "no columns"
             raise TableError(
-                f"{self.name}: does not look like {self.format.summary} (found: {found}); leave "
-                "--format out or choose another."
+                f"{self.name}: does not look like {self.format.info.summary} (found: {found}); "
+                "leave --format out or choose another."
             )
         self._refuse_names()
 
@@ -139,12 +140,13 @@ class _Brought:
         for own in aliases.values():
             if own not in expressions and own not in (*EXTRA, "weight", "criterion"):
                 raise OptionError(
-                    f"{self.name}: {form.name} has no '{own}' (it has {', '.join(expressions)}); "
-                    "leave it out or read the file with --format table."
+                    f"{self.name}: {form.info.name} has no '{own}' (it has "
+                    f"{', '.join(expressions)}); leave it out or read the file with --format "
+                    f"{TABLE.name}."
                 )
-            if form.name != "table":  # which knows best what it made of its columns
+            if form.info != TABLE:  # which knows best what it made of its columns
                 expressions[own] = cell(own)
-        if form.name != "table" and "outcome" in aliases.values() and "left" in expressions:
+        if form.info != TABLE and "outcome" in aliases.values() and "left" in expressions:
             pair = expressions["left"], expressions["right"]
             expressions["outcome"] = side_of(
                 source, cell("outcome"), pair, choices=self.choices, notes=notes
@@ -163,8 +165,8 @@ class _Brought:
             return  # tables know their columns only when they are loaded
         if not (isinstance(self.format, RecordFormat) and self.format.renames):
             raise OptionError(
-                f"{self.name}: {self.format.name} is no table whose columns could be named; leave "
-                "--column out."
+                f"{self.name}: {self.format.info.name} is no table whose columns could be named; "
+                "leave --column out."
             )
         for own, other in self.choices.columns.items():
             if other.strip().lower() not in self.sample.columns:
@@ -179,7 +181,7 @@ class _Brought:
         )
         if isinstance(form, TextFormat):
             if self.path is None:
-                raise OptionError(f"{form.name} is read from a file; give its path.")
+                raise OptionError(f"{form.info.name} is read from a file; give its path.")
             rows = form.rows(enumerate(text_lines(self.path, self.name), 1), self.choices, notes)
         elif isinstance(form, TableFormat):  # pragma: no cover  # loaded by the method above
             raise TypeError(form)
@@ -323,7 +325,7 @@ def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
 def known_columns() -> dict[str, str]:
     """Return every column that some format reads, by which the delimiter of a table is known."""
     names = dict.fromkeys(_NAMED)
-    for known in FORMATS.values():
+    for known in formats():
         if isinstance(known, TableFormat):
             names |= dict.fromkeys(known.columns_of(Sample("")))
     return {name: name for name in names}

@@ -13,6 +13,7 @@ from aggcal.io.formats._sample import Sample
 from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
 from aggcal.io.tables.opening import opened
 from aggcal.io.tables.source import Source
+from aggcal.registry import RATINGS, TABLE
 
 
 def read_scores(
@@ -130,7 +131,7 @@ def read_items(data: Any) -> TextArray:
 def _is_judgments(source: Source) -> bool:
     columns = frozenset(name.strip().lower() for name in source.found)
     pairs = columns >= {"winner", "loser"} or columns >= {"left", "right"}
-    return pairs or recognised(Sample(source.name, columns)).name not in ("table", "ratings")
+    return pairs or recognised(Sample(source.name, columns)).info not in (TABLE, RATINGS)
 
 
 def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:

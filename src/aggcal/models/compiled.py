@@ -11,8 +11,9 @@ from aggcal.models.links import Link
 from aggcal.models.objective import Sums
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
+from aggcal.registry import LINKS
 
-_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+_CODES = {name: known.code for name, known in LINKS.items()}
 _PIECE = 2048
 
 

@@ -18,6 +18,7 @@ from math import pi, sqrt
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
 
@@ -108,11 +109,15 @@ def _laplace_probability(x: FloatArray) -> FloatArray:
 _LINKS = {
     link.name: link
     for link in (
-        Link("logistic", pi / sqrt(3.0), _logistic, _logistic_probability),
-        Link("normal", 1.0, _normal, lambda x: np.asarray(ndtr(x), dtype=np.float64)),
-        Link("laplace", 2.0, _laplace, _laplace_probability),
+        Link(registry.LOGISTIC.name, pi / sqrt(3.0), _logistic, _logistic_probability),
+        Link(registry.NORMAL.name, 1.0, _normal, lambda x: np.asarray(ndtr(x), dtype=np.float64)),
+        Link(registry.LAPLACE_NOISE.name, 2.0, _laplace, _laplace_probability),
     )
 }
+
+
+LOGISTIC = _LINKS[registry.LOGISTIC.name]
+"""The link of the default method."""
 
 
 def link(name: str) -> Link:
@@ -127,11 +132,9 @@ def link(name: str) -> Link:
     array([0.5])
     >>> link("probit")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal or laplace.
+    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal, laplace.
     """
     try:
         return _LINKS[name]
     except KeyError:
-        raise OptionError(
-            f"link '{name}' is unknown; choose logistic, normal or laplace."
-        ) from None
+        raise OptionError(f"link '{name}' is unknown; choose {', '.join(_LINKS)}.") from None

@@ -26,6 +26,7 @@ from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
+from aggcal.registry import LINKS
 
 NODES = 6
 """Values of γ for each annotator: three of either sign."""
@@ -38,7 +39,7 @@ GAPS, GAP_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
 """Where a row's gap is looked at: exact for polynomials of degree 9, good up to an sd of two."""
 
-_LINK_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+_LINK_CODES = {name: known.code for name, known in LINKS.items()}
 _OPEN = 2
 _MODE_STEPS = 50
 CLOSE, EXACT = 1e-2, 1e-10

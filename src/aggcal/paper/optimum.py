@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from aggcal._core.arrays import FloatArray, TextArray
-from aggcal.aggregation import METHODS, aggregate
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.methods import Estimator
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import link
 from aggcal.models.priors import Prior, default_prior
+from aggcal.registry import METHODS
 
 
 def penalised_optimum(judgments: Judgments, method: str) -> tuple[FloatArray, TextArray]:
@@ -25,6 +26,6 @@ def penalised_optimum(judgments: Judgments, method: str) -> tuple[FloatArray, Te
     model = METHODS[method].make()
     usual = default_prior(link(getattr(model, "link", "logistic")))
     prior = Prior(usual.score_sd * getattr(model, "width", 1.0), usual.reliability_sd)
-    estimator: Estimator | None = "mode" if METHODS[method].reliabilities else None
+    estimator: Estimator | None = "mode" if METHODS[method].integrates else None
     found = aggregate(judgments, method, prior=prior, estimator=estimator, warn=False)
     return found.scores / found.unit, found.item_ids

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from aggcal.registry import BOOTSTRAP
+
 
 def files(summary: Mapping[str, Any]) -> str:
     """Return the files of the run, as they were given; in capitals where none is known.
@@ -56,7 +58,7 @@ def again(summary: Mapping[str, Any]) -> str | None:
         **_prior(summary),
         "estimator": settings.get("estimator"),
         "uncertainty": uncertainty or "none",
-        "draws": settings["draws"] if uncertainty == "bootstrap" else None,
+        "draws": settings["draws"] if uncertainty == BOOTSTRAP.name else None,
         "calibrator": calibrator,
         "model-sd": settings.get("model_sd"),
         "anchors": "ANCHORS" if summary.get("n_anchors") else None,

@@ -19,6 +19,7 @@ from aggcal.advice.verdicts import (
     TOO_FEW,
     UNCLEAR,
 )
+from aggcal.registry import METHODS
 from aggcal.report.listing import (
     SHORTEST_CUT,
     Column,
@@ -31,7 +32,7 @@ from aggcal.report.listing import (
     number_text,
 )
 
-EQUAL_ANNOTATORS = frozenset({"btl", "tcv", "gppl", "rank-svm"})
+EQUAL_ANNOTATORS = frozenset(name for name, known in METHODS.own.items() if not known.reliabilities)
 """Methods that take every annotator to be equally reliable."""
 
 VERDICT_WORDS = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from aggcal.registry import ATC, UNCERTAINTIES
+
 _ALWAYS = {
     "annotator": "whoever compared items: a person, a language model, a rule.",
     "judgment": "one answer of an annotator: of these two items, this one stands higher.",
@@ -39,42 +41,10 @@ _UNCERTAIN = {
     "certified pair": "two items whose order can be relied on, together with that of all other "
     "certified pairs, if the model is right and answers are independent.",
 }
-_KINDS = {
-    "laplace": "the way in which the ranges were worked out: from how sharply the best numbers "
-    "beat others near by. The sharper, the narrower.",
-    "bootstrap": "the way in which the ranges were worked out: by fitting again and again, each "
-    "time with annotators drawn anew by lot from these.",
-    "sandwich": "the way in which the ranges were worked out: from how much the judgments really "
-    "scatter about what the fit expects of them.",
-}
 _ANCHORS = {
     "anchors": "items, drawn by lot, whose true score is known.",
     "split conformal": "ranges that are as wide as the errors on the anchors tell them to be.",
 }
-METHODS = {
-    "hra-g": "the further apart two items are, the surer an answer; and each annotator has a "
-    "reliability of their own (a Bradley-Terry model with reliabilities)",
-    "hra-e": "as hra-g, but more forgiving of gross errors",
-    "hra-n": "as hra-g, with errors that follow a bell curve (Thurstone, with reliabilities)",
-    "crowd-bt": "the further apart two items are, the surer an answer; and each annotator has a "
-    "chance of their own to say the opposite of what they see",
-    "crowd-tcv": "as crowd-bt, with errors that follow a bell curve",
-    "btl": "the further apart two items are, the surer an answer; all annotators count alike "
-    "(a Bradley-Terry model)",
-    "tcv": "as btl, with errors that follow a bell curve (a Thurstone model)",
-    "gppl": "items with similar features get similar scores; all annotators count alike",
-    "rank-svm": "scores are a weighted sum of the items' features; all annotators count alike",
-    "barcw": "as gppl, and an annotator may answer at random",
-}
-"""What each method of Stage 1 supposes, in a line."""
-CALIBRATORS = {
-    "atc": "the scores closest to the model's that never contradict the annotators' order "
-    "(isotonic regression)",
-    "fused": "model and consensus mixed, each as far as it can be trusted",
-    "safe": "the model's scores, moved towards the annotators' order only as far as cannot hurt on "
-    "average",
-}
-"""What each calibrator does, in a line."""
 _FIT = {
     "prior": "what was assumed before any judgment was read: that scores do not differ beyond all "
     "measure. It matters where there are few judgments.",
@@ -95,7 +65,7 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
     found = _ALWAYS | _RELIABILITY
     if "calibrator" in summary:
         found |= _CALIBRATED
-        if summary["calibrator"] == "atc":
+        if summary["calibrator"] == ATC.name:
             found |= _BLOCK
         if (summary.get("calibrated_interval") or {}).get("covers") in _INTERVAL:
             found |= _INTERVAL
@@ -103,8 +73,8 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
             found |= _ANCHORS
     known = summary.get("uncertainty")
     if known:
-        kind = known["kind"].split("-")[0]
-        found |= _UNCERTAIN | {kind: _KINDS[kind]}
+        kind = UNCERTAINTIES[known["kind"]]
+        found |= _UNCERTAIN | {kind.name.split("-")[0]: kind.means}
     if summary.get("converged") is not None:
         found |= _FIT
     return found

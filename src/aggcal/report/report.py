@@ -10,6 +10,7 @@ from typing import Any
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import RELIABLE, VERDICTS
 from aggcal.errors import TableError, some
+from aggcal.registry import CALIBRATORS, METHODS
 from aggcal.report import commands, contents, findings, glossary
 from aggcal.report.listing import Listing
 
@@ -62,12 +63,12 @@ class Report:
     @property
     def method_words(self) -> str:
         """What the method of Stage 1 supposes; nothing for one of the user's own."""
-        return glossary.METHODS.get(self.summary["method"], "")
+        return known.assumes if (known := METHODS.own.get(self.summary["method"])) else ""
 
     @property
     def calibrator_words(self) -> str:
         """What the calibrator does."""
-        return glossary.CALIBRATORS.get(self.summary.get("calibrator", ""), "")
+        return known.does if (known := CALIBRATORS.get(self.summary.get("calibrator", ""))) else ""
 
     @cached_property
     def item_listing(self) -> Listing:

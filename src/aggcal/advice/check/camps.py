@@ -15,7 +15,7 @@ from aggcal.aggregation.methods import BTL, HRA
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
 from aggcal.metrics import spearman
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC
 
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20
 _LARGE = 200_000
@@ -110,7 +110,7 @@ class _Patterns:
         self.number = judgments.count.astype(np.float64)
         self.slope = fitted.population.slopes[self.owner]
         self.gap = fitted.scores[self.left] - fitted.scores[self.right]
-        self.p = link("logistic").probability(self.slope * self.gap)
+        self.p = LOGISTIC.probability(self.slope * self.gap)
         self.doubt = self.number * self.p * (1.0 - self.p)
         n, self.m = judgments.n_items, judgments.n_annotators
         self.n = n

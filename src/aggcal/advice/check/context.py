@@ -11,15 +11,16 @@ from aggcal.advice.check.annotator_mixture import Population
 from aggcal.advice.check.clusters import Clusters
 from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import Answers
-from aggcal.aggregation import METHODS, aggregate
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.methods import HRA, Progress
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC, link
+from aggcal.registry import DEFAULT_METHOD, MARGINAL, METHODS, MODE, WITHOUT_FEATURES
 
-FITTED = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
+FITTED = WITHOUT_FEATURES
 """The methods that a check can fit: those that need nothing but judgments."""
 
 
@@ -61,7 +62,7 @@ class Fitted:
     def of(
         cls,
         judgments: Judgments,
-        method: str = "hra-g",
+        method: str = DEFAULT_METHOD,
         *,
         seed: int = 0,
         on_iteration: Progress | None = None,
@@ -95,12 +96,12 @@ class Fitted:
             raise OptionError(f"a check cannot use '{consensus.method}'; leave the consensus out.")
         if consensus.item_ids.tolist() != judgments.item_ids.tolist():
             raise OptionError("the consensus is of other judgments; leave it out.")
-        aggregator = METHODS[consensus.method].make()
-        stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", "logistic")).sd
+        aggregator = METHODS.own[consensus.method].make()
+        stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", LOGISTIC.name)).sd
         fit = consensus
-        if isinstance(aggregator, HRA) and consensus.estimator == "marginal":
+        if isinstance(aggregator, HRA) and consensus.estimator == MARGINAL:
             # Leaving an annotator out is one step from an optimum: that of scores and slopes.
-            mode = replace(aggregator, estimator="mode")
+            mode = replace(aggregator, estimator=MODE)
             fit = mode.refit(judgments, consensus.scores, consensus)
         scores = stretch * fit.scores
         slopes = fit.reliabilities
@@ -112,7 +113,7 @@ class Fitted:
         others = consensus_of_others(judgments, scores, slopes, precision)
         gap = others.likely_gap
         population = Population.of(judgments, gap)
-        chance = link("logistic").probability(population.slopes[judgments.annotator] * gap)
+        chance = LOGISTIC.probability(population.slopes[judgments.annotator] * gap)
         return cls(
             judgments,
             Answers.of(judgments),

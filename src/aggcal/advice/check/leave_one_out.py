@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, sums
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC
 
 MOST_ITEMS = 1500
 """Items up to which the inverse of the whole information matrix is worked out."""
@@ -99,7 +99,7 @@ def consensus_of_others(
     left, right = judgments.left, judgments.right
     slope = slopes[judgments.annotator]
     gap = scores[left] - scores[right]
-    chance = link("logistic").probability(slope * gap)
+    chance = LOGISTIC.probability(slope * gap)
     pull = slope * judgments.weight * (judgments.outcome - chance)
     curve = np.square(slope) * judgments.weight * chance * (1.0 - chance)
     diagonal = sums(left, curve, n) + sums(right, curve, n)

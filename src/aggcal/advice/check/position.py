@@ -15,7 +15,7 @@ from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.errors import count, some
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly as following a side."""
@@ -113,7 +113,7 @@ def _unlikely(
     part = 1.0 - tilt[owner] * gap
     excess = sums(owner, number * part * (left - chance), m)
     spread = sums(owner, doubt * np.square(part), m)
-    fits = link("logistic").probability(slopes[owner] * gap + advantage[owner])
+    fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
     residuals = np.where(decided, part * (left - fits), 0.0)
     standard = np.abs(excess) / np.sqrt(np.maximum(spread, 1e-12))
     together = fitted.clusters.tail(-standard, residuals)
@@ -129,7 +129,7 @@ def _unlikely(
             2.0 * float(ndtr(-abs(float(excess[u])) / error)),
             min(1.0, 2.0 * float(together[u])),
             *(
-                _two_sided(int(lefts[u]), link("logistic").probability(slope * each))
+                _two_sided(int(lefts[u]), LOGISTIC.probability(slope * each))
                 for slope in slopes[u] + errors[u] * np.array([-2.0, 0.0, 2.0])
             ),
         )
@@ -148,7 +148,7 @@ def _advantages(
     """Return each annotator's advantage of the left side, with a wide prior about 0."""
     advantage: FloatArray = np.zeros(m)
     for _ in range(_ROUNDS):
-        chance = link("logistic").probability(offset + advantage[owner])
+        chance = LOGISTIC.probability(offset + advantage[owner])
         pull = sums(owner, number * (left - chance), m) - advantage / _ADVANTAGE_SD**2
         curve = sums(owner, number * chance * (1.0 - chance), m) + _ADVANTAGE_SD**-2
         advantage += np.clip(pull / curve, -1.0, 1.0)
@@ -168,7 +168,7 @@ def _advantage_of_all(
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     owner, whole = judgments.annotator[decided], 0.0
     for _ in range(_ROUNDS):
-        chance = link("logistic").probability(offset + whole)
+        chance = LOGISTIC.probability(offset + whole)
         curve = float(np.sum(number * chance * (1.0 - chance))) + 1e-9
         whole += float(np.clip(np.sum(number * (left - chance)) / curve, -1.0, 1.0))
     pulls = sums(owner, number * (left - chance), m)
@@ -266,7 +266,7 @@ def _over_the_study(found: Sides) -> list[Finding]:
     if abs(whole) < _SURE * error or not (large or found.switched):
         return []
     side = "left" if whole > 0.0 else "right"
-    even = float(link("logistic").probability(np.array([abs(whole)]))[0])
+    even = float(LOGISTIC.probability(np.array([abs(whole)]))[0])
     order = ""
     if found.switched is not None:
         pairs = count(found.switched, "pair of items changes", "pairs of items change")

@@ -15,7 +15,7 @@ from aggcal.advice.check.testing import holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count, some
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC
 
 _RATE = 0.01
 """Chance that a study names anybody honest as reversed or guessing: a higher one finds more, and
@@ -174,7 +174,7 @@ def _agreement(fitted: Fitted) -> tuple[FloatArray, FloatArray, FloatArray]:
     judgments, gap, m = fitted.judgments, fitted.gap, fitted.judgments.n_annotators
     agreeing = np.where(gap > 0.0, judgments.outcome, 1.0 - judgments.outcome)
     agreeing = np.where(gap == 0.0, 0.5, agreeing)
-    usual = link("logistic").probability(fitted.population.typical_slope * np.abs(gap))
+    usual = LOGISTIC.probability(fitted.population.typical_slope * np.abs(gap))
     number = decided(judgments)
     given = sums(judgments.annotator, number, m)
     some_ = np.maximum(given, 1.0)

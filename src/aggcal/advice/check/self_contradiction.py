@@ -12,7 +12,7 @@ from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
 from aggcal.errors import count, some
-from aggcal.models.links import link
+from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly here."""
@@ -73,7 +73,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     gap = np.bincount(grouped.of_row, toward_first) / rows
     population = fitted.population
     least = np.maximum(np.abs(population.slopes) - _DOUBT * population.slope_errors, 0.0)
-    p = link("logistic").probability(least[grouped.annotator] * gap)
+    p = LOGISTIC.probability(least[grouped.annotator] * gap)
     expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
     m = judgments.n_annotators
     seen = sums(grouped.annotator, both.astype(np.int64), m)

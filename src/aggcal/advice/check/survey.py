@@ -33,6 +33,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning
+from aggcal.registry import DEFAULT_METHOD
 
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
@@ -47,7 +48,7 @@ def check(
     judgments: Judgments,
     scores: Scores | None = None,
     *,
-    method: str = "hra-g",
+    method: str = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     wanted_error: float | None = None,
     quick: bool | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
-from aggcal.advice.suggest.beliefs import LINKS, Beliefs
+from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import candidates
 from aggcal.advice.suggest.criterion import (
     Criterion,
@@ -28,6 +28,7 @@ from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, count
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_items
+from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 About = Literal["order", "scores"]
 
@@ -127,7 +128,7 @@ def suggest_pairs(
     per_item: int | None = None,
     repeat: bool = False,
     explore: float = EXPLORE,
-    method: str = "hra-g",
+    method: str = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     seed: int = 0,
 ) -> Suggestions:
@@ -162,7 +163,7 @@ def suggest_pairs(
         Share of the pairs for items that were judged least, or, where annotators are named, for
         learning how reliable those are of whom least is known.
     method
-        How to aggregate: hra-g, hra-e, hra-n, btl or tcv.
+        How to aggregate: a method with a link (see ``aggcal methods``).
     consensus
         Of these judgments, where it is there already.
     seed
@@ -389,7 +390,7 @@ def check_suggestion(
     per_annotator: int | None = None,
     per_item: int | None = None,
     explore: float = EXPLORE,
-    method: str = "hra-g",
+    method: str = DEFAULT_METHOD,
     seed: int = 0,
 ) -> None:
     """Refuse options of `suggest_pairs` that are none, before anything is read or fitted.
@@ -414,10 +415,10 @@ def check_suggestion(
         raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
     if about == "scores" and not scored:
         raise OptionError("suggestions about scores need the model's scores; give them too.")
-    if method not in LINKS:
+    if method not in PREDICTABLE:
         raise OptionError(
             f"pairs cannot be suggested by '{method}': what one judgment tells is not known for "
-            f"it; choose {', '.join(LINKS)}."
+            f"it; choose {', '.join(PREDICTABLE)}."
         )
 
 

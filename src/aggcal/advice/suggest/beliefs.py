@@ -16,15 +16,7 @@ from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
 from aggcal.models.links import link as link_of
-
-LINKS = {
-    "hra-g": "logistic",
-    "hra-e": "laplace",
-    "hra-n": "normal",
-    "btl": "logistic",
-    "tcv": "normal",
-}
-"""The methods whose judgments carry a known information, and their links."""
+from aggcal.registry import PREDICTABLE
 
 _ENOUGH_TO_PLACE = 10
 
@@ -92,12 +84,12 @@ class Beliefs:
             Ids that may be new, too.
         """
         known = None
-        if consensus.method in LINKS and consensus.quantifier is not None:
+        if consensus.method in PREDICTABLE and consensus.quantifier is not None:
             known = consensus.quantifier.curvature(consensus)
         if known is None:
             raise OptionError(
                 f"pairs cannot be suggested from a consensus by '{consensus.method}': what one "
-                f"judgment tells is not known for it; choose {', '.join(LINKS)}."
+                f"judgment tells is not known for it; choose {', '.join(PREDICTABLE)}."
             )
         seen = set(consensus.item_ids)
         offered = [*([] if scores is None else scores.item_ids), *more]
@@ -127,7 +119,7 @@ class Beliefs:
             np.concatenate([pieces, apart]),
             np.concatenate([consensus.judgments_per_item, np.zeros(n - old, dtype=np.int64)]),
             model,
-            link_of(LINKS[consensus.method]),
+            link_of(PREDICTABLE[consensus.method].name),
             1.0,
             consensus.reliabilities,
             alike if loose is None else np.sqrt(loose),

@@ -2,6 +2,6 @@
 
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.covariance import Covariance
-from aggcal.aggregation.uncertainty.summary import KINDS, Uncertainty
+from aggcal.aggregation.uncertainty.summary import Uncertainty
 
-__all__ = ["KINDS", "Certified", "Covariance", "Uncertainty"]
+__all__ = ["Certified", "Covariance", "Uncertainty"]

@@ -16,23 +16,10 @@ from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
 from aggcal.errors import AggcalWarning, OptionError
+from aggcal.registry import UNCERTAINTIES
 
 _EDGE = 1e-6
 """How near to 0 and 1 the mean of a probability may be, and to 0 the parameters of its law."""
-
-KINDS = {
-    "laplace": "the consensus of these annotators: what they would agree on if each of them went "
-    "on judging without end, and answered as the method supposes",
-    "sandwich": "the consensus that this method would reach with ever more annotators of the same "
-    "kind, whether or not they are really alike",
-    "sandwich-random": "the value that this method would reach with ever more judgments, each of a "
-    "random annotator and pair",
-    "sandwich-fixed": "the value that this method would reach with ever more judgments of the same "
-    "pairs by the same annotators",
-    "bootstrap": "the consensus that this fit would reach with ever more annotators of the same "
-    "kind",
-}
-"""The kinds of uncertainty, and what their intervals cover. None covers the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +119,8 @@ class Uncertainty:
     @property
     def covers(self) -> str:
         """What the intervals cover."""
-        return KINDS.get(self.kind, "the consensus")
+        known = UNCERTAINTIES.get(self.kind)
+        return "the consensus" if known is None else known.covers
 
     @cached_property
     def se(self) -> FloatArray:

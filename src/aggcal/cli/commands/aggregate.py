@@ -25,6 +25,7 @@ from aggcal.cli.options.stage_1 import (
     prior_from,
     uncertainty_from,
 )
+from aggcal.registry import LOCAL
 
 
 def add(command: Parser) -> None:
@@ -66,7 +67,7 @@ def aggregate(options: argparse.Namespace) -> int:
             features=features,
             **uncertainty_from(options, console),
             seed=options.seed,
-            engine=engine or "local",
+            engine=engine or LOCAL,
             warn=False,
             on_iteration=console.on_iteration,
         )

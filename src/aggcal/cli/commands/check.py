@@ -10,7 +10,7 @@ from aggcal.cli.options.common import add_json, add_seed
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
-from aggcal.cli.options.stage_1 import METHODS_WITHOUT_FEATURES
+from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
 
 
 def add(command: Parser) -> None:
@@ -22,8 +22,8 @@ def add(command: Parser) -> None:
     add_judgment_options(command)
     command.add_argument(
         "--method",
-        choices=METHODS_WITHOUT_FEATURES,
-        default="hra-g",
+        choices=WITHOUT_FEATURES,
+        default=DEFAULT_METHOD,
         help="what is fitted to tell what to expect; see 'aggcal methods'",
     )
     command.add_argument(

@@ -14,6 +14,7 @@ from aggcal.cli.options.formats import (
     choices_from,
 )
 from aggcal.errors import count
+from aggcal.registry import CROWD_KIT, PREFLIB
 
 
 def add(command: Parser) -> None:
@@ -27,7 +28,7 @@ def add(command: Parser) -> None:
     command.add_argument("--force", action="store_true", help="replace OUT if it is there already")
     command.add_argument(
         "--to",
-        choices=("aggcal", "crowd-kit", "preflib"),
+        choices=("aggcal", CROWD_KIT.name, PREFLIB.name),
         help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
     )
     add_spreadsheet_safe(command)

@@ -16,8 +16,8 @@ def add(command: Parser) -> None:
 
 def formats(options: argparse.Namespace) -> int:
     """Print a line for each."""
-    from aggcal.io.formats import FORMATS
     from aggcal.io.writing.write import to_json
+    from aggcal.registry import FORMATS
 
     if options.json:
         print(to_json({name: known.summary for name, known in FORMATS.items()}))

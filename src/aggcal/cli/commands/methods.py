@@ -16,8 +16,8 @@ def add(command: Parser) -> None:
 
 def methods(options: argparse.Namespace) -> int:
     """Print a line for each."""
-    from aggcal.aggregation import METHODS
     from aggcal.io.writing.write import to_json
+    from aggcal.registry import METHODS
 
     if options.json:
         print(to_json({name: method.summary for name, method in METHODS.items()}))

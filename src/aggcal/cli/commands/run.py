@@ -27,6 +27,7 @@ from aggcal.cli.options.stage_1 import (
     uncertainty_from,
 )
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
+from aggcal.registry import LOCAL
 
 
 def add(command: Parser) -> None:
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             **uncertainty_from(options, console),
             **known,
             seed=options.seed,
-            engine=engine or "local",
+            engine=engine or LOCAL,
             warn=False,
             on_iteration=console.on_iteration,
         )

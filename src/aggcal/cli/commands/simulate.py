@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_output
+from aggcal.registry import LINKS, LOGISTIC
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +38,7 @@ def add(command: Parser) -> None:
         ("seed", int, 0, "seed of everything random"),
     ):
         command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
-    command.add_argument(
-        "--link", choices=("logistic", "normal", "laplace"), default="logistic", help="noise"
-    )
+    command.add_argument("--link", choices=LINKS, default=LOGISTIC.name, help="noise")
 
 
 def simulate(options: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.errors import OptionError
+from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 
 def add(command: Parser) -> None:
@@ -88,8 +89,8 @@ def add(command: Parser) -> None:
     group = command.add_argument_group("the consensus so far")
     group.add_argument(
         "--method",
-        choices=("hra-g", "hra-e", "hra-n", "btl", "tcv"),
-        default="hra-g",
+        choices=PREDICTABLE,
+        default=DEFAULT_METHOD,
         help="aggregator; see 'aggcal methods'",
     )
     add_score_columns(group)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.console import Console
 from aggcal.errors import AggcalWarning, OptionError
+from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
 if TYPE_CHECKING:
     from aggcal.engines import Engine
@@ -19,8 +20,8 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
     """Add the engine, and the cluster of the one that has a cluster."""
     group.add_argument(
         "--engine",
-        choices=("local", "dask", "gpu"),
-        default="local",
+        choices=ENGINES,
+        default=LOCAL,
         help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a "
         "cluster (dask), which also reads them (JUDGMENTS may then be a pattern, or any path that "
         "fsspec knows)",
@@ -38,7 +39,7 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
 
 def check_engine_options(options: argparse.Namespace) -> None:
     """Refuse a cluster for an engine that has none."""
-    if options.engine != "dask" and (options.scheduler, options.workers) != (None, None):
+    if options.engine != DASK and (options.scheduler, options.workers) != (None, None):
         given = "--scheduler" if options.scheduler is not None else "--workers"
         raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
 
@@ -46,15 +47,15 @@ def check_engine_options(options: argparse.Namespace) -> None:
 @contextmanager
 def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engine | None]:
     """Start the engine that was asked for, and end it when everything is written."""
-    if options.engine == "local":
+    if options.engine == LOCAL:
         yield None
         return
-    if options.engine == "gpu":
+    if options.engine == GPU:
         from aggcal.engines import named
 
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", AggcalWarning)
-            found = named("gpu")
+            found = named(GPU)
         console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
         yield found
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.errors import OptionError
+from aggcal.registry import FORMATS
 
 if TYPE_CHECKING:
     from aggcal.io.formats._base import Choices
@@ -17,15 +18,6 @@ JUDGMENTS = (
 )
 """What a file of judgments is, for ``--help``."""
 
-# fmt: off
-FORMATS = (
-    "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "alpaca-eval", "arena",
-    "crowd-kit", "gavel", "all-our-ideas", "all-our-ideas-non-votes", "no-more-marking",
-    "preference-pairs", "evalica", "best-worst", "rankings", "ratings", "choix", "table",
-)
-# fmt: on
-"""The names of ``aggcal.io.formats``, without its import."""
-
 
 def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     """Add the options to a group, and return it for more."""
@@ -33,7 +25,7 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--format",
         metavar="NAME",
-        choices=FORMATS,
+        choices=FORMATS.choices,
         help="the format, if it is not to be recognised by its content; see 'aggcal formats'",
     )
     group.add_argument(

@@ -14,6 +14,7 @@ from aggcal.cli.options.formats import (
     columns_from,
     outcomes_from,
 )
+from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
     from aggcal.data.judgments import Judgments
@@ -58,7 +59,7 @@ def judgments_from(
         on_progress=console.on_reading,
     )
     console.done()
-    if judgments.format != "table" or judgments.notes:
+    if judgments.format != TABLE.name or judgments.notes:
         console.say(f"{options.judgments}: read as {judgments.format}")
     for note in judgments.notes:
         console.say(f"  {note}")

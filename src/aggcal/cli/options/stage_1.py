@@ -9,13 +9,18 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.engine import add_engine_options, check_engine_options
 from aggcal.errors import OptionError
+from aggcal.registry import (
+    DEFAULT_METHOD,
+    ESTIMATORS,
+    LAPLACE,
+    LOGISTIC,
+    METHODS,
+    UNCERTAINTIES,
+)
 
 if TYPE_CHECKING:
     from aggcal.aggregation.methods import PriorChoice
     from aggcal.data.features import FeatureChoice
-
-METHODS_WITHOUT_FEATURES = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
-"""The methods that fit judgments alone."""
 
 _IDENTITY = "identity"
 
@@ -25,8 +30,8 @@ def add_stage_1(command: Parser) -> None:
     group = command.add_argument_group("Stage 1: the consensus")
     group.add_argument(
         "--method",
-        choices=(*METHODS_WITHOUT_FEATURES, "gppl", "rank-svm", "barcw"),
-        default="hra-g",
+        choices=METHODS.choices,
+        default=DEFAULT_METHOD,
         help="aggregator; see 'aggcal methods'",
     )
     group.add_argument(
@@ -45,7 +50,7 @@ def add_stage_1(command: Parser) -> None:
     )
     group.add_argument(
         "--estimator",
-        choices=("marginal", "mode"),
+        choices=ESTIMATORS,
         help="for the methods with reliabilities: marginal integrates them out and allows for "
         "reversed annotators (default); mode maximises over scores and reliabilities together, "
         "as the paper does",
@@ -64,8 +69,8 @@ def add_stage_1(command: Parser) -> None:
     )
     group.add_argument(
         "--uncertainty",
-        choices=("laplace", "bootstrap", "sandwich", "sandwich-random", "sandwich-fixed", "none"),
-        default="laplace",
+        choices=(*UNCERTAINTIES, "none"),
+        default=LAPLACE.name,
         help="how to work out standard errors: laplace, from the curvature of the fit; bootstrap, "
         "refitting resampled annotators; sandwich (-random, -fixed), for btl and tcv",
     )
@@ -137,7 +142,6 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     >>> prior_from(argparse.Namespace(**typed, score_sd=None))
     Prior(score_sd=0.55..., reliability_sd=0.25)
     """
-    from aggcal.aggregation import METHODS
     from aggcal.models.links import link
     from aggcal.models.priors import Prior, default_prior
 
@@ -148,7 +152,7 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
         raise OptionError(
             f"--prior {options.prior} and a prior sd exclude each other; give one of them."
         )
-    if METHODS[options.method].from_features:
+    if "prior" not in METHODS[options.method].takes:
         raise OptionError(
             f"{options.method} has no prior of that kind; leave --score-sd and --reliability-sd "
             "out."
@@ -157,9 +161,9 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
     if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):
         raise OptionError(
             f"{options.method} has no prior of that kind; leave --reliability-sd out or choose "
-            "hra-g."
+            f"{DEFAULT_METHOD}."
         )
-    usual = default_prior(link(getattr(model, "link", "logistic")))
+    usual = default_prior(link(getattr(model, "link", LOGISTIC.name)))
     return Prior(
         usual.score_sd if options.score_sd is None else options.score_sd,
         usual.reliability_sd if options.reliability_sd is None else options.reliability_sd,

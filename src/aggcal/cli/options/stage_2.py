@@ -7,6 +7,7 @@ from typing import Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.options.scores import add_score_columns
+from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 
 def add_stage_2(command: Parser) -> None:
@@ -14,10 +15,9 @@ def add_stage_2(command: Parser) -> None:
     group = command.add_argument_group("Stage 2: the calibrated scores")
     group.add_argument(
         "--calibrator",
-        choices=("atc", "fused", "safe"),
-        default="atc",
-        help="atc: project onto the consensus order; fused: closer to the truth on average, not "
-        "strictly in the consensus order; safe: never worse than a model of known sd on average",
+        choices=CALIBRATORS,
+        default=DEFAULT_CALIBRATOR,
+        help="; ".join(f"{known.name}: {known.help}" for known in CALIBRATORS.values()),
     )
     group.add_argument(
         "--model-sd",

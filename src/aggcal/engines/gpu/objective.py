@@ -13,8 +13,9 @@ from aggcal.models.links import Link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
+from aggcal.registry import LINKS, NORMAL
 
-CODES = {"logistic": 0, "normal": 1, "laplace": 2}
+CODES = {name: known.code for name, known in LINKS.items()}
 """The kernels' names of the links."""
 
 _TIGHT, _LOOSE = 1e-12, 1e-3
@@ -239,7 +240,7 @@ class DeviceThurstone(Thurstone):
 
     def _largest_pull(self, farthest: float) -> float:
         """Bound f/F: 1 for the links with exponential tails, growing in the normal one."""
-        return 1.0 + farthest if self.link.name == "normal" else 1.0
+        return 1.0 + farthest if self.link.name == NORMAL.name else 1.0
 
     def _slope_scales(self, pull: float, reach: float) -> tuple[np.float64, np.float64]:
         """Scale the annotators' sums so that none can overflow."""

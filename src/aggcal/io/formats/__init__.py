@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 
 from aggcal.errors import OptionError
-from aggcal.io.formats import (
-    all_our_ideas,
-    alpaca_eval,
-    arena,
-    argilla,
-    choix,
-    crowd_kit,
-    evalica,
-    gavel,
-    label_studio,
-    mt_bench,
-    no_more_marking,
-    plain,
-    preference_pairs,
-    preflib,
-    rankings,
-    ratings,
-    vote_log,
+from aggcal.io.formats._base import (
+    Choices,
+    Format,
+    Notes,
+    RecordFormat,
+    Row,
+    TableFormat,
+    TextFormat,
 )
-from aggcal.io.formats._base import Format
-from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sample import Record, Sample
+from aggcal.registry import FORMATS, RANKINGS, RATINGS, FormatInfo
+from aggcal.registry.names import load
 
-FORMATS: dict[str, Format] = {
-    known.name: known
-    for known in (
-        # From the most particular to the most general: the first that knows a file reads it.
-        preflib.FORMAT,
-        label_studio.FORMAT,
-        argilla.FORMAT,
-        vote_log.FORMAT,
-        mt_bench.FORMAT,
-        alpaca_eval.FORMAT,
-        arena.FORMAT,
-        crowd_kit.FORMAT,
-        gavel.FORMAT,
-        all_our_ideas.VOTES,
-        all_our_ideas.NON_VOTES,
-        no_more_marking.FORMAT,
-        preference_pairs.FORMAT,
-        evalica.FORMAT,
-        rankings.BEST_WORST,
-        rankings.RANKINGS,
-        ratings.FORMAT,
-        choix.FORMAT,
-        plain.FORMAT,
-    )
-}
-"""The formats by name."""
+# fmt: off
+__all__ = [
+    "Choices", "Format", "Notes", "Record", "RecordFormat", "Row", "Sample", "TableFormat",
+    "TextFormat", "formats", "recognised",
+]
+# fmt: on
+
+
+@cache
+def _loaded(info: FormatInfo) -> Format:
+    found: Format = replace(load(info.home), info=info)
+    return found
+
+
+def formats() -> list[Format]:
+    """Return every format in the order in which a file is shown to them, the general ones last.
+
+    Examples
+    --------
+    >>> [known.info.name for known in formats()][-1]
+    'table'
+    """
+    own = FORMATS.own.values()
+    return [
+        *(_loaded(info) for info in own if not info.general),
+        *(_loaded(info) for info in FORMATS.others.values()),
+        *(_loaded(info) for info in own if info.general),
+    ]
 
 
 def recognised(sample: Sample, name: str | None = None) -> Format:
@@ -61,21 +56,21 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
     Examples
     --------
     >>> from aggcal.io.formats._sample import of_records
-    >>> recognised(of_records("f", [{"worker": "w", "left": "a", "right": "b", "label": "a"}])).name
+    >>> sample = of_records("f", [{"worker": "w", "left": "a", "right": "b", "label": "a"}])
+    >>> recognised(sample).info.name
     'crowd-kit'
     """
     if name is None:
-        found = next(known for known in FORMATS.values() if known.is_mine(sample))
-        if found is rankings.RANKINGS and ratings.FORMAT.is_mine(sample):
+        found = next(known for known in formats() if known.is_mine(sample))
+        if found.info == RANKINGS and _loaded(RATINGS).is_mine(sample):
             raise OptionError(
-                f"{sample.name}: holds ranks and ratings; say which to use with --format rankings "
-                "or --format ratings."
+                f"{sample.name}: holds ranks and ratings; say which to use with --format "
+                f"{RANKINGS.name} or --format {RATINGS.name}."
             )
         return found
     if name not in FORMATS:
-        close = get_close_matches(name, FORMATS, 1)
+        known = sorted(FORMATS)
+        close = get_close_matches(name, known, 1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        raise OptionError(
-            f"there is no format '{name}'{hint}; there are {', '.join(sorted(FORMATS))}."
-        )
-    return FORMATS[name]
+        raise OptionError(f"there is no format '{name}'{hint}; there are {', '.join(known)}.")
+    return _loaded(FORMATS[name])

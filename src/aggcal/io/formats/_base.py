@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.tables.source import Source, cell, quoted
+from aggcal.registry import FormatInfo
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 RANKING_WEIGHTS = get_args(RankingWeight)
@@ -20,6 +21,9 @@ OUTCOMES = ("left", "right", "tie", "skip", "failed")
 
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
+
+UNREGISTERED = FormatInfo("", "", "")
+"""What a format is called before `aggcal.registry` gives it a name."""
 
 NOBODY = "unknown"
 """The annotator of judgments whose format names none."""
@@ -85,8 +89,6 @@ class TableFormat:
 
     Parameters
     ----------
-    name, summary
-        What to write after ``--format``, and where such files come from.
     is_mine
         Whether a sample looks like this format.
     uses
@@ -96,11 +98,10 @@ class TableFormat:
         right, outcome or annotator, winner, loser; weight, criterion, seconds, reason.
     """
 
-    name: str
-    summary: str
     is_mine: Callable[[Sample], bool]
     uses: tuple[str, ...] | Callable[[Sample], tuple[str, ...]]
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
+    info: FormatInfo = UNREGISTERED
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
         """Return the columns that it may read of such a file."""
@@ -115,21 +116,19 @@ class RecordFormat:
     ``renames`` tells whether they are rows of a table, whose columns the user may name.
     """
 
-    name: str
-    summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     renames: bool = False
+    info: FormatInfo = UNREGISTERED
 
 
 @dataclass(frozen=True)
 class TextFormat:
     """A text that is neither a table nor JSON."""
 
-    name: str
-    summary: str
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
+    info: FormatInfo = UNREGISTERED
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat

@@ -60,15 +60,11 @@ def _non_votes(source: Source, choices: Choices, notes: Notes) -> Mapping[str, s
 
 
 VOTES = TableFormat(
-    "all-our-ideas",
-    "All Our Ideas' votes: Session ID, Winner ID, Loser ID",
     _is_vote,
     ("session id", "winner id", "loser id", *_SIDES, _SECONDS, "valid"),
     _votes,
 )
 NON_VOTES = TableFormat(
-    "all-our-ideas-non-votes",
-    "All Our Ideas' non-votes: Record Type, Session ID",
     _is_non_vote,
     ("record type", "session id", *_SIDES, "reason"),
     _non_votes,

@@ -35,8 +35,6 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
 
 
 FORMAT = TableFormat(
-    "alpaca-eval",
-    "AlpacaEval annotations: generator_1, generator_2, preference",
     _is_mine,
     (*_NEEDS, *ANNOTATOR),
     _columns,

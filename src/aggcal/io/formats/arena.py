@@ -49,8 +49,6 @@ def _judge(who: str) -> str:
 
 
 FORMAT = TableFormat(
-    "arena",
-    "FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner",
     _is_mine,
     ("model_a", "model_b", "winner", *_ONE_HOT, *_WHO),
     _columns,

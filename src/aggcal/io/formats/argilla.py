@@ -186,6 +186,4 @@ def _tiers(value: Sequence[Any], place: str) -> list[list[str]]:
     return [ranked[rank] for rank in sorted(ranked)]
 
 
-FORMAT = RecordFormat(
-    "argilla", "Argilla v2 rankings: nested, flattened and server form", _is_mine, _rows
-)
+FORMAT = RecordFormat(_is_mine, _rows)

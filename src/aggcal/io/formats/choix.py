@@ -61,6 +61,4 @@ def _item(value: Any, place: str) -> str:
     return item
 
 
-FORMAT = RecordFormat(
-    "choix", "choix: [[winner, loser], ...], [[winner, [losers]], ...] or rankings", _is_mine, _rows
-)
+FORMAT = RecordFormat(_is_mine, _rows)

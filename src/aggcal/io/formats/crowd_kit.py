@@ -24,8 +24,6 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
 
 
 FORMAT = TableFormat(
-    "crowd-kit",
-    "crowd-kit: worker, left, right, label",
     _is_mine,
     ("worker", "left", "right", "label", "weight"),
     _columns,

@@ -34,8 +34,6 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
 
 
 FORMAT = TableFormat(
-    "evalica",
-    "evalica: left, right, winner (left, right or tie)",
     _is_mine,
     ("left", "right", "winner", *_WHO, "weight"),
     _columns,

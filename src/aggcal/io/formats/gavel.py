@@ -21,6 +21,4 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     )
 
 
-FORMAT = TableFormat(
-    "gavel", "Gavel's decisions: Annotator ID, Winner ID, Loser ID", _is_mine, _NEEDS, _columns
-)
+FORMAT = TableFormat(_is_mine, _NEEDS, _columns)

@@ -242,6 +242,4 @@ def _guessed(data: Mapping[str, Any], place: str) -> tuple[str, str]:
     )
 
 
-FORMAT = RecordFormat(
-    "label-studio", "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV", _is_mine, _rows
-)
+FORMAT = RecordFormat(_is_mine, _rows)

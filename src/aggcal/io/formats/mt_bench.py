@@ -51,8 +51,6 @@ def _is_clear(label: str) -> bool:
 
 
 FORMAT = RecordFormat(
-    "mt-bench",
-    "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner",
     _is_mine,
     _rows,
 )

@@ -32,8 +32,6 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
 
 
 FORMAT = TableFormat(
-    "no-more-marking",
-    "No More Marking's decisions: judgeId, chosen, notChosen",
     _is_mine,
     ("chosen", "notchosen", *_WHO, *_TIMES),
     _columns,

@@ -115,8 +115,6 @@ def _is_mine(sample: Sample) -> bool:  # noqa: ARG001  # the last one asked: wha
 
 
 FORMAT = TableFormat(
-    "table",
-    "a table: annotator, winner, loser or annotator, left, right, outcome, or common synonyms",
     _is_mine,
     _uses,
     _columns,

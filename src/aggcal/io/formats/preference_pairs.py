@@ -35,8 +35,6 @@ def _said(name: str) -> str:
 
 
 FORMAT = TableFormat(
-    "preference-pairs",
-    "preference pairs: chosen, rejected",
     _is_mine,
     ("chosen", "rejected", *_MODELS, *ANNOTATOR, "weight"),
     _columns,

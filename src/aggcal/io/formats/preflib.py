@@ -194,6 +194,4 @@ def preflib_text(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> s
     return "\n".join(lines)
 
 
-FORMAT = TextFormat(
-    "preflib", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers", _is_mine, _rows
-)
+FORMAT = TextFormat(_is_mine, _rows)

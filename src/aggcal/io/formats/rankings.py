@@ -192,15 +192,11 @@ def _shown(cells: Mapping[str, Any], place: str) -> list[str]:
 
 
 RANKINGS = RecordFormat(
-    "rankings",
-    "rankings: one a row (annotator, r1, r2, ... or ranking 'a > b = c'), or annotator, item, rank",
     _is_mine,
     _rows,
     renames=True,
 )
 BEST_WORST = RecordFormat(
-    "best-worst",
-    "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or items)",
     _is_best_worst,
     _best_worst,
     renames=True,

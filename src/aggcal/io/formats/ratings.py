@@ -74,8 +74,6 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
 
 
 FORMAT = RecordFormat(
-    "ratings",
-    "ratings: annotator, item, rating (higher is better)",
     _is_mine,
     _rows,
     renames=True,

@@ -42,4 +42,4 @@ def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str |
     return None, None
 
 
-FORMAT = RecordFormat("vote-log", "the raw vote log of a FastChat server", _is_mine, _rows)
+FORMAT = RecordFormat(_is_mine, _rows)

@@ -21,11 +21,12 @@ from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal.models.links import link
 from aggcal.models.objective import Point
 from aggcal.models.rows import Rows
+from aggcal.registry import NORMAL
 
 WIDTH = sqrt(2.0)
 """Two items appear with noise of sd 1 each."""
 
-_NORMAL = link("normal")
+_NORMAL = link(NORMAL.name)
 
 
 def row_losses(rows: Rows, scores: FloatArray) -> FloatArray:
