@@ -85,13 +85,10 @@ def tell(result: Assessment, console: Console) -> None:
     console.warn(result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:
-        state = "converged" if summary["converged"] else "did NOT converge"
         console.say(
             f"{summary['method']}: {count(summary['n_items'], 'item')}, "
             f"{count(summary['n_annotators'], 'annotator')}, "
-            f"{count(summary['n_judgments'], 'judgment')}; {state} in "
-            f"{count(summary['iterations'], 'iteration')} "
-            f"(relative gradient {summary['gradient_norm']:.1e})"
+            f"{count(summary['n_judgments'], 'judgment')}{_convergence(summary)}"
         )
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
@@ -101,6 +98,17 @@ def tell(result: Assessment, console: Console) -> None:
     for name in ("measured_gain", "certified_pairs"):
         if name in result.guarantees:
             console.say(result.guarantees[name].says)
+
+
+def _convergence(summary: dict[str, Any]) -> str:
+    """Say whether the fit converged; nothing of a method that does not say."""
+    if summary["converged"] is None:
+        return ""
+    state = "converged" if summary["converged"] else "did NOT converge"
+    return (
+        f"; {state} in {count(summary['iterations'], 'iteration')} "
+        f"(relative gradient {summary['gradient_norm']:.1e})"
+    )
 
 
 def _found(advice: Advice) -> str:

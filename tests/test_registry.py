@@ -1,0 +1,123 @@
+"""Everything that is chosen by name stands in one place, and other packages may add to it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import aggcal
+from aggcal import registry
+from aggcal.errors import OptionError
+from aggcal.registry.names import load
+
+SOURCE = Path(aggcal.__file__).parent
+EXAMPLE = Path(__file__).parent / "example_package"
+
+NAMES = {*registry.METHODS.own, *registry.FORMATS.own, *registry.LINKS}
+NAMES |= set(registry.UNCERTAINTIES)
+ANOTHER_MEANING = {
+    ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
+    ("report/markdown.py", "safe"),
+    ("datasets.py", "rankings"),  # keys of a file of ours
+    ("datasets.py", "ratings"),
+}
+
+
+def literals(path: Path) -> Iterator[str]:
+    """Go through the texts of a file that are no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
+
+
+def test_no_name_stands_outside_the_registry() -> None:
+    found = {
+        (str(path.relative_to(SOURCE)), text)
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in ("registry", "paper")
+        for text in literals(path)
+        if text in NAMES
+    }
+    assert found <= ANOTHER_MEANING, sorted(found - ANOTHER_MEANING)
+
+
+def test_what_is_registered_is_there() -> None:
+    for method in registry.METHODS.own.values():
+        options = {"features": "identity"} if method.from_features else {}
+        assert isinstance(method.make(**options), aggcal.Aggregator), method.name
+    for known in registry.FORMATS.own.values():
+        assert callable(load(known.home).is_mine), known.name
+
+
+def with_example(*arguments: str, folder: Path, also: Path | None = None) -> tuple[int, str, str]:
+    """Run the command where the example package is installed, and perhaps another one."""
+    path = os.pathsep.join(str(each) for each in (EXAMPLE, also) if each is not None)
+    done = subprocess.run(
+        [sys.executable, "-m", "aggcal", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_another_package_registers_a_method_and_a_format(tmp_path: Path) -> None:
+    votes = (
+        "#votes\nann prefers a to b\nbob prefers a to b\nann prefers b to c\nbob prefers c to b\n"
+    )
+    (tmp_path / "votes.txt").write_text(votes)
+    assert "win-share" in with_example("methods", folder=tmp_path)[1]
+    assert "sentences" in json.loads(with_example("formats", "--json", folder=tmp_path)[1])
+    arguments = ("aggregate", "votes.txt", "-o", "out", "--method", "win-share")
+    code, _, said = with_example(*arguments, "--uncertainty", "none", folder=tmp_path)
+    assert code == 0, said
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["method"] == "win-share"
+    items = (tmp_path / "out" / "items.csv").read_text().splitlines()
+    assert [line.split(",")[:2] for line in items[1:]] == [
+        ["a", "1.0"],
+        ["c", "0.5"],
+        ["b", "0.25"],
+    ]
+    named = with_example(
+        "convert", "votes.txt", "-o", "j.csv", "--format", "sentences", folder=tmp_path
+    )
+    assert named[0] == 0, named[2]
+
+
+def test_a_faulty_package_is_named_and_left_out(tmp_path: Path) -> None:
+    information = tmp_path / "faulty-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+    points = "[aggcal.methods]\ngone = no_such_module:METHOD\nbtl = aggcal.registry:BTL\n"
+    (information / "entry_points.txt").write_text(points)
+    code, said, warned = with_example("methods", folder=tmp_path, also=tmp_path)
+    assert code == 0
+    assert "win-share" in said
+    assert "faulty" in warned
+    assert "no_such_module" in warned
+    assert "'btl', which is taken" in warned
+    assert "Traceback" not in warned
+    code, _, refused = with_example(
+        "aggregate", "j.csv", "-o", "out", "--method", "gone", folder=tmp_path, also=tmp_path
+    )
+    assert code == 2
+    assert "gone" in refused
+
+
+def test_unknown_names_are_refused_in_a_sentence() -> None:
+    with pytest.raises(OptionError, match="method 'hra-x' is unknown; choose hra-g"):
+        aggcal.aggregate([("ann", "a", "b")], method="hra-x")
+    with pytest.raises(KeyError):
+        registry.METHODS["hra-x"]
