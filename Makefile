@@ -56,9 +56,10 @@ oldest:
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
 		tests/io tests/cli tests/advice tests/models tests/aggregation tests/calibration tests/report
 
-# The picture that README shows: the demo's own figure.
+# The picture that README shows (the demo's own figure), and that of the architecture page.
 picture: $(VENV)/.core
 	$(BIN)/python docs/make_picture.py
+	$(BIN)/python docs/make_architecture.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,4 +1,11 @@
-"""What a reader of the results should know of the data: what is wrong, and what to ask next."""
+"""What a reader of the results should know of the data: what is wrong, and what to ask next.
+
+- `check`: what is wrong with a study. `suggest`: the pairs worth asking next.
+- `guarantees`: what may be claimed, and under which conditions; `independence`: when it may not.
+- `verdicts`: the one verdict on each annotator.
+
+`advise` puts the first two together for the report, and never lets their faults cost the fit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""How far the consensus can be trusted: covariances, intervals, order probabilities."""
+"""How far the consensus can be trusted: covariances, intervals, order probabilities.
+
+`laplace`, `marginal` and `sandwich` make a covariance (`covariance`); `summary` turns it into
+intervals and probabilities, `ranks` and `certified` into statements about the order, within
+connected components only (`components`). `shape` estimates how the scores are distributed,
+`efficiency` what telling annotators apart is worth; `shares` and `t_distribution` are small helpers.
+"""
 
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.covariance import Covariance

@@ -1,1 +1,1 @@
-"""What several commands take: the options, and what is made of their values."""
+"""Options that several commands share, one file for each group of ``--help``."""

@@ -1,4 +1,12 @@
-"""The formats that people's tools export, each in a file of its own."""
+"""The formats that people's tools export, each in a file of its own.
+
+A format knows its files by a first look (`_sample`) and says how their columns or records become
+judgments (`_base`). Files that begin with an underscore help the others: `_labels` and `_synonyms`
+know what people call things, `_orders` takes rankings apart, `_sides` and `_stream` read.
+
+To add one, copy ``gavel.py`` (a table), ``vote_log.py`` (records) or ``preflib.py`` (text), and add
+an entry to `aggcal.registry`.
+"""
 
 from __future__ import annotations
 
