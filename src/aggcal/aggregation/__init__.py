@@ -1,8 +1,8 @@
 """Stage 1: aggregate judgments into a consensus.
 
-- `aggregate`, here, is the door: it checks the options, prepares the judgments and lets a method fit.
-- `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where they
-  begin; `marginal` and `no_prior` are ways of fitting that several share.
+- `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
+- `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where
+  they begin; `marginal` and `no_prior` are ways of fitting that several share.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
 - `consensus`: the result.
 

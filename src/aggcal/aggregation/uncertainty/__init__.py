@@ -3,7 +3,7 @@
 `laplace`, `marginal` and `sandwich` make a covariance (`covariance`); `summary` turns it into
 intervals and probabilities, `ranks` and `certified` into statements about the order, within
 connected components only (`components`). `shape` estimates how the scores are distributed,
-`efficiency` what telling annotators apart is worth; `shares` and `t_distribution` are small helpers.
+`efficiency` what telling annotators apart is worth; `shares` and `t_distribution` help.
 """
 
 from aggcal.aggregation.uncertainty.certified import Certified
