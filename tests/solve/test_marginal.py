@@ -79,7 +79,7 @@ def test_compiled_and_plain_sums_agree(
     values = first.weights * first.strength_off
     mine = (
         first.reliability, one.gradient, one.held_diagonal, one.loose_diagonal, one.diagonal(),
-        one.product(vector), one.pulls(values), one.dense()[0],
+        one.product(vector), one.unit_pull, one.dense()[0],
         *one.forms(values, np.eye(rows.n_items) + 0.1, vector),
         *one.forms(values, np.ones(rows.n_items), vector),
     )  # fmt: skip
@@ -87,7 +87,7 @@ def test_compiled_and_plain_sums_agree(
     other, second = integrated(rows, name, sd)
     theirs = (
         second.reliability, other.gradient, other.held_diagonal, other.loose_diagonal,
-        other.diagonal(), other.product(vector), other.pulls(values), other.dense()[0],
+        other.diagonal(), other.product(vector), other.unit_pull, other.dense()[0],
         *other.forms(values, np.eye(rows.n_items) + 0.1, vector),
         *other.forms(values, np.ones(rows.n_items), vector),
     )  # fmt: skip

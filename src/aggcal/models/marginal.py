@@ -42,8 +42,8 @@ _LINK_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _OPEN = 2
 _MODE_STEPS = 50
 CLOSE, EXACT = 1e-2, 1e-10
-"""Squared Newton step, over the variance, after which a mode is near enough: nodes are only placed
-by it, and the next step is smaller by far."""
+"""Squared Newton step, over the variance, at which a mode is near enough: nodes are only placed by
+it."""
 
 _MOST_RANGES = 4
 """Ranges that each fill a matrix of items by items of their own."""
@@ -170,6 +170,8 @@ class Integrated:
         self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
         self._sizes = np.diff(self._starts)
         self._ranges = rows.ranges(self._starts)
+        self.shares: FloatArray = rows.given / rows.given.sum()
+        """w_u: the share of the judgments that each annotator gave."""
         self._modes = np.ones((rows.n_annotators, 2))
         self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
         self.settled = False
@@ -183,6 +185,8 @@ class Integrated:
         self.loose_diagonal: FloatArray
         """What the diagonal of the curvature lacks of that if nobody judged an item twice: nearly
         right where an item is a small part of what anyone judged."""
+        self.unit_pull: FloatArray
+        """Σ_u w_u Cov_k(ρ, g_uk), at the last point."""
         self.beliefs: Beliefs
 
     def evaluate(
@@ -261,23 +265,6 @@ class Integrated:
                 begin, end, len(self.rows),
                 *at(self._winner, self._loser, self._starts, self._near, self._pulls, weights,
                     vector, out),
-            )  # fmt: skip
-            return out
-
-        return added(each_range(work, self._ranges))
-
-    def pulls(self, values: FloatArray) -> FloatArray:
-        """Return Σ values_uk g_uk, a number for each item."""
-        kernels, values = library(), np.ascontiguousarray(values)
-        if kernels is None:
-            per_row = np.repeat(values, self._sizes, axis=0).T
-            return self._scattered((per_row * self._pulls).sum(axis=0))
-
-        def work(begin: int, end: int) -> FloatArray:
-            out = np.zeros(self.rows.n_items)
-            kernels.aggcal_pulls(
-                begin, end, len(self.rows),
-                *at(self._winner, self._loser, self._starts, self._pulls, values, out),
             )  # fmt: skip
             return out
 
@@ -377,13 +364,14 @@ class Integrated:
         skip = None if at_.hopeless is None else at_.hopeless.astype(np.uint8)
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
-            item = np.zeros((n, 3))
+            item = np.zeros((n, 4))
             most = int(self._sizes[begin:end].max(initial=0))
-            room = np.empty((2 * NODES + 3) * most)
+            room = np.empty((2 * NODES + 1) * most)
             value = kernels.aggcal_integrate(
                 _LINK_CODES[self.link.name], begin, end, len(rows),
                 *at(self._winner, self._loser, self._weight, self._starts),
-                *at(at_.scores, at_.row_sd, at_.means), at_.precision, at_.close, int(self.settled),
+                *at(at_.scores, at_.row_sd, at_.means, self.shares),
+                at_.precision, at_.close, int(self.settled),
                 *at(at_.shares, skip, self._kinds, self._modes, nodes, weights, item),
                 *at(self._near, self._pulls, room),
             )  # fmt: skip
@@ -391,7 +379,9 @@ class Integrated:
 
         parts = each_range(work, self._ranges)
         total = added([part[1] for part in parts])
-        self.gradient, self.held_diagonal, self.loose_diagonal = total.T
+        self.gradient, self.held_diagonal, self.loose_diagonal, self.unit_pull = (
+            np.ascontiguousarray(total.T)
+        )
         return Beliefs(nodes, weights, sum(part[0] for part in parts))
 
     def _plainly(self, at_: _At) -> Beliefs:
@@ -416,10 +406,10 @@ class Integrated:
                 bend = at_.precision + by_annotator(spread * curve * signed**2)
                 rise = by_annotator(spread * pull * signed) - at_.precision * (mode - at_.means)
                 step = np.clip(rise / bend, -1.0, 1.0)
-                mode = mode + step
                 if float((step**2 * bend).max()) < at_.close:
                     break
-            self._modes[:, half] = mode
+                mode = mode + step
+            self._modes[:, half] = mode + step
             for t in range(len(_POINTS)):
                 k = half * len(_POINTS) + t
                 strength = mode + _POINTS[t] / np.sqrt(bend)
@@ -442,7 +432,10 @@ class Integrated:
         total = weights.sum(axis=1, keepdims=True)
         weights /= total
         self._keep(weights, pulls, curves)
-        return Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+        found = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+        toward = self.shares[:, None] * weights * found.strength_off
+        self.unit_pull = self._scattered((np.repeat(toward, self._sizes, axis=0).T * pulls).sum(0))
+        return found
 
     def _keep(self, weights: FloatArray, pulls: FloatArray, curves: FloatArray) -> None:
         """Remember what the nodes pull rows by, and add up what follows from it."""

@@ -160,7 +160,7 @@ class MarginalProblem:
     @property
     def shares(self) -> FloatArray:
         """w_u."""
-        return np.asarray(self.rows.given / self.rows.given.sum())
+        return self.integral.shares
 
     def integrate(
         self, state: State, *, close: float = EXACT, hopeless: BoolArray | None = None
@@ -178,9 +178,8 @@ class MarginalProblem:
             precision += self.virtual.item_penalty(state.scores)[2]
         if not self.has_unit:
             return Curvature(self.integral, precision, np.zeros(n), 1.0)
-        along = self.integral.pulls(self.shares[:, None] * found.weights * found.strength_off)
         room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
-        return Curvature(self.integral, precision, along / np.sqrt(room), room)
+        return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""
