@@ -822,7 +822,7 @@ void aggcal_integrated_product(int64_t first, int64_t last, int64_t n_rows, cons
 
 /* What the nodes of one annotator pull each item by: sums[NODES * slot + k] for item touched[slot].
  * slot_of is -1 for every item, and is so again afterwards. Returns how many items there are. */
-PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winner,
+PART int32_t by_item(int nodes, int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winner,
                      const int32_t *loser, const float *pull, int32_t *slot_of, int32_t *touched,
                      double *sums)
 {
@@ -833,11 +833,11 @@ PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winn
             if (slot_of[ends[e]] < 0) {
                 slot_of[ends[e]] = count;
                 touched[count] = ends[e];
-                for (int k = 0; k < NODES; k++) sums[NODES * (int64_t)count + k] = 0.0;
+                for (int k = 0; k < nodes; k++) sums[NODES * (int64_t)count + k] = 0.0;
                 count++;
             }
             double *at = sums + NODES * (int64_t)slot_of[ends[e]];
-            for (int k = 0; k < NODES; k++)
+            for (int k = 0; k < nodes; k++)
                 at[k] += e ? -(double)pull[k * n_rows + row] : (double)pull[k * n_rows + row];
         }
     }
@@ -845,8 +845,33 @@ PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winn
     return count;
 }
 
-/* out += Cov_k(g_uk) over annotators first to last: as a matrix of n by n where dense, else its
- * diagonal. slot_of, touched and sums are room for n, n and NODES * n. */
+/* out += Cov_k(g_uk) of one annotator; nodes is a constant wherever this is inlined. */
+PART void one_covariance(int nodes, int64_t lo, int64_t hi, int64_t n_rows, int64_t n,
+                         const int32_t *winner, const int32_t *loser, const float *pull,
+                         const double *p, int dense, int32_t *slot_of, int32_t *touched,
+                         double *sums, double *out)
+{
+    const int32_t count = by_item(nodes, lo, hi, n_rows, winner, loser, pull, slot_of, touched, sums);
+    for (int32_t s = 0; s < count; s++) {
+        double *g = sums + NODES * (int64_t)s, mean = 0.0;
+        for (int k = 0; k < nodes; k++) mean += p[k] * g[k];
+        for (int k = 0; k < nodes; k++) g[k] = sqrt(p[k]) * (g[k] - mean);
+    }
+    for (int32_t s = 0; s < count; s++) {
+        const double *g = sums + NODES * (int64_t)s;
+        double *row = dense ? out + (int64_t)touched[s] * n : out + touched[s];
+        for (int32_t t = dense ? 0 : s; t <= s; t++) {
+            const double *h = sums + NODES * (int64_t)t;
+            double product = 0.0;
+            for (int k = 0; k < nodes; k++) product += g[k] * h[k];
+            row[dense ? touched[t] : 0] += product;
+        }
+    }
+}
+
+/* out += Cov_k(g_uk) over annotators first to last: as a matrix of n by n where dense, each pair of
+ * items on one side of the diagonal only, else its diagonal. slot_of, touched and sums are room for
+ * n, n and NODES * n. */
 void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t n,
                             const int32_t *winner, const int32_t *loser, const int64_t *starts,
                             const float *pull, const double *chance, int dense, int32_t *slot_of,
@@ -854,23 +879,12 @@ void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t
 {
     for (int64_t u = first; u < last; u++) {
         const double *p = chance + NODES * u;
-        const int32_t count = by_item(starts[u], starts[u + 1], n_rows, winner, loser, pull,
-                                      slot_of, touched, sums);
-        for (int32_t s = 0; s < count; s++) {
-            double *g = sums + NODES * (int64_t)s, mean = 0.0;
-            for (int k = 0; k < NODES; k++) mean += p[k] * g[k];
-            for (int k = 0; k < NODES; k++) g[k] = sqrt(p[k]) * (g[k] - mean);
-        }
-        for (int32_t s = 0; s < count; s++) {
-            const double *g = sums + NODES * (int64_t)s;
-            double *row = dense ? out + (int64_t)touched[s] * n : out + touched[s];
-            for (int32_t t = dense ? 0 : s; t < (dense ? count : s + 1); t++) {
-                const double *h = sums + NODES * (int64_t)t;
-                double product = 0.0;
-                for (int k = 0; k < NODES; k++) product += g[k] * h[k];
-                row[dense ? touched[t] : 0] += product;
-            }
-        }
+        if (p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0)
+            one_covariance(NODES, starts[u], starts[u + 1], n_rows, n, winner, loser, pull, p, dense,
+                           slot_of, touched, sums, out);
+        else
+            one_covariance(POINTS, starts[u], starts[u + 1], n_rows, n, winner, loser, pull, p,
+                           dense, slot_of, touched, sums, out);
     }
 }
 
