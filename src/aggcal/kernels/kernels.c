@@ -537,9 +537,10 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
 #define NODES 6
 #define POINTS 3 /* nodes of either half */
 #define GAPS 5   /* points of a row's gap */
-#define NARROW (CHUNK / GAPS)
+#define NARROW 512 /* rows worked on at once: what they need stays in the first cache */
 #define OPEN 2
-#define SMOOTH 0.65 /* sd of rho * gap up to which derivatives do: pulls are then right to 2e-4 of a row */
+#define SMOOTH 0.8 /* sd of rho * gap up to which derivatives do: a pull is then right to 7e-4 of a
+                    * row at worst, scores and their errors to 2e-4 of a standard error */
 static const double POINT[POINTS] = {0.0, 1.7320508075688772, -1.7320508075688772};
 static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
                                  -2.8569700138728056};
@@ -548,34 +549,27 @@ static const double GAP_WEIGHT[GAPS] = {8.0 / 15.0, 0.22207592200561266, 0.22207
 static const double LOG_POINT_WEIGHT[POINTS] = {-0.40546510810816438, -1.7917594692280550 + 1.5,
                                                 -1.7917594692280550 + 1.5};
 
-/* The gaps of n rows at the points of their distribution, and their weights. */
-PART void expand(const double *gap, const double *weight, const float *row_sd, int n, double *gaps,
-                 double *share)
-{
-    for (int t = 0; t < GAPS; t++)
-        for (int k = 0; k < n; k++) gaps[t * n + k] = gap[k] + GAP[t] * row_sd[k];
-    for (int t = 0; t < GAPS; t++)
-        for (int k = 0; k < n; k++) share[t * n + k] = GAP_WEIGHT[t] * (weight ? weight[k] : 1.0);
-}
-
-/* Where rows vary little, their averages by six derivatives instead of points (logistic link): with
- * q = F(-x), h = q (1 - q) and v half the variance of x = slope * gap, the loss gains
- * v h + v^2/2 h (1 - 6h) + v^3/6 h (1 - 30h + 120h^2), and what follows from it. Fills pull and
- * curve, weighted; returns the loss. In one go, because this is where the time goes. */
+/* Where rows vary little, their averages by six derivatives instead of points (logistic link):
+ * with q = F(-x), h = q (1 - q) and v half the variance of x = slope * gap, the loss gains the sum
+ * of v^k / k! times its derivative of order 2k, a polynomial in h, and pull and curve gain what
+ * follows from it. Fills them, weighted, and F(|x|); returns the loss. In one go, because this is
+ * where the time goes. */
 PART double smooth_terms(double slope, const double *gap, const float *row_sd, const double *weight,
-                         int n, double *small, double *pull, double *curve)
+                         int n, double *small, double *inverse, double *pull, double *curve)
 {
     double gained[NARROW];
     for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(slope * gap[k]));
     for (int k = 0; k < n; k++) {
         const double x = slope * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = slope * row_sd[k];
         const double q = x >= 0.0 ? e * r : r, h = e * r * r, v = 0.5 * sd * sd, v2 = 0.5 * v * v;
-        const double v3 = v * v2 * (1.0 / 3.0), four = 1.0 - 6.0 * h, six = 1.0 - h * (30.0 - 120.0 * h);
-        gained[k] = h * (v + v2 * four + v3 * six);
+        const double v3 = v * v2 * (1.0 / 3.0), four = 1.0 - 6.0 * h;
+        const double six = 1.0 - h * (30.0 - 120.0 * h);
+        const double eight = 1.0 - h * (126.0 - h * (1680.0 - 5040.0 * h));
+        inverse[k] = r;
+        gained[k] = h * ((v + v2 * four) + (v3 * six));
         pull[k] = q + (1.0 - 2.0 * q) * h *
-                          (v + v2 * (1.0 - 12.0 * h) + v3 * (1.0 - h * (60.0 - 360.0 * h)));
-        curve[k] = h * (1.0 + v * four + v2 * six +
-                        v3 * (1.0 - h * (126.0 - h * (1680.0 - 5040.0 * h))));
+                          ((v + v2 * (1.0 - 12.0 * h)) + v3 * (1.0 - h * (60.0 - 360.0 * h)));
+        curve[k] = h * ((1.0 + v * four) + (v2 * six + v3 * eight));
     }
     const double loss = link_loss(LOGISTIC, slope, weight, n, gap, small);
     if (!weight) return loss + sum_of(gained, n);
@@ -584,27 +578,27 @@ PART double smooth_terms(double slope, const double *gap, const float *row_sd, c
     return loss + dot(weight, gained, n);
 }
 
-/* What smooth_terms found as sums for the slope: adds what pulls it, and its curvature.
- * E(pull (gap + noise)) = gap E(pull) - rho variance E(curve). */
-PART void smooth_slope(double slope, const double *gap, const float *row_sd, const double *pull,
-                       const double *curve, int n, double *pulled, double *curvature)
+/* What smooth_terms found as sums for the slope: adds what pulls it, and its curvature. With noise of
+ * a variance added to the gap, and by Stein's lemma,
+ *   E(pull (gap + noise)) = gap E(pull) - slope variance E(curve),
+ *   E(curve (gap + noise)^2) = (gap^2 + variance) E(curve) + 2 gap slope variance E(curve')
+ *                              + (slope variance)^2 E(curve''). */
+PART void smooth_slope(double slope, const double *gap, const float *row_sd, const double *weight,
+                       int n, const double *small, const double *inverse, const double *pull,
+                       const double *curve, double *pulled, double *curvature)
 {
-    double p[4] = {0.0, 0.0, 0.0, 0.0}, q[4] = {0.0, 0.0, 0.0, 0.0};
-    int k = 0;
-    for (; k + 4 <= n; k += 4) {
-        for (int lane = 0; lane < 4; lane++) {
-            const double d = gap[k + lane], sd = row_sd[k + lane], var = sd * sd;
-            p[lane] += d * pull[k + lane] - slope * var * curve[k + lane];
-            q[lane] += (d * d + var) * curve[k + lane];
-        }
+    double pulls[NARROW], curves[NARROW];
+    for (int k = 0; k < n; k++) {
+        const double d = gap[k], e = small[k], r = inverse[k], h = e * r * r;
+        const double up = slope * d >= 0.0 ? (1.0 - e) * r : (e - 1.0) * r;
+        const double var = (double)row_sd[k] * row_sd[k], push = slope * var, v = 0.5 * slope * push;
+        const double bent = 1.0 - 6.0 * h + v * (1.0 - h * (30.0 - 120.0 * h));
+        pulls[k] = d * pull[k] - push * curve[k];
+        curves[k] = h * push * (push * bent - 2.0 * d * up * (1.0 + v * (1.0 - 12.0 * h)));
+        curves[k] = (d * d + var) * curve[k] + (weight ? weight[k] : 1.0) * curves[k];
     }
-    for (; k < n; k++) {
-        const double d = gap[k], sd = row_sd[k], var = sd * sd;
-        p[0] += d * pull[k] - slope * var * curve[k];
-        q[0] += (d * d + var) * curve[k];
-    }
-    *pulled += (p[0] + p[1]) + (p[2] + p[3]);
-    *curvature += (q[0] + q[1]) + (q[2] + q[3]);
+    *pulled += sum_of(pulls, n);
+    *curvature += sum_of(curves, n);
 }
 
 /* What a slope makes of n rows: fills pull and curve, weighted; returns the loss. Where pulled is not
@@ -613,24 +607,29 @@ PART double node_terms(int link, int smooth, double slope, const double *gap, co
                        const float *row_sd, int n, Chunk *c, double *pull, double *curve,
                        double *pulled, double *curvature)
 {
-    double loss = 0.0, share[CHUNK];
     if (smooth) {
-        loss = smooth_terms(slope, gap, row_sd, weight, n, c->small, pull, curve);
-        if (pulled) smooth_slope(slope, gap, row_sd, pull, curve, n, pulled, curvature);
+        const double loss =
+            smooth_terms(slope, gap, row_sd, weight, n, c->small, c->pull, pull, curve);
+        if (pulled)
+            smooth_slope(slope, gap, row_sd, weight, n, c->small, c->pull, pull, curve, pulled,
+                         curvature);
         return loss;
     }
-    expand(gap, weight, row_sd, n, c->gap, share);
-    link_terms(link, slope, GAPS * n, c);
-    for (int part = 0; part < GAPS; part++)
-        loss += (weight ? 1.0 : GAP_WEIGHT[part]) *
-                link_loss(link, slope, weight ? share + part * n : 0, n, c->gap + part * n,
-                          c->small + part * n);
-    weigh(share, 0, GAPS * n, c);
-    if (pulled) slope_sums(c, GAPS * n, pulled, curvature);
+    double loss = 0.0;
     for (int r = 0; r < n; r++) pull[r] = curve[r] = 0.0;
-    for (int part = 0; part < GAPS; part++) {
-        for (int r = 0; r < n; r++) pull[r] += c->pull[part * n + r];
-        for (int r = 0; r < n; r++) curve[r] += c->curve[part * n + r];
+    for (int t = 0; t < GAPS; t++) {
+        const double share = GAP_WEIGHT[t];
+        double pulls = 0.0, curves = 0.0;
+        for (int r = 0; r < n; r++) c->gap[r] = gap[r] + GAP[t] * row_sd[r];
+        link_terms(link, slope, n, c);
+        weigh(weight, 0, n, c);
+        loss += share * link_loss(link, slope, weight, n, c->gap, c->small);
+        for (int r = 0; r < n; r++) pull[r] += share * c->pull[r];
+        for (int r = 0; r < n; r++) curve[r] += share * c->curve[r];
+        if (!pulled) continue;
+        slope_sums(c, n, &pulls, &curves);
+        *pulled += share * pulls;
+        *curvature += share * curves;
     }
     return loss;
 }
@@ -889,7 +888,7 @@ void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t
 }
 
 /* out[u] = b'Cb and along[u] = b'x with b = sum_k value[u, k] g_uk; C is matrix, n by n, or a
- * diagonal where that is NULL. held is room for n numbers, all zero, touched for n items. */
+ * diagonal where that is NULL. held is room for n numbers, all zero, touched for n + 1 items. */
 void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
                        const int32_t *winner, const int32_t *loser, const int64_t *starts,
                        const float *pull, const double *value, const double *matrix,
@@ -898,19 +897,27 @@ void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
 {
     for (int64_t u = first; u < last; u++) {
         const double *of = value + NODES * u;
-        double square = 0.0, product = 0.0;
+        double square = 0.0, product = 0.0, force[NARROW];
         int32_t count = 0;
-        for (int64_t row = starts[u]; row < starts[u + 1]; row++) {
-            const int32_t i = winner[row], j = loser[row];
-            double b = 0.0;
-            for (int k = 0; k < NODES; k++)
-                if (of[k] != 0.0) b += of[k] * pull[k * n_rows + row];
-            if (!seen[i]) touched[count++] = i;
-            seen[i] = 1;
-            if (!seen[j]) touched[count++] = j;
-            seen[j] = 1;
-            held[i] += b;
-            held[j] -= b;
+        for (int64_t from = starts[u]; from < starts[u + 1]; from += NARROW) {
+            const int64_t rest = starts[u + 1] - from;
+            const int rows = (int)(rest < NARROW ? rest : NARROW);
+            for (int r = 0; r < rows; r++) force[r] = 0.0;
+            for (int k = 0; k < NODES; k++) {
+                if (of[k] == 0.0) continue;
+                for (int r = 0; r < rows; r++) force[r] += of[k] * pull[k * n_rows + from + r];
+            }
+            for (int r = 0; r < rows; r++) {
+                const int32_t i = winner[from + r], j = loser[from + r];
+                touched[count] = i;
+                count += !seen[i];
+                seen[i] = 1;
+                touched[count] = j;
+                count += !seen[j];
+                seen[j] = 1;
+                held[i] += force[r];
+                held[j] -= force[r];
+            }
         }
         for (int32_t s = 0; s < count; s++) {
             const int32_t i = touched[s];

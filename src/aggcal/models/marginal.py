@@ -178,10 +178,11 @@ class Integrated:
         self._ranges = rows.ranges(self._starts)
         self.shares: FloatArray = rows.given / rows.given.sum()
         """w_u: the share of the judgments that each annotator gave."""
-        self._modes = np.ones((rows.n_annotators, 2))
-        self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
+        self._modes = np.empty((rows.n_annotators, 2))
+        self._kinds = np.empty((rows.n_annotators, 2), dtype=np.uint8)
         self.settled = False
         """Whether it is decided for good how each annotator's rows are averaged."""
+        self.restart()
         self._near = np.empty(len(rows), dtype=np.float32)
         self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
         self.gradient: FloatArray
@@ -239,7 +240,8 @@ class Integrated:
 
     def restart(self) -> None:
         """Forget where the modes are."""
-        self._modes[:] = 1.0
+        # Those who answer as asked are typical; were they reversed, they would know next to nothing.
+        self._modes[:] = 1.0, 0.0
         self._kinds[:] = _OPEN
         self.settled = False
 
@@ -312,7 +314,7 @@ class Integrated:
         matrix, diagonal = (None, covariance) if covariance.ndim == 1 else (covariance, None)
 
         def work(begin: int, end: int) -> None:
-            room = np.zeros(n), np.zeros(n, dtype=np.uint8), np.empty(n, dtype=np.int32)
+            room = np.zeros(n), np.zeros(n, dtype=np.uint8), np.empty(n + 1, dtype=np.int32)
             kernels.aggcal_pull_forms(
                 begin, end, len(self.rows), n,
                 *at(self._winner, self._loser, self._starts, self._pulls, values, matrix, diagonal,

@@ -293,7 +293,8 @@ class _Run:
             if len(moves) == _PATIENT:
                 path.clear()
             state = self._solved(state) if patient else state
-            self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
+            if moves:  # the start is where they were integrated out last
+                self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             curvature = self.problem.curvature(state)
             objectives.append(self._objective(state, curvature))
             close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
@@ -314,7 +315,7 @@ class _Run:
                 self.problem.integral.settled = True
                 kept = _DAMPED if patient or moved > _STALLED * moves[-1] else kept
                 settled = moved < _TOLERANCE
-            self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
+            self.hopeless = self._surely_not_reversed(state.population, population)
             row_variances = kept * state.row_variances + (1.0 - kept) * variances
             state = replace(new, population=population, row_variances=row_variances)
             moves.append(moved)
@@ -354,19 +355,14 @@ class _Run:
             factor = float(np.clip(1.0 + off, 0.5, 2.0))
             state = replace(state, scores=factor * state.scores)
             self.problem.integral.rescale(factor)
-        curvature = self.problem.curvature(state)
-        variances = self._variances(curvature)
-        population = self._updated(state, curvature, variances)
-        return replace(
-            state,
-            population=replace(population, reversed_share=_FIRST_REVERSED),
-            row_variances=variances,
-        )
+        else:
+            self.problem.integrate(state, close=CLOSE)
+        return state
 
-    def _variances(self, curvature: Curvature) -> FloatArray:
-        if self.dense:
-            return centred(curvature.inverse(), self.problem.component)
-        return 1.0 / curvature.diagonal()
+    def _surely_not_reversed(self, old: Population, new: Population) -> BoolArray:
+        """Say which annotators would hardly be reversed under a new share of those who are."""
+        less = min(new.reversed_share / old.reversed_share, 1.0)
+        return np.asarray(less * self.problem.integral.beliefs.reversed < _SURELY)
 
     def _stepped(
         self, state: State, curvature: Curvature, close: float
