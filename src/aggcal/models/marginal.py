@@ -42,6 +42,9 @@ GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
 _LINK_CODES = {"logistic": 0, "normal": 1, "laplace": 2}
 _OPEN = 2
 _MODE_STEPS = 50
+_FIRST_MODES = np.array([1.0, 0.0])
+"""Where the search for the modes begins: one who answers as asked is typical, and would, were they
+reversed, know next to nothing."""
 CLOSE, EXACT = 1e-2, 1e-10
 """Squared Newton step, over the variance, at which a mode is near enough: nodes are only placed by
 it."""
@@ -178,11 +181,10 @@ class Integrated:
         self._ranges = rows.ranges(self._starts)
         self.shares: FloatArray = rows.given / rows.given.sum()
         """w_u: the share of the judgments that each annotator gave."""
-        self._modes = np.empty((rows.n_annotators, 2))
-        self._kinds = np.empty((rows.n_annotators, 2), dtype=np.uint8)
+        self._modes = np.tile(_FIRST_MODES, (rows.n_annotators, 1))
+        self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
         self.settled = False
         """Whether it is decided for good how each annotator's rows are averaged."""
-        self.restart()
         self._near = np.empty(len(rows), dtype=np.float32)
         self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
         self.gradient: FloatArray
@@ -240,8 +242,7 @@ class Integrated:
 
     def restart(self) -> None:
         """Forget where the modes are."""
-        # Those who answer as asked are typical; were they reversed, they would know next to nothing.
-        self._modes[:] = 1.0, 0.0
+        self._modes[:] = _FIRST_MODES
         self._kinds[:] = _OPEN
         self.settled = False
 
