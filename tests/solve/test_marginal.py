@@ -80,8 +80,8 @@ def test_compiled_and_plain_sums_agree(
     vector = np.random.default_rng(0).normal(size=rows.n_items)
     values = first.weights * first.strength_off
     mine = (
-        first.nodes, first.reliability, one.gradient, one.held_diagonal, one.loose_diagonal, one.diagonal(),
-        one.product(vector), one.unit_pull, one.dense()[0],
+        first.nodes, first.reliability, one.gradient, one.held_diagonal, one.loose_diagonal,
+        one.diagonal(), one.product(vector), one.unit_pull, one.dense()[0],
         *one.forms(values, np.eye(rows.n_items) + 0.1, vector),
         *one.forms(values, np.ones(rows.n_items), vector),
     )  # fmt: skip

@@ -22,9 +22,9 @@ from aggcal.uncertainty.covariance import (
 
 _PROBES = 12
 _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
-"""Relative residual to which systems are solved: what is asked for, and random probes. Only the few
-percent of a variance that the diagonal does not tell come from these: so 1e-4 of it at most is
-traded for a quarter of the products."""
+"""Relative residual to which systems are solved: what is asked for, and random probes, which tell
+only the few percent of a variance that the diagonal does not: a quarter fewer products for 3e-4 of
+a standard error (1M judgments of 10,000 items)."""
 _FLAT = 1e-10
 
 
