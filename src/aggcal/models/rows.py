@@ -63,6 +63,13 @@ class Rows:
         columns = self.winner[mine], self.loser[mine], self.weight[mine]
         return Rows(*columns, starts, self.n_items)
 
+    def every(self, step: int) -> Rows:
+        """Return the rows of every so many annotators."""
+        sizes = np.diff(self.starts)
+        kept = np.repeat(np.arange(self.n_annotators) % step == 0, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[::step])])
+        return Rows(self.winner[kept], self.loser[kept], self.weight[kept], starts, self.n_items)
+
     def turned(self, annotator: int) -> Rows:
         """Return the rows with one annotator's answers turned round."""
         mine = slice(self.starts[annotator], self.starts[annotator + 1])

@@ -60,8 +60,11 @@ class Thurstone(Objective):
     def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """√W (γ, d), W = f²/(F(1 − F)) at γ d."""
         x = theta * gap
-        # f/F times f/(1 − F), each exact in its tail.
-        root = np.sqrt(self.link.terms(x)[1] * self.link.terms(-x)[1])
+        if self.link.name == "logistic":  # its curvature is the same whatever the outcome
+            root = np.sqrt(self.link.terms(x)[2])
+        else:
+            # f/F times f/(1 − F), each exact in its tail.
+            root = np.sqrt(self.link.terms(x)[1] * self.link.terms(-x)[1])
         return theta * root, gap * root
 
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 6
+_VERSION = 7
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -54,13 +54,11 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_components.argtypes = [count, array, array, ctypes.c_int32, array]
     kernels.aggcal_integrate.restype = number
     kernels.aggcal_integrate.argtypes = [
-        ctypes.c_int, count, count, count, *([array] * 7), number, number, ctypes.c_int,
+        ctypes.c_int, count, count, count, *([array] * 8), number, number, ctypes.c_int,
         *([array] * 10)
     ]  # fmt: skip
     kernels.aggcal_integrated_product.restype = None
     kernels.aggcal_integrated_product.argtypes = [count, count, count, *([array] * 8)]
-    kernels.aggcal_pulls.restype = None
-    kernels.aggcal_pulls.argtypes = [count, count, count, *([array] * 6)]
     kernels.aggcal_pull_covariance.restype = None
     kernels.aggcal_pull_covariance.argtypes = [
         *([count] * 4), *([array] * 5), ctypes.c_int, *([array] * 4)

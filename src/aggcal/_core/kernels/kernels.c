@@ -31,7 +31,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 6; }
+int aggcal_version(void) { return 7; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -537,9 +537,10 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
 #define NODES 6
 #define POINTS 3 /* nodes of either half */
 #define GAPS 5   /* points of a row's gap */
-#define NARROW (CHUNK / GAPS)
+#define NARROW 512 /* rows worked on at once: what they need stays in the first cache */
 #define OPEN 2
-#define SMOOTH 0.55 /* sd of rho * gap up to which derivatives do: they are then right to 3e-4 of a row */
+#define SMOOTH 0.8 /* sd of rho * gap up to which derivatives do: a pull is then right to 7e-4 of a
+                    * row at worst, scores and their errors to 2e-4 of a standard error */
 static const double POINT[POINTS] = {0.0, 1.7320508075688772, -1.7320508075688772};
 static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
                                  -2.8569700138728056};
@@ -548,190 +549,230 @@ static const double GAP_WEIGHT[GAPS] = {8.0 / 15.0, 0.22207592200561266, 0.22207
 static const double LOG_POINT_WEIGHT[POINTS] = {-0.40546510810816438, -1.7917594692280550 + 1.5,
                                                 -1.7917594692280550 + 1.5};
 
-/* The gaps of n rows at the points of their distribution, times sign, and their weights. */
-PART void expand(const int32_t *winner, const int32_t *loser, const double *weight,
-                 const double *scores, const float *row_sd, double sign, int n, double *gap,
-                 double *share)
-{
-    for (int k = 0; k < n; k++) gap[k] = sign * (scores[winner[k]] - scores[loser[k]]);
-    for (int t = 1; t < GAPS; t++)
-        for (int k = 0; k < n; k++) gap[t * n + k] = gap[k] + GAP[t] * row_sd[k];
-    for (int t = 0; t < GAPS; t++)
-        for (int k = 0; k < n; k++) share[t * n + k] = GAP_WEIGHT[t] * (weight ? weight[k] : 1.0);
-}
-
-/* Where rows vary little, their averages by four derivatives instead of points (logistic link):
- * with q = F(-x), h = q (1 - q) and v half the variance of x = rho * gap, the loss gains
- * v h + v^2/2 h (1 - 6h), and what follows from it. Fills pull and curve, weighted; returns the
- * loss. In one go, because this is where the time goes. */
-PART double smooth_terms(double rho, const double *gap, const float *row_sd, const double *weight,
-                         int n, double *small, double *pull, double *curve)
+/* Where rows vary little, their averages by six derivatives instead of points (logistic link):
+ * with q = F(-x), h = q (1 - q) and v half the variance of x = slope * gap, the loss gains the sum
+ * of v^k / k! times its derivative of order 2k, a polynomial in h, and pull and curve gain what
+ * follows from it. Fills them, weighted, and F(|x|); returns the loss. In one go, because this is
+ * where the time goes. */
+PART double smooth_terms(double slope, const double *gap, const float *row_sd, const double *weight,
+                         int n, double *small, double *inverse, double *pull, double *curve)
 {
     double gained[NARROW];
-    for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
+    for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(slope * gap[k]));
     for (int k = 0; k < n; k++) {
-        const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = rho * row_sd[k];
+        const double x = slope * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = slope * row_sd[k];
         const double q = x >= 0.0 ? e * r : r, h = e * r * r, v = 0.5 * sd * sd, v2 = 0.5 * v * v;
-        gained[k] = h * (v + v2 * (1.0 - 6.0 * h));
-        pull[k] = q + (1.0 - 2.0 * q) * h * (v + v2 * (1.0 - 12.0 * h));
-        curve[k] = h * (1.0 + v * (1.0 - 6.0 * h) + v2 * (1.0 - h * (30.0 - 120.0 * h)));
+        const double v3 = v * v2 * (1.0 / 3.0), four = 1.0 - 6.0 * h;
+        const double six = 1.0 - h * (30.0 - 120.0 * h);
+        const double eight = 1.0 - h * (126.0 - h * (1680.0 - 5040.0 * h));
+        inverse[k] = r;
+        gained[k] = h * ((v + v2 * four) + (v3 * six));
+        pull[k] = q + (1.0 - 2.0 * q) * h *
+                          ((v + v2 * (1.0 - 12.0 * h)) + v3 * (1.0 - h * (60.0 - 360.0 * h)));
+        curve[k] = h * ((1.0 + v * four) + (v2 * six + v3 * eight));
     }
-    const double loss = link_loss(LOGISTIC, rho, weight, n, gap, small);
+    const double loss = link_loss(LOGISTIC, slope, weight, n, gap, small);
     if (!weight) return loss + sum_of(gained, n);
     for (int k = 0; k < n; k++) pull[k] *= weight[k];
     for (int k = 0; k < n; k++) curve[k] *= weight[k];
     return loss + dot(weight, gained, n);
 }
 
-/* The same for the slope rho itself: adds what pulls it, and its curvature.
- * E(pull (gap + noise)) = gap E(pull) - rho variance E(curve). */
-PART void smooth_slope(double rho, const double *gap, const float *row_sd, const double *weight,
-                       int n, double *small, double *pulled, double *curvature)
+/* What smooth_terms found as sums for the slope: adds what pulls it, and its curvature. With noise of
+ * a variance added to the gap, and by Stein's lemma,
+ *   E(pull (gap + noise)) = gap E(pull) - slope variance E(curve),
+ *   E(curve (gap + noise)^2) = (gap^2 + variance) E(curve) + 2 gap slope variance E(curve')
+ *                              + (slope variance)^2 E(curve''). */
+PART void smooth_slope(double slope, const double *gap, const float *row_sd, const double *weight,
+                       int n, const double *small, const double *inverse, const double *pull,
+                       const double *curve, double *pulled, double *curvature)
 {
     double pulls[NARROW], curves[NARROW];
-    for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(rho * gap[k]));
     for (int k = 0; k < n; k++) {
-        const double x = rho * gap[k], e = small[k], r = 1.0 / (1.0 + e), sd = row_sd[k];
-        const double q = x >= 0.0 ? e * r : r, h = e * r * r, var = sd * sd;
-        const double v = 0.5 * rho * rho * var;
-        const double pull = q + (1.0 - 2.0 * q) * h * v, curve = h * (1.0 + v * (1.0 - 6.0 * h));
-        pulls[k] = gap[k] * pull - rho * var * curve;
-        curves[k] = curve * (gap[k] * gap[k] + var);
+        const double d = gap[k], e = small[k], r = inverse[k], h = e * r * r;
+        const double up = slope * d >= 0.0 ? (1.0 - e) * r : (e - 1.0) * r;
+        const double var = (double)row_sd[k] * row_sd[k], push = slope * var, v = 0.5 * slope * push;
+        const double bent = 1.0 - 6.0 * h + v * (1.0 - h * (30.0 - 120.0 * h));
+        pulls[k] = d * pull[k] - push * curve[k];
+        curves[k] = h * push * (push * bent - 2.0 * d * up * (1.0 + v * (1.0 - 12.0 * h)));
+        curves[k] = (d * d + var) * curve[k] + (weight ? weight[k] : 1.0) * curves[k];
     }
-    *pulled += weight ? dot(weight, pulls, n) : sum_of(pulls, n);
-    *curvature += weight ? dot(weight, curves, n) : sum_of(curves, n);
+    *pulled += sum_of(pulls, n);
+    *curvature += sum_of(curves, n);
+}
+
+/* What a slope makes of n rows: fills pull and curve, weighted; returns the loss. Where pulled is not
+ * NULL, adds what pulls the slope, and its curvature. */
+PART double node_terms(int link, int smooth, double slope, const double *gap, const double *weight,
+                       const float *row_sd, int n, Chunk *c, double *pull, double *curve,
+                       double *pulled, double *curvature)
+{
+    if (smooth) {
+        const double loss =
+            smooth_terms(slope, gap, row_sd, weight, n, c->small, c->pull, pull, curve);
+        if (pulled)
+            smooth_slope(slope, gap, row_sd, weight, n, c->small, c->pull, pull, curve, pulled,
+                         curvature);
+        return loss;
+    }
+    double loss = 0.0;
+    for (int r = 0; r < n; r++) pull[r] = curve[r] = 0.0;
+    for (int t = 0; t < GAPS; t++) {
+        const double share = GAP_WEIGHT[t];
+        double pulls = 0.0, curves = 0.0;
+        for (int r = 0; r < n; r++) c->gap[r] = gap[r] + GAP[t] * row_sd[r];
+        link_terms(link, slope, n, c);
+        weigh(weight, 0, n, c);
+        loss += share * link_loss(link, slope, weight, n, c->gap, c->small);
+        for (int r = 0; r < n; r++) pull[r] += share * c->pull[r];
+        for (int r = 0; r < n; r++) curve[r] += share * c->curve[r];
+        if (!pulled) continue;
+        slope_sums(c, n, &pulls, &curves);
+        *pulled += share * pulls;
+        *curvature += share * curves;
+    }
+    return loss;
+}
+
+/* Add up what the nodes of an annotator make of their rows, and remember what they pull gaps by.
+ * nodes is 3 where the second half is left out, else 6: a constant wherever this is inlined. */
+PART void gather_nodes(int nodes, int64_t rows, const double *value, const double *p,
+                       const double *off, const double *restrict pulls,
+                       const double *restrict curves, const int32_t *winner, const int32_t *loser,
+                       double *item, float *restrict near, float *restrict pull, int64_t n_rows)
+{
+    double force[NARROW], stiff[NARROW], loose[NARROW], along[NARROW];
+    for (int64_t from = 0; from < rows; from += NARROW) {
+        const int n = (int)(rows - from < NARROW ? rows - from : NARROW);
+        for (int r = 0; r < n; r++) {
+            double f = 0.0, s = 0.0, l = 0.0, a = 0.0;
+            for (int k = 0; k < nodes; k++) {
+                const double q = value[k] * pulls[k * rows + from + r];
+                f += p[k] * q;
+                l += p[k] * q * q;
+                a += off[k] * q;
+                s += p[k] * value[k] * value[k] * curves[k * rows + from + r];
+                pull[k * n_rows + from + r] = (float)q;
+            }
+            force[r] = f;
+            stiff[r] = s;
+            loose[r] = l - f * f;
+            along[r] = a;
+            near[from + r] = (float)s;
+        }
+        for (int r = 0; r < n; r++) {
+            double *i = item + 4 * (int64_t)winner[from + r], *j = item + 4 * (int64_t)loser[from + r];
+            i[0] += force[r];
+            i[1] += stiff[r];
+            i[2] += loose[r];
+            i[3] += along[r];
+            j[0] -= force[r];
+            j[1] += stiff[r];
+            j[2] += loose[r];
+            j[3] -= along[r];
+        }
+    }
 }
 
 /* Integrate the reliabilities of annotators first to last out at these scores.
  *
  * Beforehand rho_u ~ N(mean[u], 1 / precision), and the share of those who answer the other way
  * round is e^log_share[1] = 1 - e^log_share[0]. mode[2 u] and mode[2 u + 1] are where to look for
- * the two modes from, and hold them afterwards; a Newton step ends the search whose square is below
- * close times the variance (nodes are only placed by them). skip[u]: leave the second half out, as hopeless.
+ * the two modes from, and afterwards where to look the next time; the search ends where the square
+ * of Newton's step is below close times the variance (nodes are only placed by the modes), so that
+ * its last evaluation is that of the first node. skip[u]: leave the second half out, as hopeless.
  * kind[2 u], kind[2 u + 1]: whether rows are averaged by derivatives, or OPEN; settle decides it
  * for good, because going to and fro between the two would keep a fit from coming to rest.
- * node and chance get the values and their posterior weights; item[3 i] gathers the gradient of the
- * log-likelihood, item[3 i + 1] the diagonal of its curvature with the reliabilities held,
- * item[3 i + 2] what is to be taken from that, as if nobody judged an item twice.
- * room: 2 * NODES + 3 doubles for each row of the annotator who has most. Returns the log evidence. */
+ * node and chance get the values and their posterior weights; item[4 i] gathers the gradient of the
+ * log-likelihood, item[4 i + 1] the diagonal of its curvature with the reliabilities held,
+ * item[4 i + 2] what is to be taken from that, as if nobody judged an item twice, and
+ * item[4 i + 3] how rho, weighed with unit[u], varies with the pull on the item.
+ * room: 2 * NODES + 1 doubles for each row of the annotator who has most. Returns the log evidence. */
 FOR_EACH_PROCESSOR
 double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         const int32_t *winner, const int32_t *loser, const double *weight,
                         const int64_t *starts, const double *scores, const float *row_sd,
-                        const double *mean, double precision, double close, int settle,
-                        const double *log_share, const uint8_t *skip, uint8_t *kind, double *mode,
-                        double *node, double *chance,
-                        double *item, float *near, float *pull, double *room)
+                        const double *mean, const double *unit, double precision, double close,
+                        int settle, const double *log_share, const uint8_t *skip, uint8_t *kind,
+                        double *mode, double *node, double *chance, double *item, float *near,
+                        float *pull, double *room)
 {
     Chunk c;
-    double share[CHUNK], total = 0.0;
+    double total = 0.0;
     for (int64_t u = first; u < last; u++) {
         const int64_t lo = starts[u], hi = starts[u + 1], rows = hi - lo;
-        const int single = rows <= NARROW;
         double log_weight[NODES], *value = node + NODES * u, *p = chance + NODES * u;
-        double *pulls = room, *curves = room + NODES * rows, most = -INFINITY, sum = 0.0;
+        double *pulls = room, *curves = pulls + NODES * rows, *gap = curves + NODES * rows;
+        double most = -INFINITY, sum = 0.0;
+        for (int64_t r = 0; r < rows; r++) gap[r] = scores[winner[lo + r]] - scores[loser[lo + r]];
         for (int k = 0; k < NODES; k++) {
             value[k] = p[k] = 0.0;
             log_weight[k] = -INFINITY;
         }
-        double widest = 0.0;
+        float widest = 0.0f;
         for (int64_t row = lo; row < hi; row++) widest = row_sd[row] > widest ? row_sd[row] : widest;
         for (int half = 0; half < 2; half++) {
             const double sign = half ? -1.0 : 1.0;
             if (half && skip && skip[u]) continue;
-            double g = mode[2 * u + half], curvature = precision;
+            double g = mode[2 * u + half], next = g, wide = 0.0, prior_width = 0.0;
             uint8_t *how = kind + 2 * u + half;
             int smooth = link == LOGISTIC && (*how == OPEN ? fabs(g) * widest <= SMOOTH : *how);
-            for (int step = 0; step < 50; step++) {
-                double pulled = 0.0;
-                curvature = precision;
-                for (int64_t from = lo; from < hi; from += NARROW) {
-                    const int n = (int)(hi - from < NARROW ? hi - from : NARROW);
-                    if (!single || step == 0)
-                        expand(winner + from, loser + from, weight ? weight + from : 0, scores,
-                               row_sd + from, sign, n, c.gap, share);
-                    if (smooth) {
-                        smooth_slope(g, c.gap, row_sd + from, weight ? weight + from : 0, n, c.small,
-                                     &pulled, &curvature);
-                        continue;
-                    }
-                    link_terms(link, g, GAPS * n, &c);
-                    weigh(share, 0, GAPS * n, &c);
-                    slope_sums(&c, GAPS * n, &pulled, &curvature);
-                }
-                double change = (pulled - precision * (g - mean[u])) / curvature;
-                change = change > 1.0 ? 1.0 : change < -1.0 ? -1.0 : change;
-                g += change;
-                if (change * change * curvature < close) break;
-            }
-            mode[2 * u + half] = g;
-            const double wide = 1.0 / sqrt(curvature), furthest = fabs(g) + POINT[1] * wide;
-            if (*how == OPEN) smooth = link == LOGISTIC && furthest * widest <= SMOOTH;
-            if (settle) *how = (uint8_t)smooth;
-            for (int t = 0; t < POINTS; t++) {
+            /* The search for the mode makes the first node, then come the two around it. */
+            for (int t = 0, step = 0; t < POINTS; step++) {
                 const int k = POINTS * half + t;
                 const double rho = g + POINT[t] * wide, excess = rho - mean[u];
-                double loss = 0.0;
-                for (int64_t from = lo; from < hi; from += NARROW) {
-                    const int n = (int)(hi - from < NARROW ? hi - from : NARROW);
-                    const double *each = weight ? weight + from : 0;
-                    double *q = pulls + k * rows + (from - lo), *h = curves + k * rows + (from - lo);
-                    if (!single)
-                        expand(winner + from, loser + from, each, scores, row_sd + from, sign, n,
-                               c.gap, share);
-                    if (smooth) {
-                        loss += smooth_terms(rho, c.gap, row_sd + from, each, n, c.small, q, h);
-                        for (int r = 0; r < n; r++) q[r] *= sign * rho;
-                        for (int r = 0; r < n; r++) h[r] *= rho * rho;
+                double loss = 0.0, pulled = 0.0, curvature = precision;
+                for (int64_t from = 0; from < rows; from += NARROW) {
+                    const int n = (int)(rows - from < NARROW ? rows - from : NARROW);
+                    const int64_t at = k * rows + from;
+                    loss += node_terms(link, smooth, sign * rho, gap + from,
+                                       weight ? weight + lo + from : 0, row_sd + lo + from, n, &c,
+                                       pulls + at, curves + at, t ? 0 : &pulled, &curvature);
+                }
+                if (t == 0) {
+                    double change = (sign * pulled - precision * excess) / curvature;
+                    change = change > 1.0 ? 1.0 : change < -1.0 ? -1.0 : change;
+                    next = g + change;
+                    if (change * change * curvature >= close && step < 50) {
+                        g = next;
                         continue;
                     }
-                    link_terms(link, rho, GAPS * n, &c);
-                    for (int part = 0; part < GAPS; part++)
-                        loss += (weight ? 1.0 : GAP_WEIGHT[part]) *
-                                link_loss(link, rho, weight ? share + part * n : 0, n,
-                                          c.gap + part * n, c.small + part * n);
-                    weigh(share, 0, GAPS * n, &c);
-                    for (int r = 0; r < n; r++) q[r] = h[r] = 0.0;
-                    for (int part = 0; part < GAPS; part++) {
-                        for (int r = 0; r < n; r++) q[r] += sign * rho * c.pull[part * n + r];
-                        for (int r = 0; r < n; r++) h[r] += rho * rho * c.curve[part * n + r];
+                    wide = 1.0 / sqrt(curvature);
+                    prior_width = 0.5 * log(precision / curvature);
+                    if (smooth && *how == OPEN && (fabs(g) + POINT[1] * wide) * widest > SMOOTH) {
+                        smooth = 0;
+                        continue;
                     }
                 }
                 value[k] = sign * rho;
                 log_weight[k] = log_share[half] - loss - 0.5 * precision * excess * excess +
-                                LOG_POINT_WEIGHT[t] + 0.5 * log(precision / curvature);
+                                LOG_POINT_WEIGHT[t] + prior_width;
                 most = log_weight[k] > most ? log_weight[k] : most;
+                t++;
             }
+            mode[2 * u + half] = next;
+            if (settle) *how = (uint8_t)smooth;
         }
+        double strength = 0.0, off[NODES];
         for (int k = 0; k < NODES; k++) {
             p[k] = log_weight[k] > most - 700.0 ? exp(log_weight[k] - most) : 0.0;
             sum += p[k];
         }
         total += most + log(sum);
-        for (int k = 0; k < NODES; k++) p[k] /= sum;
-        const int halves = p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0 ? NODES : POINTS;
-        double *force = room + 2 * NODES * rows, *stiff = force + rows, *loose = stiff + rows;
-        for (int64_t r = 0; r < 3 * rows; r++) force[r] = 0.0;
-        for (int k = 0; k < halves; k++) {
-            const double *q = pulls + k * rows, *h = curves + k * rows, w = p[k];
-            for (int64_t r = 0; r < rows; r++) force[r] += w * q[r];
-            for (int64_t r = 0; r < rows; r++) stiff[r] += w * h[r];
-            for (int64_t r = 0; r < rows; r++) loose[r] += w * q[r] * q[r];
+        for (int k = 0; k < NODES; k++) {
+            p[k] /= sum;
+            off[k] = k < POINTS ? value[k] : -value[k];
+            strength += p[k] * off[k];
         }
-        for (int64_t r = 0; r < rows; r++) near[lo + r] = (float)stiff[r];
-        for (int64_t r = 0; r < rows; r++) {
-            double *i = item + 3 * (int64_t)winner[lo + r], *j = item + 3 * (int64_t)loser[lo + r];
-            const double pulled = force[r], held = stiff[r], free = loose[r] - pulled * pulled;
-            i[0] += pulled;
-            i[1] += held;
-            i[2] += free;
-            j[0] -= pulled;
-            j[1] += held;
-            j[2] += free;
+        for (int k = 0; k < NODES; k++) off[k] = unit[u] * p[k] * (off[k] - strength);
+        if (p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0) {
+            gather_nodes(NODES, rows, value, p, off, pulls, curves, winner + lo, loser + lo, item,
+                         near + lo, pull + lo, n_rows);
+            continue;
         }
-        for (int k = 0; k < halves; k++)
-            for (int64_t r = 0; r < rows; r++) pull[k * n_rows + lo + r] = (float)pulls[k * rows + r];
-        for (int k = halves; k < NODES; k++)
+        gather_nodes(POINTS, rows, value, p, off, pulls, curves, winner + lo, loser + lo, item,
+                     near + lo, pull + lo, n_rows);
+        for (int k = POINTS; k < NODES; k++)
             memset(pull + k * n_rows + lo, 0, (size_t)rows * sizeof *pull);
     }
     return total;
@@ -778,34 +819,9 @@ void aggcal_integrated_product(int64_t first, int64_t last, int64_t n_rows, cons
     }
 }
 
-/* out += sum over annotators and nodes of value[u, k] g_uk. */
-FOR_EACH_PROCESSOR
-void aggcal_pulls(int64_t first, int64_t last, int64_t n_rows, const int32_t *winner,
-                  const int32_t *loser, const int64_t *starts, const float *pull,
-                  const double *value, double *out)
-{
-    double force[CHUNK];
-    for (int64_t u = first; u < last; u++) {
-        const double *of = value + NODES * u;
-        for (int64_t from = starts[u]; from < starts[u + 1]; from += CHUNK) {
-            const int64_t rest = starts[u + 1] - from;
-            const int n = (int)(rest < CHUNK ? rest : CHUNK);
-            for (int r = 0; r < n; r++) force[r] = 0.0;
-            for (int k = 0; k < NODES; k++) {
-                if (of[k] == 0.0) continue;
-                for (int r = 0; r < n; r++) force[r] += of[k] * pull[k * n_rows + from + r];
-            }
-            for (int r = 0; r < n; r++) {
-                out[winner[from + r]] += force[r];
-                out[loser[from + r]] -= force[r];
-            }
-        }
-    }
-}
-
 /* What the nodes of one annotator pull each item by: sums[NODES * slot + k] for item touched[slot].
  * slot_of is -1 for every item, and is so again afterwards. Returns how many items there are. */
-PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winner,
+PART int32_t by_item(int nodes, int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winner,
                      const int32_t *loser, const float *pull, int32_t *slot_of, int32_t *touched,
                      double *sums)
 {
@@ -816,11 +832,11 @@ PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winn
             if (slot_of[ends[e]] < 0) {
                 slot_of[ends[e]] = count;
                 touched[count] = ends[e];
-                for (int k = 0; k < NODES; k++) sums[NODES * (int64_t)count + k] = 0.0;
+                for (int k = 0; k < nodes; k++) sums[NODES * (int64_t)count + k] = 0.0;
                 count++;
             }
             double *at = sums + NODES * (int64_t)slot_of[ends[e]];
-            for (int k = 0; k < NODES; k++)
+            for (int k = 0; k < nodes; k++)
                 at[k] += e ? -(double)pull[k * n_rows + row] : (double)pull[k * n_rows + row];
         }
     }
@@ -828,8 +844,33 @@ PART int32_t by_item(int64_t lo, int64_t hi, int64_t n_rows, const int32_t *winn
     return count;
 }
 
-/* out += Cov_k(g_uk) over annotators first to last: as a matrix of n by n where dense, else its
- * diagonal. slot_of, touched and sums are room for n, n and NODES * n. */
+/* out += Cov_k(g_uk) of one annotator; nodes is a constant wherever this is inlined. */
+PART void one_covariance(int nodes, int64_t lo, int64_t hi, int64_t n_rows, int64_t n,
+                         const int32_t *winner, const int32_t *loser, const float *pull,
+                         const double *p, int dense, int32_t *slot_of, int32_t *touched,
+                         double *sums, double *out)
+{
+    const int32_t count = by_item(nodes, lo, hi, n_rows, winner, loser, pull, slot_of, touched, sums);
+    for (int32_t s = 0; s < count; s++) {
+        double *g = sums + NODES * (int64_t)s, mean = 0.0;
+        for (int k = 0; k < nodes; k++) mean += p[k] * g[k];
+        for (int k = 0; k < nodes; k++) g[k] = sqrt(p[k]) * (g[k] - mean);
+    }
+    for (int32_t s = 0; s < count; s++) {
+        const double *g = sums + NODES * (int64_t)s;
+        double *row = dense ? out + (int64_t)touched[s] * n : out + touched[s];
+        for (int32_t t = dense ? 0 : s; t <= s; t++) {
+            const double *h = sums + NODES * (int64_t)t;
+            double product = 0.0;
+            for (int k = 0; k < nodes; k++) product += g[k] * h[k];
+            row[dense ? touched[t] : 0] += product;
+        }
+    }
+}
+
+/* out += Cov_k(g_uk) over annotators first to last: as a matrix of n by n where dense, each pair of
+ * items on one side of the diagonal only, else its diagonal. slot_of, touched and sums are room for
+ * n, n and NODES * n. */
 void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t n,
                             const int32_t *winner, const int32_t *loser, const int64_t *starts,
                             const float *pull, const double *chance, int dense, int32_t *slot_of,
@@ -837,28 +878,17 @@ void aggcal_pull_covariance(int64_t first, int64_t last, int64_t n_rows, int64_t
 {
     for (int64_t u = first; u < last; u++) {
         const double *p = chance + NODES * u;
-        const int32_t count = by_item(starts[u], starts[u + 1], n_rows, winner, loser, pull,
-                                      slot_of, touched, sums);
-        for (int32_t s = 0; s < count; s++) {
-            double *g = sums + NODES * (int64_t)s, mean = 0.0;
-            for (int k = 0; k < NODES; k++) mean += p[k] * g[k];
-            for (int k = 0; k < NODES; k++) g[k] = sqrt(p[k]) * (g[k] - mean);
-        }
-        for (int32_t s = 0; s < count; s++) {
-            const double *g = sums + NODES * (int64_t)s;
-            double *row = dense ? out + (int64_t)touched[s] * n : out + touched[s];
-            for (int32_t t = dense ? 0 : s; t < (dense ? count : s + 1); t++) {
-                const double *h = sums + NODES * (int64_t)t;
-                double product = 0.0;
-                for (int k = 0; k < NODES; k++) product += g[k] * h[k];
-                row[dense ? touched[t] : 0] += product;
-            }
-        }
+        if (p[POINTS] + p[POINTS + 1] + p[POINTS + 2] > 0.0)
+            one_covariance(NODES, starts[u], starts[u + 1], n_rows, n, winner, loser, pull, p, dense,
+                           slot_of, touched, sums, out);
+        else
+            one_covariance(POINTS, starts[u], starts[u + 1], n_rows, n, winner, loser, pull, p,
+                           dense, slot_of, touched, sums, out);
     }
 }
 
 /* out[u] = b'Cb and along[u] = b'x with b = sum_k value[u, k] g_uk; C is matrix, n by n, or a
- * diagonal where that is NULL. held is room for n numbers, all zero, touched for n items. */
+ * diagonal where that is NULL. held is room for n numbers, all zero, touched for n + 1 items. */
 void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
                        const int32_t *winner, const int32_t *loser, const int64_t *starts,
                        const float *pull, const double *value, const double *matrix,
@@ -867,19 +897,27 @@ void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
 {
     for (int64_t u = first; u < last; u++) {
         const double *of = value + NODES * u;
-        double square = 0.0, product = 0.0;
+        double square = 0.0, product = 0.0, force[NARROW];
         int32_t count = 0;
-        for (int64_t row = starts[u]; row < starts[u + 1]; row++) {
-            const int32_t i = winner[row], j = loser[row];
-            double b = 0.0;
-            for (int k = 0; k < NODES; k++)
-                if (of[k] != 0.0) b += of[k] * pull[k * n_rows + row];
-            if (!seen[i]) touched[count++] = i;
-            seen[i] = 1;
-            if (!seen[j]) touched[count++] = j;
-            seen[j] = 1;
-            held[i] += b;
-            held[j] -= b;
+        for (int64_t from = starts[u]; from < starts[u + 1]; from += NARROW) {
+            const int64_t rest = starts[u + 1] - from;
+            const int rows = (int)(rest < NARROW ? rest : NARROW);
+            for (int r = 0; r < rows; r++) force[r] = 0.0;
+            for (int k = 0; k < NODES; k++) {
+                if (of[k] == 0.0) continue;
+                for (int r = 0; r < rows; r++) force[r] += of[k] * pull[k * n_rows + from + r];
+            }
+            for (int r = 0; r < rows; r++) {
+                const int32_t i = winner[from + r], j = loser[from + r];
+                touched[count] = i;
+                count += !seen[i];
+                seen[i] = 1;
+                touched[count] = j;
+                count += !seen[j];
+                seen[j] = 1;
+                held[i] += force[r];
+                held[j] -= force[r];
+            }
         }
         for (int32_t s = 0; s < count; s++) {
             const int32_t i = touched[s];

@@ -51,9 +51,13 @@ below their standard errors."""
 _POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
-_LOOSE, _TIGHT = 1e-2, 1e-3
-"""How exactly conjugate gradients solve for a step, on the way and when polishing."""
+_LOOSE, _TIGHT = 5e-2, 1e-3
+"""How exactly conjugate gradients solve for a step, on the way and when polishing: the spreads move
+on the way, so that more exact steps save no iteration."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
+_SAMPLE = 100_000
+"""Judgments that tell the unit of the first scores: from twice as many, of every so many annotators
+only. It saves a pass over all, and the unit is held exactly later on."""
 _SETTLING = 3
 """Iterations before which nothing is concluded from how things go."""
 _STALLED, _DAMPED = 0.9, 0.5
@@ -160,7 +164,12 @@ class MarginalProblem:
     @property
     def shares(self) -> FloatArray:
         """w_u."""
-        return np.asarray(self.rows.given / self.rows.given.sum())
+        return self.integral.shares
+
+    def sample(self) -> MarginalProblem:
+        """Return the same problem for every so many annotators."""
+        rows = self.rows.every(len(self.rows) // _SAMPLE)
+        return replace(self, integral=Integrated(rows, self.integral.link))
 
     def integrate(
         self, state: State, *, close: float = EXACT, hopeless: BoolArray | None = None
@@ -178,9 +187,8 @@ class MarginalProblem:
             precision += self.virtual.item_penalty(state.scores)[2]
         if not self.has_unit:
             return Curvature(self.integral, precision, np.zeros(n), 1.0)
-        along = self.integral.pulls(self.shares[:, None] * found.weights * found.strength_off)
         room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
-        return Curvature(self.integral, precision, along / np.sqrt(room), room)
+        return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""
@@ -294,7 +302,8 @@ class _Run:
             if len(moves) == _PATIENT:
                 path.clear()
             state = self._solved(state) if patient else state
-            self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
+            if moves:  # the start is where they were integrated out last
+                self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             curvature = self.problem.curvature(state)
             objectives.append(self._objective(state, curvature))
             close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
@@ -315,7 +324,7 @@ class _Run:
                 self.problem.integral.settled = True
                 kept = _DAMPED if patient or moved > _STALLED * moves[-1] else kept
                 settled = moved < _TOLERANCE
-            self.hopeless = self.problem.integral.beliefs.reversed < _SURELY
+            self.hopeless = self._surely_not_reversed(state.population, population)
             row_variances = kept * state.row_variances + (1.0 - kept) * variances
             state = replace(new, population=population, row_variances=row_variances)
             moves.append(moved)
@@ -347,27 +356,27 @@ class _Run:
             _FIRST_REVERSED,
         )
         state = State(start, population, 0.0, np.zeros((n, n) if self.dense else n))
+        if self.problem.has_unit and len(self.problem.rows) >= 2 * _SAMPLE:
+            state = self._in_unit(self.problem.sample(), state)
+        return self._in_unit(self.problem, state)
+
+    def _in_unit(self, problem: MarginalProblem, state: State) -> State:
+        """Multiply the scores until a typical reliability is about 1; integrate there."""
         for _ in range(_FIRST_STEPS):
-            self.problem.integrate(state, close=CLOSE)
-            off = self.problem.off()
+            problem.integrate(state, close=CLOSE)
+            off = problem.off()
             if abs(off) < _FIRST_CLOSE:
-                break
+                return state
             factor = float(np.clip(1.0 + off, 0.5, 2.0))
             state = replace(state, scores=factor * state.scores)
-            self.problem.integral.rescale(factor)
-        curvature = self.problem.curvature(state)
-        variances = self._variances(curvature)
-        population = self._updated(state, curvature, variances)
-        return replace(
-            state,
-            population=replace(population, reversed_share=_FIRST_REVERSED),
-            row_variances=variances,
-        )
+            problem.integral.rescale(factor)
+        problem.integrate(state, close=CLOSE)
+        return state
 
-    def _variances(self, curvature: Curvature) -> FloatArray:
-        if self.dense:
-            return centred(curvature.inverse(), self.problem.component)
-        return 1.0 / curvature.diagonal()
+    def _surely_not_reversed(self, old: Population, new: Population) -> BoolArray:
+        """Say which annotators would hardly be reversed under a new share of those who are."""
+        less = min(new.reversed_share / old.reversed_share, 1.0)
+        return np.asarray(less * self.problem.integral.beliefs.reversed < _SURELY)
 
     def _stepped(
         self, state: State, curvature: Curvature, close: float
@@ -489,16 +498,17 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg.lapack import dpotrf, dpotri
 
     if not np.isfinite(matrix).all():
         return np.full(matrix.shape, np.nan)
     for candidate in (matrix, instead):
-        try:
-            factor = cho_factor(candidate, lower=True)
-        except np.linalg.LinAlgError:
+        factor, failed = dpotrf(candidate, lower=True)
+        if failed:
             continue
-        return np.asarray(cho_solve(factor, np.eye(len(matrix))))
+        # A third of the work of solving for the columns of the identity; one triangle is filled.
+        half = np.tril(dpotri(factor, lower=True, overwrite_c=True)[0])
+        return np.asarray(half + np.tril(half, -1).T)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
 

@@ -21,7 +21,10 @@ from aggcal.aggregation.uncertainty.covariance import (
 from aggcal.models.information import Information
 
 _PROBES = 12
-_CLOSE = 1e-4
+_CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
+"""Relative residual to which systems are solved: what is asked for, and random probes, which tell
+only the few percent of a variance that the diagonal does not: a quarter fewer products for 3e-4 of
+a standard error (1M judgments of 10,000 items)."""
 _FLAT = 1e-10
 
 
@@ -109,13 +112,13 @@ class _Solve:
     def __init__(self, information: Information, diagonal: FloatArray) -> None:
         self._information, self._diagonal = information, diagonal
 
-    def __call__(self, vector: FloatArray) -> FloatArray:
+    def __call__(self, vector: FloatArray, close: float = _CLOSE) -> FloatArray:
         from scipy.sparse.linalg import LinearOperator, cg
 
         n, diagonal = len(vector), self._diagonal
         operator = LinearOperator((n, n), matvec=self._information.product, dtype=np.float64)
         jacobi = LinearOperator((n, n), matvec=lambda v: np.ravel(v) / diagonal, dtype=np.float64)
-        found, _ = cg(operator, vector, rtol=_CLOSE, maxiter=10 * n, M=jacobi)
+        found, _ = cg(operator, vector, rtol=close, maxiter=10 * n, M=jacobi)
         return np.asarray(found)
 
 
@@ -139,7 +142,7 @@ def _matrix_free(
     own, spread = 1.0 / inner, np.zeros(len(inner))
     for k in range(probes):
         force = information.probe(random)
-        draw = solve(force)
+        draw = solve(force, _PROBE_CLOSE)
         rest += np.square(draw - force / diagonal)
         if information.heterogeneous:
             pulled = information.border(draw) * own

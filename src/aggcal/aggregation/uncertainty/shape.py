@@ -65,10 +65,11 @@ def shaped_draws(
         prior = (weight + pull) / np.float32(len(scores) + _BASE)
     below = np.cumsum(likelihood * prior, axis=1)
     below /= below[:, -1:]
-    drawn = np.empty((draws, len(scores)))
+    uniform = random.random((len(scores), draws))
+    at = np.empty(uniform.shape, dtype=np.intp)
     for k in range(len(scores)):
-        at = np.searchsorted(below[k], random.random(draws))
-        drawn[:, k] = grid[np.minimum(at, _GRID - 1)]
+        at[k] = below[k].searchsorted(uniform[k])
+    drawn = grid[np.minimum(at, _GRID - 1).T]
     drawn += step * (random.random(drawn.shape) - 0.5)
     # Of an item that is known to less than a step the shape of the prior says nothing.
     sharp = told * step**2 > 1.0
@@ -85,10 +86,12 @@ def rank_quantiles(drawn: FloatArray, level: float) -> tuple[IntArray, IntArray]
     >>> rank_quantiles(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]]), 0.9)
     (array([1, 1]), array([2, 2]))
     """
-    order = np.argsort(-drawn, axis=1)
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(1, drawn.shape[1] + 1)[None, :], axis=1)
-    ranks.sort(axis=0)
-    last, outside = len(drawn) - 1, 0.5 * (1.0 - level)
+    draws, n = drawn.shape
+    # Short integers sort in a third of the time.
+    ranks = np.empty(draws * n, dtype=np.int16 if n < 1 << 15 else np.int64)
+    order = np.argsort(-drawn, axis=1) + n * np.arange(draws)[:, None]
+    ranks[order.ravel()] = np.tile(np.arange(1, n + 1, dtype=ranks.dtype), draws)
+    ranks = np.sort(ranks.reshape(draws, n), axis=0)
+    last, outside = draws - 1, 0.5 * (1.0 - level)
     low, high = int(np.floor(outside * last)), int(np.ceil((1.0 - outside) * last))
     return ranks[low].astype(np.int64), ranks[high].astype(np.int64)
