@@ -103,7 +103,7 @@ def test_the_start_of_a_large_fit_may_be_scaled_by_a_sample(
 ) -> None:
     study = simulate(items=30, annotators=60, judgments=3000, reversed_share=0.2, seed=5)
     whole = aggcal.aggregate(study.judgments, warn=False)
-    monkeypatch.setattr("aggcal.solve.marginal._SAMPLE", 300)
+    monkeypatch.setattr("aggcal.aggregation.solve.marginal._SAMPLE", 300)
     part = aggcal.aggregate(study.judgments, warn=False)
     np.testing.assert_allclose(part.scores, whole.scores, atol=1e-3)
     np.testing.assert_allclose(part.reliabilities, whole.reliabilities, atol=1e-3)
