@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import card, head, unwrapped, warning_text, wrapped
+from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
@@ -23,7 +24,6 @@ from aggcal.aggregation import (
     aggregate,
     check_engine,
     check_method,
-    check_seed,
     check_uncertainty,
     feature_choice,
 )
@@ -345,7 +345,13 @@ class Assessment:
         return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
 
     def __repr__(self) -> str:
-        return str(self)
+        stages = [part.method for part in (self.consensus, self.calibration) if part is not None]
+        said = count(len(self.warnings), "warning")
+        return wrapped(clipped(f"Assessment({', '.join(stages)}: {self._size()}, {said})", WIDTH))
+
+    def _size(self) -> str:
+        part = self.calibration or self.consensus
+        return count(0 if part is None else len(part.item_ids), "item")
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
@@ -355,11 +361,10 @@ class Assessment:
     def _repr_html_(self) -> str:
         parts = (str(part) for part in (self.consensus, self.calibration) if part is not None)
         columns = self.item_columns()
-        rows = len(columns["item"]) if columns else 0
         return card(
-            f"Assessment of {count(rows, 'item')}",
+            f"Assessment of {self._size()}",
             head(columns, SHOWN if self.calibration is not None else columns),
-            rows=rows,
+            rows=len(columns.get("item", ())),
             notes=unwrapped("\n".join(parts)),
             warnings=self.warnings,
         )
@@ -529,7 +534,7 @@ def check_options(
     """
     check_method(method, prior, estimator, given_features=features is not None)
     check_engine(method, engine, prior=prior, estimator=estimator)
-    check_seed(seed)
+    check_seed(seed or 0)
     check_uncertainty(method, uncertainty, level=level, draws=draws)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 

@@ -10,6 +10,7 @@ The tree::
     │   ├── WeightError         a negative, missing or non-numeric weight
     │   ├── ScoreError          a missing, non-numeric, infinite or double score
     │   ├── FeatureError        the same of a feature, or an item without features
+    │   ├── UnknownItemError    an item that is not there (a KeyError too)
     │   ├── TooLittleDataError  nothing left to fit or to calibrate
     │   ├── EngineError         an engine that is not installed, not reached, or lost
     │   └── OptionError         an option or argument with an impossible value
@@ -125,6 +126,22 @@ class ScoreError(InputError):
 
 class FeatureError(InputError):
     """A feature is missing, not a finite number or given twice, or tells no items apart."""
+
+
+class UnknownItemError(InputError, KeyError):
+    """An item was asked for that is not there.
+
+    Examples
+    --------
+    >>> str(UnknownItemError("z", "the consensus"))
+    "item 'z' is not in the consensus; check its id."
+    """
+
+    def __init__(self, item: object, where: str) -> None:
+        super().__init__(f"item {some([item])} is not in {where}; check its id.")
+
+    def __str__(self) -> str:
+        return ValueError.__str__(self)  # a KeyError would quote its message
 
 
 class TooLittleDataError(InputError):

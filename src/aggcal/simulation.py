@@ -8,7 +8,9 @@ from math import inf, isfinite
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import brief
 from aggcal.errors import OptionError
 
 
@@ -38,6 +40,8 @@ class Simulation:
     role: TextArray
     copied: dict[int, int]
     camp_latent: FloatArray
+
+    __repr__ = brief
 
     @property
     def shown(self) -> Columns:
@@ -143,8 +147,7 @@ def simulate(
     ):
         if not isfinite(number):
             raise OptionError(f"{name} is {number}; give a finite number.")
-    if seed < 0:
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+    check_seed(seed)
     kinds = {
         "reversed": reversed_share,
         "guesses": guessing_share,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
+from typing import Any, cast
 from unicodedata import east_asian_width
 
 from aggcal._core.arrays import TextArray
@@ -76,6 +78,31 @@ def named(ids: Sequence[object] | TextArray) -> str:
     "'a', 'bbbbbbbbbbbbbbbbbbbbbbb…', 'c' and 1 more"
     """
     return some([*(clipped(i, WIDTH // _NAMED - 5) for i in ids[:_NAMED]), *ids[_NAMED:]])
+
+
+def brief(thing: object) -> str:
+    """Show an object by its fields on at most three lines, what is long by its size: for reprs.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> import numpy as np
+    >>> brief(make_dataclass("Fit", ["name", "values"])("btl", np.zeros(9)))
+    "Fit(name='btl', values=<9>)"
+    """
+    shown = (one.name for one in fields(cast("Any", thing)) if one.repr)
+    parts = ", ".join(f"{name}={_sized(getattr(thing, name))}" for name in shown)
+    return wrapped(clipped(f"{type(thing).__name__}({parts})", 2 * WIDTH))
+
+
+def _sized(value: Any) -> str:
+    if hasattr(value, "shape") and getattr(value, "shape", ()):
+        return f"<{'×'.join(map(str, value.shape))}>"
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) > _NAMED:
+        return f"<{len(value)}>"
+    if is_dataclass(value):
+        return f"{type(value).__name__}(…)"
+    return clipped(repr(value)) if isinstance(value, str) else clipped(value)
 
 
 def wrapped(*lines: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aggcal._core.text import clipped
+from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.survey import MANY
 from aggcal.advice.suggest import Suggestions, suggest_pairs
@@ -41,6 +41,8 @@ class Advice:
 
     check: Check
     suggestions: Suggestions | None
+
+    __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal._core.text import brief
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -54,6 +55,8 @@ class Guarantee:
     values: dict[str, float | int | None]
     conditions: tuple[Condition, ...] = ()
 
+    __repr__ = brief
+
     @property
     def holds(self) -> bool | None:
         """Whether all its conditions hold; None if some cannot be checked."""
@@ -89,6 +92,8 @@ class Guarantees:
     """
 
     every: tuple[Guarantee, ...] = ()
+
+    __repr__ = brief
 
     def __iter__(self) -> Iterator[Guarantee]:
         return iter(self.every)

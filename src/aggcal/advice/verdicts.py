@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray, sums
 from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
@@ -55,6 +56,8 @@ class Verdicts:
     annotator_ids: TextArray
     verdict: TextArray
     reason: TextArray
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, consensus: Consensus, accused: Accused | None = None) -> Verdicts:

@@ -12,15 +12,16 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import card, head, named, unwrapped, wrapped
+from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.engines.remote import ShardedJudgments
-from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
+from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, UnknownItemError, count, some
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 
@@ -159,8 +160,13 @@ class Consensus:
                 f"method '{method}' gave scores of shape {scores.shape}; a finite number is needed "
                 f"for each of the {judgments.n_items} items."
             )
-        tied = _snapped(scores)
-        gammas = np.ones(judgments.n_annotators) if reliabilities is None else reliabilities
+        tied, m = _snapped(scores), judgments.n_annotators
+        gammas = np.asarray(np.ones(m) if reliabilities is None else reliabilities, np.float64)
+        if gammas.shape != (m,) or not np.isfinite(gammas).all():
+            raise OptionError(
+                f"method '{method}' gave reliabilities of shape {gammas.shape}; a finite number is "
+                f"needed for each of the {m} annotators."
+            )
         return cls(
             method,
             judgments.item_ids,
@@ -210,8 +216,7 @@ class Consensus:
         >>> found.uncertainty.se.round(2)
         array([0.5 , 0.48, 0.48])
         """
-        if seed < 0:
-            raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+        check_seed(seed)
         if self.quantifier is None:
             raise OptionError(
                 f"method '{self.method}' gave scores without a way to work out their uncertainty; "
@@ -219,8 +224,11 @@ class Consensus:
             )
         found = self.quantifier(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
         stated = replace(self, stated=found)
-        said = (*self.warnings, *found.warnings, *stated.reversed_warnings())
-        return replace(stated, warnings=said)
+        # What was said of an earlier uncertainty is no longer so, or is said again.
+        before = () if self.stated is None else (*self.stated.warnings, *self.reversed_warnings())
+        outdated = {(type(warning), str(warning)) for warning in before}
+        kept = (one for one in self.warnings if (type(one), str(one)) not in outdated)
+        return replace(stated, warnings=(*kept, *found.warnings, *stated.reversed_warnings()))
 
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
@@ -333,7 +341,7 @@ class Consensus:
         for item in (above, below):
             at_ = np.flatnonzero(self.item_ids == str(item))
             if not len(at_):
-                raise OptionError(f"item '{item}' is not in the consensus; check its id.")
+                raise UnknownItemError(item, "the consensus")
             found.append(at_[:1])
         chance = float(self.uncertainty.order_probability(found[0], found[1])[0])
         if np.isnan(chance):
@@ -420,19 +428,21 @@ class Consensus:
         }
 
     def __repr__(self) -> str:
-        return str(self)
+        return wrapped(self._title())
 
     def __str__(self) -> str:
+        return wrapped(self._title(), f"highest: {named(self.item_ids[self.order])}")
+
+    def _title(self) -> str:
         record = self.convergence
         how = ""
         if record is not None:
             state = "converged" if record.converged else "did NOT converge"
             how = f"; {state} in {count(record.iterations, 'iteration')}"
-        return wrapped(
-            f"Consensus by {self.method}: {count(len(self.item_ids), 'item')}, "
+        return (
+            f"Consensus by {clipped(self.method)}: {count(len(self.item_ids), 'item')}, "
             f"{count(len(self.annotator_ids), 'annotator')}, "
-            f"{count(self.n_judgments, 'judgment')}{how}",
-            f"highest: {named(self.item_ids[self.order])}",
+            f"{count(self.n_judgments, 'judgment')}{how}"
         )
 
     def _repr_html_(self) -> str:
@@ -440,7 +450,7 @@ class Consensus:
         ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
         chosen = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
         return card(
-            unwrapped(str(self))[0],
+            self._title(),
             head(ready.item_columns(), chosen),
             rows=len(self.item_ids),
             warnings=self.warnings,

@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
+from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
 from aggcal.aggregation.estimate import Curved, Quantify
 from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem
@@ -82,6 +83,8 @@ class QuantifyMarginal(Quantify):
 
     maker: Marginal
     fit: MarginalFit
+
+    __repr__ = brief
 
     @property
     def quick(self) -> bool:

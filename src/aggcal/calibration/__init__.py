@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, aligned, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -282,8 +283,7 @@ def calibrate(
     check_calibration(
         method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
     )
-    if seed < 0:
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+    check_seed(seed)
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
     anchors, second_model = read_known(anchors, second_model)

@@ -12,6 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.atc import project, projected_values
@@ -67,6 +68,8 @@ class Inputs:
     seed: int
     freedom: float = inf
     """Degrees of freedom of ``covariance``."""
+
+    __repr__ = brief
 
     @cached_property
     def moments(self) -> Moments:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.advice.suggest.beliefs import LINKS, Beliefs
@@ -21,7 +22,7 @@ from aggcal.advice.suggest.criterion import (
     information,
     reliability_information,
 )
-from aggcal.aggregation import aggregate, check_seed
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores

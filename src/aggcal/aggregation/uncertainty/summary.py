@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import Covariance
@@ -55,6 +56,8 @@ class Uncertainty:
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
     """Label of each item's connected component; None where all are in one."""
+
+    __repr__ = brief
 
     @classmethod
     def of(
