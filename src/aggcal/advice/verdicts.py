@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,10 @@ class Verdicts:
     reason: TextArray
 
     __repr__ = brief
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return who is reversed and how many there are of each verdict: plain data."""
+        return {"reversed_annotators": self.named(REVERSED), "verdicts": self.counts}
 
     @classmethod
     def of(cls, consensus: Consensus, accused: Accused | None = None) -> Verdicts:

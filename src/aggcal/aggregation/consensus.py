@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -425,6 +425,27 @@ class Consensus:
         return columns | {
             "n_judgments": self.judgments_per_annotator[order],
             "agreement": self.agreement[order],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is told of the fit as a whole: plain data, as in ``summary.json``."""
+        record, prior, known = self.convergence, self.prior, self.uncertainty
+        return {
+            "method": self.method,
+            "n_items": len(self.item_ids),
+            "n_annotators": len(self.annotator_ids),
+            "n_judgments": self.n_judgments,
+            "prior": None if prior is None else asdict(prior),
+            "estimator": self.estimator,
+            "reversed_share": self.reversed_share,
+            "kernel": None if self.kernel is None else asdict(self.kernel),
+            "objective": self.objective,
+            "log_likelihood": self.log_likelihood,
+            "converged": None if record is None else record.converged,
+            "iterations": None if record is None else record.iterations,
+            "gradient_norm": None if record is None else record.gradient_norm,
+            "uncertainty": None if known is None else known.to_dict(),
+            "random_reliability": self.random_reliability,
         }
 
     def __repr__(self) -> str:

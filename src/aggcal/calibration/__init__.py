@@ -200,6 +200,24 @@ class Calibration:
         """Table of the items in consensus order, as in ``items.csv``."""
         return as_frame(self.item_columns(), self.backend)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is told of the calibration as a whole: plain data, as in ``summary.json``."""
+        told: dict[str, Any] = {
+            "calibrator": self.method,
+            "n_items": int((self.rank > 0).sum()),
+            "n_calibrated": self.n_calibrated,
+            "n_without_score": len(self.unscored_ids),
+            "n_without_judgment": len(self.unjudged_ids),
+            "weighted": self.weighted,
+            "blocks": self.blocks,
+            "shift_rms": self.shift_rms,
+            "calibrated_interval": {"covers": self.covers, "level": self.level},
+        }
+        if self.inputs is None:
+            return told
+        fused = {"fused": self.inputs.fused_to_dict()} if self.method == "fused" else {}
+        return told | self.inputs.to_dict() | {"kept": self.kept} | fused
+
     def __repr__(self) -> str:
         return str(self)
 

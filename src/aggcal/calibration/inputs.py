@@ -106,6 +106,28 @@ class Inputs:
             seed=self.seed,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Say what else was known: plain data."""
+        return {
+            "model_sd": None if self.variances is None else self.model_variance**0.5,
+            "n_anchors": 0 if self.anchors is None else len(self.anchors[0]),
+            "second_model": self.second is not None,
+        }
+
+    def fused_to_dict(self) -> dict[str, Any]:
+        """Say what was fused with what, and how well it is expected to do: plain data."""
+        found, noise = self.fused, self.moments.noise
+        return {
+            "weight_of_line": found.base.straight,
+            "shift": found.shift,
+            "known_from": found.known,
+            "expected_mse": {
+                "model": noise,
+                "consensus": self.moments.ranking + self.moments.crowd,
+                "fused": float(found.kept.mean()) * noise,
+            },
+        }
+
     def calibrated(self, method: str) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return the calibrated scores, their blocks, and how much of the model each kept."""
         projected, block = self.projected

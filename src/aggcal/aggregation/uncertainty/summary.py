@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -136,6 +137,10 @@ class Uncertainty:
     def covers(self) -> str:
         """What the intervals cover."""
         return KINDS.get(self.kind, "the consensus")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what kind of uncertainty it is: plain data, as in ``summary.json``."""
+        return {"kind": self.kind, "level": self.level, "covers": self.covers}
 
     @cached_property
     def se(self) -> FloatArray:
