@@ -66,6 +66,17 @@ def printable(text: str) -> str:
     return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
 
 
+def cut(text: str, longest: int) -> str:
+    """Return a text, cut with an ellipsis if it is too long.
+
+    Examples
+    --------
+    >>> cut("abcdef", 3)
+    'abc…'
+    """
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     """Name the first few ids, cut where they are long, and count the rest.
 
@@ -77,8 +88,7 @@ def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     "'a', 'b', 'c' and 2 more"
     """
     every = [str(i) for i in ids]
-    cut = (i if len(i) <= _LONGEST else i[:_LONGEST] + "…" for i in every[:shown])
-    named = ", ".join(f"'{printable(i)}'" for i in cut)
+    named = ", ".join(f"'{printable(cut(i, _LONGEST))}'" for i in every[:shown])
     return named if len(every) <= shown else f"{named} and {len(every) - shown:,} more"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,12 @@ def test_a_consensus_has_a_number_for_each_item_and_each_annotator() -> None:
 def test_an_item_that_nobody_knows_is_a_key_error_that_names_it() -> None:
     consensus = aggcal.aggregate(of_codes(*GOOD), warn=False)
     scores = aggcal.Scores.of({"a": 1.0})
-    for look in (lambda: consensus.order_probability("0", "nobody"), lambda: scores["nobody"]):
+    looks: list[Callable[[], object]] = [
+        lambda: consensus.order_probability("0", "nobody"),
+        lambda: consensus.order_probability("nobody", "nobody"),
+        lambda: scores["nobody"],
+    ]
+    for look in looks:
         with pytest.raises(UnknownItemError, match=r"^item 'nobody' is not") as caught:
             look()
         assert isinstance(caught.value, KeyError)

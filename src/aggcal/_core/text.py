@@ -10,7 +10,10 @@ from html import escape
 from typing import Any, cast
 from unicodedata import east_asian_width
 
+import numpy as np
+
 from aggcal._core.arrays import TextArray
+from aggcal._core.palette import AMBER
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import AggcalWarning, count, printable, some
 
@@ -37,7 +40,7 @@ _STYLE = (
     ".aggcal p{margin:.15em 0;max-width:52em}"
     ".aggcal .aggcal-title{font-weight:600}"
     ".aggcal .aggcal-faint{opacity:.7}"
-    ".aggcal .aggcal-warning{border-left:3px solid #bf8700;padding-left:.6em}"
+    f".aggcal .aggcal-warning{{border-left:3px solid {AMBER};padding-left:.6em}}"
     ".aggcal table{border-collapse:collapse;margin:.5em 0;color:inherit;"
     "font:inherit;font-variant-numeric:tabular-nums}"
     ".aggcal th,.aggcal td{white-space:nowrap;color:inherit;background:none;"
@@ -96,7 +99,7 @@ def brief(thing: object) -> str:
 
 
 def _sized(value: Any) -> str:
-    if hasattr(value, "shape") and getattr(value, "shape", ()):
+    if isinstance(value, np.ndarray):
         return f"<{'×'.join(map(str, value.shape))}>"
     if isinstance(value, list | tuple | set | frozenset | dict) and len(value) > _NAMED:
         return f"<{len(value)}>"

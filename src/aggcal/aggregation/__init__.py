@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
 from aggcal._core.machine import check_seed
-from aggcal.aggregation.consensus import Aggregator, Consensus
+from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import (
@@ -25,6 +25,7 @@ from aggcal.aggregation.methods import (
     RankSVM,
     Start,
 )
+from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.start import start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty import KINDS

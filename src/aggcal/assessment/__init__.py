@@ -17,8 +17,9 @@ from aggcal.aggregation import (
     check_uncertainty,
     feature_choice,
 )
-from aggcal.aggregation.consensus import LEVEL, Aggregator
+from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
+from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
 from aggcal.calibration import calibrate, check_calibration, check_tables, read_known
@@ -91,16 +92,26 @@ def assess(
     judgments = laid_out(judgments, engine)
     if scores is not None:
         check_tables(calibrator, scores, judgments.item_ids, **known)
-    stage_1 = {"prior": prior, "estimator": estimator, "features": features, "seed": seed}
+    stage_1: dict[str, Any] = {
+        "prior": prior,
+        "estimator": estimator,
+        "features": features,
+        "seed": seed,
+    }
     consensus = aggregate(judgments, method, **stage_1, warn=False, on_iteration=on_iteration)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != "laplace" or consensus.quantifiable:
-        errors = {"level": level, "draws": draws, "seed": seed or 0, "on_draw": on_draw}
+        errors: dict[str, Any] = {
+            "level": level,
+            "draws": draws,
+            "seed": seed or 0,
+            "on_draw": on_draw,
+        }
         consensus = consensus.quantify(uncertainty, **errors)
     calibration = None
     if scores is not None:
-        stage_2 = {"weights": weights, **known, "level": level, "seed": seed or 0}
+        stage_2: dict[str, Any] = {"weights": weights, **known, "level": level, "seed": seed or 0}
         calibration = calibrate(scores, consensus, method=calibrator, **stage_2, warn=False)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, aligned, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
@@ -468,7 +468,7 @@ def _arranged(
         "",
         as_text([*ids[order], *scores.item_ids[extra]]),
         arranged(heights),
-        numbered(_ranks(heights)),
+        numbered(ranks(heights)),
         frozen(np.concatenate([model[order], scores.values[extra]])),
         filled(results[0]),
         numbered(blocks),
@@ -502,11 +502,6 @@ def _weights(
     # Only ratios count: about the median, squares neither over- nor underflow.
     relative = np.clip(scores.sd / np.median(scores.sd), 1e-100, 1e100)
     return aligned(relative**-2.0, scores.item_ids, ids), True
-
-
-def _ranks(heights: FloatArray) -> IntArray:
-    ordered = np.sort(heights)
-    return len(ordered) + 1 - np.searchsorted(ordered, heights, side="right")
 
 
 def _or_none(numbers: IntArray) -> np.ndarray:

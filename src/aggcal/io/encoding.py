@@ -220,11 +220,16 @@ def encoded(
     item_ids, annotator_ids = _ids(source, "item"), _ids(source, "annotator_id")
     if len(item_ids) < 2 and not part:  # noqa: PLR2004
         raise TooLittleDataError(_too_little(source, unfitted))
+    annotator, left, right = (
+        np.ascontiguousarray(merged[name], dtype=np.int32) for name in ("annotator", "l", "r")
+    )
     outcome, weight, number = _row_values(merged)
     return Judgments(
         item_ids,
         annotator_ids,
-        *(np.ascontiguousarray(merged[name], np.int32) for name in ("annotator", "l", "r")),
+        annotator,
+        left,
+        right,
         outcome,
         weight,
         number,
@@ -305,7 +310,10 @@ def _set_aside(source: Source) -> Unfitted:
         "GROUP BY annotator, l, r, reason, detail ORDER BY reason, annotator, l, r, detail"
     ).fetchnumpy()
     return Unfitted(
-        *(_objects(aside[name]) for name in ("annotator", "l", "r", "reason")),
+        _objects(aside["annotator"]),
+        _objects(aside["l"]),
+        _objects(aside["r"]),
+        _objects(aside["reason"]),
         np.asarray(aside["times"], dtype=np.int64),
         _objects(aside["place"]),
         _objects(aside["detail"]),
