@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from aggcal.advice.check import Check, Finding, check
     from aggcal.advice.suggest import Suggestions, suggest_pairs
     from aggcal.aggregation import aggregate
-    from aggcal.aggregation.consensus import Aggregator, Consensus
+    from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
+    from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
     from aggcal.calibration import Calibration, calibrate
     from aggcal.data.features import Features
@@ -38,8 +39,9 @@ _HOMES = {
     "advice.check": ("Check", "Finding", "check"),
     "advice.suggest": ("Suggestions", "suggest_pairs"),
     "aggregation": ("aggregate",),
-    "aggregation.consensus": ("Aggregator", "Consensus"),
+    "aggregation.consensus": ("Consensus",),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
+    "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
     "calibration": ("Calibration", "calibrate"),
     "data.features": ("Features",),

@@ -10,6 +10,7 @@ The tree::
     │   ├── WeightError         a negative, missing or non-numeric weight
     │   ├── ScoreError          a missing, non-numeric, infinite or double score
     │   ├── FeatureError        the same of a feature, or an item without features
+    │   ├── UnknownItemError    an item that is not there (a KeyError too)
     │   ├── TooLittleDataError  nothing left to fit or to calibrate
     │   ├── EngineError         an engine that is not installed, not reached, or lost
     │   └── OptionError         an option or argument with an impossible value
@@ -66,6 +67,17 @@ def printable(text: str) -> str:
     return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
 
 
+def cut(text: str, longest: int) -> str:
+    """Return a text, cut with an ellipsis if it is too long.
+
+    Examples
+    --------
+    >>> cut("abcdef", 3)
+    'abc…'
+    """
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     """Name the first few ids, cut where they are long, and count the rest.
 
@@ -77,8 +89,7 @@ def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
     "'a', 'b', 'c' and 2 more"
     """
     every = [str(i) for i in ids]
-    cut = (i if len(i) <= _LONGEST else i[:_LONGEST] + "…" for i in every[:shown])
-    named = ", ".join(f"'{printable(i)}'" for i in cut)
+    named = ", ".join(f"'{printable(cut(i, _LONGEST))}'" for i in every[:shown])
     return named if len(every) <= shown else f"{named} and {len(every) - shown:,} more"
 
 
@@ -126,6 +137,22 @@ class ScoreError(InputError):
 
 class FeatureError(InputError):
     """A feature is missing, not a finite number or given twice, or tells no items apart."""
+
+
+class UnknownItemError(InputError, KeyError):
+    """An item was asked for that is not there.
+
+    Examples
+    --------
+    >>> str(UnknownItemError("z", "the consensus"))
+    "item 'z' is not in the consensus; check its id."
+    """
+
+    def __init__(self, item: object, where: str) -> None:
+        super().__init__(f"item {some([item])} is not in {where}; check its id.")
+
+    def __str__(self) -> str:
+        return ValueError.__str__(self)  # a KeyError would quote its message
 
 
 class TooLittleDataError(InputError):

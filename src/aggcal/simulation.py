@@ -8,7 +8,9 @@ from math import inf, isfinite
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import brief
 from aggcal.errors import OptionError
 from aggcal.registry import LOGISTIC
 
@@ -39,6 +41,8 @@ class Simulation:
     role: TextArray
     copied: dict[int, int]
     camp_latent: FloatArray
+
+    __repr__ = brief
 
     @property
     def shown(self) -> Columns:
@@ -100,9 +104,10 @@ def simulate(
     Parameters
     ----------
     items, annotators, judgments
-        How many of each.
+        How many there are of each.
     link
-        The link that turns γ_u (s_i − s_j) into a chance: ``logistic``, ``normal``, ``laplace``.
+        The link, which turns γ_u (s_i − s_j) into a probability: ``logistic``, ``normal`` or
+        ``laplace``.
     reliability_sd
         Standard deviation of log γ; the mean reliability (of its size) is 1.
     reversed_share
@@ -115,9 +120,9 @@ def simulate(
         Share of annotators who toss a coin, who choose the left item always, who give another
         annotator's judgments for their own, and who go by another order.
     camp_correlation
-        Between that order and the first: −1 the opposite, 0 unrelated.
+        Correlation between that order and the first: −1 is the opposite, 0 unrelated.
     seed
-        Of everything random.
+        Seed for all random numbers.
 
     Examples
     --------
@@ -127,39 +132,18 @@ def simulate(
     """
     from aggcal.models.links import link as link_of  # waits for SciPy
 
-    for name, number, least in (
-        ("items", items, 2),
-        ("annotators", annotators, 1),
-        ("judgments", judgments, 1),
-        ("model_sd", model_sd, 0),
-        ("reliability_sd", reliability_sd, 0),
-    ):
-        if not least <= number < inf:
-            raise OptionError(f"{name} is {number}; give at least {least}.")
-    for name, number in (
-        ("location", location),
-        ("scale", scale),
-        ("model_bias", model_bias),
-        ("model_slope", model_slope),
-    ):
-        if not isfinite(number):
-            raise OptionError(f"{name} is {number}; give a finite number.")
-    if seed < 0:
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+    _check_numbers(2, items=items)
+    _check_numbers(1, annotators=annotators, judgments=judgments)
+    _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd)
+    _check_numbers(
+        None, location=location, scale=scale, model_bias=model_bias, model_slope=model_slope
+    )
+    check_seed(seed)
     kinds = {
-        "reversed": reversed_share,
-        "guesses": guessing_share,
-        "left": left_share,
-        "copies": copied_share,
-        "camp": camp_share,
-    }
-    for name, share in kinds.items():
-        if not 0.0 <= share <= 1.0:
-            raise OptionError(f"the share of '{name}' is {share}; give a number from 0 to 1.")
-    if sum(kinds.values()) > 1.0:
-        raise OptionError(f"the shares add up to {sum(kinds.values()):g}; give at most 1 in all.")
-    if not -1.0 <= camp_correlation <= 1.0:
-        raise OptionError(f"camp_correlation is {camp_correlation}; give a number from -1 to 1.")
+        "reversed": reversed_share, "guesses": guessing_share, "left": left_share,
+        "copies": copied_share, "camp": camp_share,
+    }  # fmt: skip
+    _check_shares(kinds, camp_correlation)
     chance = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
@@ -170,9 +154,9 @@ def simulate(
     reliability[role == "reversed"] *= -1.0
     reliability[(role == "guesses") | (role == "left")] = 0.0
 
-    annotator = random.integers(annotators, size=judgments, dtype=np.int32)
-    first = random.integers(items, size=judgments, dtype=np.int32)
-    second = random.integers(items - 1, size=judgments, dtype=np.int32)
+    annotator, first, second = (
+        random.integers(n, size=judgments, dtype=np.int32) for n in (annotators, items, items - 1)
+    )
     second += second >= first
     more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
     camp_latent = _related(latent, camp_correlation, more)
@@ -187,21 +171,32 @@ def simulate(
     truth = location + scale * latent
     noise = model_sd * random.standard_normal(items)
     return Simulation(
-        _numbered("item", items),
-        latent,
-        truth,
+        _numbered("item", items), latent, truth,
         location + model_bias + model_slope * (truth - location) + noise,
-        _numbered("annotator", annotators),
-        reliability,
-        annotator,
-        np.where(wins, first, second),
-        np.where(wins, second, first),
-        first,
-        second,
-        role,
-        copied,
-        camp_latent,
-    )
+        _numbered("annotator", annotators), reliability, annotator,
+        np.where(wins, first, second), np.where(wins, second, first), first, second,
+        role, copied, camp_latent,
+    )  # fmt: skip
+
+
+def _check_numbers(least: int | None, **numbers: float) -> None:
+    """Refuse numbers that are not finite, or below the least there may be."""
+    for name, number in numbers.items():
+        if least is None and not isfinite(number):
+            raise OptionError(f"{name} is {number}; give a finite number.")
+        if least is not None and not least <= number < inf:
+            raise OptionError(f"{name} is {number}; give at least {least}.")
+
+
+def _check_shares(kinds: dict[str, float], camp_correlation: float) -> None:
+    """Refuse shares of annotators, and a correlation, that cannot be."""
+    for name, share in kinds.items():
+        if not 0.0 <= share <= 1.0:
+            raise OptionError(f"the share of '{name}' is {share}; give a number from 0 to 1.")
+    if sum(kinds.values()) > 1.0:
+        raise OptionError(f"the shares add up to {sum(kinds.values()):g}; give at most 1 in all.")
+    if not -1.0 <= camp_correlation <= 1.0:
+        raise OptionError(f"camp_correlation is {camp_correlation}; give a number from -1 to 1.")
 
 
 def _roles(order: IntArray, kinds: dict[str, float]) -> TextArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -517,3 +519,41 @@ def test_a_start_of_the_wrong_shape_is_refused(bad: FloatArray) -> None:
 def test_an_impossible_prior_is_refused(sd: float) -> None:
     with pytest.raises(OptionError, match="above 0"):
         aggcal.Prior(1.0, sd)
+
+
+NO_START = [
+    np.zeros(4), np.zeros((3, 1)), [0.0, np.nan, 0.0], [0.0, np.inf, 0.0], "scores.csv", {"a": 1.0},
+    [[0.0], [1.0, 2.0]], aggcal.Scores.of({"x": 1.0, "y": 2.0}),
+]  # fmt: skip
+
+
+class Elsewhere:
+    """A method of the user's own, which takes no start."""
+
+    def fit(self, judgments: aggcal.Judgments, /) -> aggcal.Consensus:
+        return aggcal.Consensus.of(judgments, np.zeros(judgments.n_items), method="own")
+
+
+@pytest.mark.parametrize("method", [*METHODS, Elsewhere(), aggcal.BTL()])
+@pytest.mark.parametrize("bad", NO_START, ids=lambda bad: str(bad)[:20])
+def test_every_method_refuses_a_wrong_start(method: Any, bad: Any) -> None:
+    rows = [("u", "a", "b"), ("v", "b", "c"), ("u", "a", "c")]
+    named = isinstance(method, str) and METHODS[method].from_features
+    features = "identity" if named else None
+    with pytest.raises(OptionError, match=r"^start .*3 items"):
+        aggcal.aggregate(rows, method, start=bad, features=features, warn=False)
+
+
+def test_what_is_said_of_an_uncertainty_is_said_once(study_judgments: aggcal.Judgments) -> None:
+    few = study_judgments.of_annotators(np.arange(5))
+    rows = aggcal.aggregate(few, "btl", warn=False)
+    once, twice = rows.quantify("sandwich"), rows.quantify("sandwich").quantify("sandwich")
+    assert len(once.warnings) > len(rows.warnings)
+    assert list(map(str, twice.warnings)) == list(map(str, once.warnings))
+    assert list(map(str, twice.quantify().warnings)) == list(map(str, rows.warnings))
+
+
+def test_reversed_annotators_are_named_once() -> None:
+    made = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.2, seed=3)
+    found = aggcal.aggregate(made.judgments, warn=False).quantify().quantify().quantify()
+    assert sum(isinstance(one, ReversedWarning) for one in found.warnings) == 1

@@ -74,6 +74,17 @@ def _count(index: CodeArray | IntArray, total: FloatArray) -> None:
         total += np.bincount(index[k : k + _PIECE], minlength=len(total))
 
 
+def ranks(scores: FloatArray) -> IntArray:
+    """Rank scores: 1 is the highest, tied ones share the best.
+
+    Examples
+    --------
+    >>> ranks(np.array([0.5, 2.0, 0.5, 0.1]))
+    array([2, 1, 2, 4])
+    """
+    return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right")
+
+
 def dot(x: FloatArray, y: FloatArray) -> float:
     """Inner product whose bits do not depend on the number of threads, as those of BLAS do.
 

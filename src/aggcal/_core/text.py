@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
+from typing import Any, cast
 from unicodedata import east_asian_width
 
+import numpy as np
+
 from aggcal._core.arrays import TextArray
+from aggcal._core.palette import AMBER
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import AggcalWarning, count, printable, some
 
@@ -35,7 +40,7 @@ _STYLE = (
     ".aggcal p{margin:.15em 0;max-width:52em}"
     ".aggcal .aggcal-title{font-weight:600}"
     ".aggcal .aggcal-faint{opacity:.7}"
-    ".aggcal .aggcal-warning{border-left:3px solid #bf8700;padding-left:.6em}"
+    f".aggcal .aggcal-warning{{border-left:3px solid {AMBER};padding-left:.6em}}"
     ".aggcal table{border-collapse:collapse;margin:.5em 0;color:inherit;"
     "font:inherit;font-variant-numeric:tabular-nums}"
     ".aggcal th,.aggcal td{white-space:nowrap;color:inherit;background:none;"
@@ -76,6 +81,31 @@ def named(ids: Sequence[object] | TextArray) -> str:
     "'a', 'bbbbbbbbbbbbbbbbbbbbbbb…', 'c' and 1 more"
     """
     return some([*(clipped(i, WIDTH // _NAMED - 5) for i in ids[:_NAMED]), *ids[_NAMED:]])
+
+
+def brief(thing: object) -> str:
+    """Show an object by its fields on at most three lines, what is long by its size: for reprs.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> import numpy as np
+    >>> brief(make_dataclass("Fit", ["name", "values"])("btl", np.zeros(9)))
+    "Fit(name='btl', values=<9>)"
+    """
+    shown = (one.name for one in fields(cast("Any", thing)) if one.repr)
+    parts = ", ".join(f"{name}={_sized(getattr(thing, name))}" for name in shown)
+    return wrapped(clipped(f"{type(thing).__name__}({parts})", 2 * WIDTH))
+
+
+def _sized(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<{'×'.join(map(str, value.shape))}>"
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value) > _NAMED:
+        return f"<{len(value)}>"
+    if is_dataclass(value):
+        return f"{type(value).__name__}(…)"
+    return clipped(repr(value)) if isinstance(value, str) else clipped(value)
 
 
 def wrapped(*lines: str) -> str:

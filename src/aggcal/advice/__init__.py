@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from aggcal._core.text import clipped
+from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.check.survey import MANY
 from aggcal.advice.suggest import Suggestions, suggest_pairs
@@ -47,6 +47,8 @@ class Advice:
 
     check: Check
     suggestions: Suggestions | None
+
+    __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
@@ -112,19 +114,9 @@ def advise(
         looked = Check({}, (_failed("the data check failed", error),))
     if on_step is not None:
         on_step("choosing pairs to ask next")
-    known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
     asked = None
     try:
-        asked = suggest_pairs(
-            judgments,
-            scores,
-            n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
-            method=method if method in PREDICTABLE else DEFAULT_METHOD,
-            consensus=fit
-            if fit is not None and fit.quantifier is not None and method in PREDICTABLE
-            else None,
-            seed=seed,
-        )
+        asked = _asked_next(judgments, scores, fit, method if method in PREDICTABLE else None, seed)
     except Exception as error:  # noqa: BLE001
         failed = _failed("no pairs could be suggested", error)
         looked = replace(looked, findings=(*looked.findings, failed))
@@ -132,6 +124,26 @@ def advise(
     tested = looked.accused.against_others
     said = [w for w in warnings if not (tested and w.code == _REVERSED)]
     return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
+
+
+def _asked_next(
+    judgments: Judgments,
+    scores: Scores | None,
+    fit: Consensus | None,
+    method: str | None,
+    seed: int,
+) -> Suggestions:
+    """Suggest a few pairs, by the fit that is there if it can tell what a judgment is worth."""
+    known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
+    usable = method is not None and fit is not None and fit.quantifier is not None
+    return suggest_pairs(
+        judgments,
+        scores,
+        n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
+        method=method or DEFAULT_METHOD,
+        consensus=fit if usable else None,
+        seed=seed,
+    )
 
 
 def _failed(what: str, error: Exception) -> Finding:

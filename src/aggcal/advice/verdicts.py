@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import TextArray, sums
 from aggcal._core.tables import Columns, as_text
+from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
@@ -55,6 +57,12 @@ class Verdicts:
     annotator_ids: TextArray
     verdict: TextArray
     reason: TextArray
+
+    __repr__ = brief
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return who is reversed and how many there are of each verdict: plain data."""
+        return {"reversed_annotators": self.named(REVERSED), "verdicts": self.counts}
 
     @classmethod
     def of(cls, consensus: Consensus, accused: Accused | None = None) -> Verdicts:

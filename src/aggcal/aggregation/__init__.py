@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, is_dataclass, replace
-from numbers import Integral
 from typing import Any, cast
 
-from aggcal.aggregation.consensus import Aggregator, Consensus
+from aggcal._core.machine import check_seed
+from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import BARCW, GPPL, Estimator, PriorChoice, Progress, Start
+from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.start import start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.features import FeatureChoice, Features
@@ -75,10 +77,10 @@ def aggregate(
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
     start
-        Where to begin: an earlier consensus, scores, or one number per item of the judgments.
-        The optimum does not depend on it; the time does.
+        Where to begin: an earlier consensus, scores (items without one begin at 0), or one
+        number per item of the judgments. The optimum does not depend on it; the time does.
     seed
-        Of everything random, 0 by default (the default methods use no randomness). For a method
+        Seed for all random numbers, 0 by default (the default methods use none). For a method
         that is an object it takes the place of the object's own, where that has one.
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
@@ -103,6 +105,7 @@ def aggregate(
     if isinstance(judgments, Judgments) and on_engine(judgments):
         _check_estimation(method, prior, estimator)
     judgments = laid_out(judgments, engine)
+    start_scores(start, judgments)  # a wrong start is refused also where it is not used
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     elif isinstance(aggregator, GPPL | BARCW):
@@ -179,7 +182,7 @@ def _aggregator(
     seed: int | None,
 ) -> Aggregator:
     check_method(method, prior, estimator, given_features=features is not None)
-    check_seed(seed)
+    check_seed(seed or 0)
     if not isinstance(method, str):
         seeded: Aggregator = method if seed is None else _seeded(method, seed)
         return seeded
@@ -196,12 +199,6 @@ def _seeded(method: Any, seed: int) -> Any:
     if is_dataclass(method) and any(part.name == "seed" for part in fields(method)):
         return replace(cast("Any", method), seed=seed)
     return method
-
-
-def check_seed(seed: Any) -> None:
-    """Refuse a seed that is no whole number from 0 on."""
-    if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
 
 
 def check_method(

@@ -1,95 +1,31 @@
-"""The consensus: what Stage 1 returns, and the protocol that every aggregator keeps."""
+"""The consensus: what Stage 1 returns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, sums
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import card, head, named, unwrapped, wrapped
+from aggcal._core.text import card, clipped, head, named, wrapped
+from aggcal.aggregation.agreement import agreement, snapped
+from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.remote import ShardedJudgments
-from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
+from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, UnknownItemError, count, some
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import LAPLACE
 
 LEVEL = 0.95
-"""Of intervals, unless another is asked for."""
-
-_TIE = 1e-9
-_PIECE = 1 << 20
-
-
-@runtime_checkable
-class Aggregator(Protocol):
-    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
-
-    def fit(self, judgments: Judgments, /) -> Consensus:
-        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
-        ...
-
-
-class Quantifier(Protocol):
-    """Works out how far a consensus can be trusted."""
-
-    @property
-    def quick(self) -> bool:
-        """Whether that needs no refits."""
-        ...
-
-    def __call__(
-        self,
-        consensus: Consensus,
-        kind: str,
-        /,
-        *,
-        level: float,
-        draws: int,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Uncertainty:
-        """Return the uncertainty of a kind at a level."""
-        ...
-
-    def curvature(self, consensus: Consensus, /) -> Curvature | None:
-        """Return the covariance at the optimum; None where the fit does not know its curvature."""
-        ...
-
-    def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
-        """Place items that were judged later."""
-        ...
-
-    def efficiency(self, consensus: Consensus, /) -> dict[str, float] | None:
-        """Return what telling annotators apart is worth."""
-        ...
-
-    def probabilities(self, consensus: Consensus, judgments: Judgments, /) -> FloatArray:
-        """Return the probability that each row's annotator prefers its left item."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Curvature:
-    """The covariance of a fit."""
-
-    covariance: Covariance
-    """Of the scores."""
-    reliability_variances: FloatArray | None
-    """None where annotators are taken to be alike."""
-    logits: tuple[FloatArray, FloatArray] | None = None
-    """Means and variances of the reliabilities' logits, where they are probabilities."""
+"""Level of intervals, unless another is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,15 +96,20 @@ class Consensus:
                 f"method '{method}' gave scores of shape {scores.shape}; a finite number is needed "
                 f"for each of the {judgments.n_items} items."
             )
-        tied = _snapped(scores)
-        gammas = np.ones(judgments.n_annotators) if reliabilities is None else reliabilities
+        tied, m = snapped(scores), judgments.n_annotators
+        gammas = np.asarray(np.ones(m) if reliabilities is None else reliabilities, np.float64)
+        if gammas.shape != (m,) or not np.isfinite(gammas).all():
+            raise OptionError(
+                f"method '{method}' gave reliabilities of shape {gammas.shape}; a finite number is "
+                f"needed for each of the {m} annotators."
+            )
         return cls(
             method,
             judgments.item_ids,
             frozen(tied),
             judgments.annotator_ids,
             frozen(gammas),
-            frozen(_agreement(judgments, tied)),
+            frozen(agreement(judgments, tied)),
             judgments.judgments_per_item,
             judgments.judgments_per_annotator,
             warnings=warnings,
@@ -195,11 +136,11 @@ class Consensus:
             models ``"sandwich"`` (annotators are a sample), ``"sandwich-random"``,
             ``"sandwich-fixed"``. For any aggregator ``"bootstrap"``, by annotator.
         level
-            Of the intervals.
+            Level of the intervals.
         draws
-            Refits of the bootstrap.
+            How many refits a bootstrap takes.
         seed
-            Of everything random.
+            Seed for all random numbers.
         on_draw
             Called after each refit with its number and how many there are.
 
@@ -211,29 +152,30 @@ class Consensus:
         >>> found.uncertainty.se.round(2)
         array([0.5 , 0.48, 0.48])
         """
-        if seed < 0:
-            raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
-        if self.quantifier is None:
-            raise OptionError(
-                f"method '{self.method}' gave scores without a way to work out their uncertainty; "
-                "aggregate the judgments with aggcal.aggregate."
-            )
-        found = self.quantifier(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
+        check_seed(seed)
+        work_out = self._known_fit(
+            "gave scores without a way to work out their uncertainty; aggregate the judgments with "
+            "aggcal.aggregate"
+        )
+        found = work_out(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
         stated = replace(self, stated=found)
-        said = (*self.warnings, *found.warnings, *stated.reversed_warnings())
-        return replace(stated, warnings=said)
+        # What was said of an earlier uncertainty is no longer so, or is said again.
+        before = () if self.stated is None else (*self.stated.warnings, *self.reversed_warnings())
+        outdated = {(type(warning), str(warning)) for warning in before}
+        kept = (one for one in self.warnings if (type(one), str(one)) not in outdated)
+        return replace(stated, warnings=(*kept, *found.warnings, *stated.reversed_warnings()))
 
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
         turned, border = self.reversed_ids, self.random_reliability
+        verb = "answers" if len(turned) == 1 else "answer"
         if not turned:
             return ()
-        one = len(turned) == 1
         return (
             ReversedWarning(
-                f"{count(len(turned), 'annotator')} of {len(self.annotator_ids):,} "
-                f"{'answers' if one else 'answer'} against the consensus ({some(turned)}; the "
-                f"whole interval of the reliability is below {border:g})",
+                f"{count(len(turned), 'annotator')} of {len(self.annotator_ids):,} {verb} against "
+                f"the consensus ({some(turned)}; the whole interval of the reliability is below "
+                f"{border:g})",
                 "ask whether they understood the question; the fit turns their answers round",
             ),
         )
@@ -288,9 +230,7 @@ class Consensus:
         >>> consensus.place(later)["new"] > 0
         True
         """
-        if self.quantifier is None:
-            raise OptionError(f"method '{self.method}' cannot place single items.")
-        return self.quantifier.place(self, judgments)
+        return self._known_fit("cannot place single items").place(self, judgments)
 
     def judgment_probabilities(self, judgments: Judgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
@@ -312,9 +252,13 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
+        known = self._known_fit("gives no probabilities of judgments")
+        return known.probabilities(self, judgments)
+
+    def _known_fit(self, otherwise: str) -> Quantifier:
         if self.quantifier is None:
-            raise OptionError(f"method '{self.method}' gives no probabilities of judgments.")
-        return self.quantifier.probabilities(self, judgments)
+            raise OptionError(f"method '{self.method}' {otherwise}.")
+        return self.quantifier
 
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).
@@ -330,13 +274,11 @@ class Consensus:
         """
         if self.uncertainty is None:
             raise OptionError(f"method '{self.method}' has no uncertainty to tell this from.")
-        found = []
-        for item in (above, below):
-            at_ = np.flatnonzero(self.item_ids == str(item))
-            if not len(at_):
-                raise OptionError(f"item '{item}' is not in the consensus; check its id.")
-            found.append(at_[:1])
-        chance = float(self.uncertainty.order_probability(found[0], found[1])[0])
+        found = {item: np.flatnonzero(self.item_ids == str(item))[:1] for item in (above, below)}
+        for item, position in found.items():
+            if not len(position):
+                raise UnknownItemError(item, "the consensus")
+        chance = float(self.uncertainty.order_probability(found[above], found[below])[0])
         if np.isnan(chance):
             raise OptionError(
                 f"nothing compares '{above}' with '{below}', not even through other items; "
@@ -347,8 +289,7 @@ class Consensus:
     @property
     def ranks(self) -> IntArray:
         """Rank of each item of ``item_ids``: 1 is the highest, tied items share the best."""
-        ordered = np.sort(self.scores)
-        return len(ordered) + 1 - np.searchsorted(ordered, self.scores, side="right")
+        return ranks(self.scores)
 
     @property
     def order(self) -> IntArray:
@@ -378,16 +319,12 @@ class Consensus:
         order, known = self.order, self.uncertainty
         columns: Columns = {"item": self.item_ids[order], "score": self.scores[order]}
         if known is not None:
-            columns |= {
-                "se": known.se[order],
-                "low": known.low[order],
-                "high": known.high[order],
-            }
+            ends = {"low": known.low[order], "high": known.high[order]}
+            columns |= {"se": known.se[order], **ends}
         columns["rank"] = self.ranks[order]
         if known is not None:
             columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
-        columns["n_judgments"] = self.judgments_per_item[order]
-        return columns
+        return columns | {"n_judgments": self.judgments_per_item[order]}
 
     @property
     def items(self) -> Any:
@@ -396,11 +333,10 @@ class Consensus:
 
     @property
     def annotators(self) -> Any:
-        """Table of the annotators: reliability and its interval, n_judgments, agreement.
+        """Table of annotators, the best first: reliability, its interval, n_judgments, agreement.
 
-        The most reliable stand first.
-        ``agreement`` is the share of the annotator's judgments that the consensus order
-        confirms; a tie, on either side, counts one half.
+        ``agreement`` is the share of their judgments that the consensus order confirms; a tie, on
+        either side, counts one half.
         """
         return as_frame(self.annotator_columns(), self.backend)
 
@@ -411,81 +347,55 @@ class Consensus:
             "annotator": self.annotator_ids[order],
             "reliability": self.reliabilities[order],
         }
-        if known is not None and known.reliability_low is not None:
-            columns["reliability_low"] = known.reliability_low[order]
-        if known is not None and known.reliability_high is not None:
-            columns["reliability_high"] = known.reliability_high[order]
+        for end in ("reliability_low", "reliability_high"):
+            column = getattr(known, end, None)
+            if column is not None:
+                columns[end] = column[order]
         return columns | {
             "n_judgments": self.judgments_per_annotator[order],
             "agreement": self.agreement[order],
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is told of the fit as a whole: plain data, as in ``summary.json``."""
+        record, prior, known = self.convergence, self.prior, self.uncertainty
+        names = ("converged", "iterations", "gradient_norm")
+        return {
+            "method": self.method,
+            "n_items": len(self.item_ids),
+            "n_annotators": len(self.annotator_ids),
+            "n_judgments": self.n_judgments,
+            "prior": None if prior is None else asdict(prior),
+            "estimator": self.estimator,
+            "reversed_share": self.reversed_share,
+            "kernel": None if self.kernel is None else asdict(self.kernel),
+            "objective": self.objective,
+            "log_likelihood": self.log_likelihood,
+            **{name: getattr(record, name, None) for name in names},
+            "uncertainty": None if known is None else known.to_dict(),
+            "random_reliability": self.random_reliability,
+        }
+
     def __repr__(self) -> str:
-        return str(self)
+        return wrapped(self._title())
 
     def __str__(self) -> str:
-        record = self.convergence
-        how = ""
+        return wrapped(self._title(), f"highest: {named(self.item_ids[self.order])}")
+
+    def _title(self) -> str:
+        how, record = "", self.convergence
         if record is not None:
             state = "converged" if record.converged else "did NOT converge"
             how = f"; {state} in {count(record.iterations, 'iteration')}"
-        return wrapped(
-            f"Consensus by {self.method}: {count(len(self.item_ids), 'item')}, "
+        return (
+            f"Consensus by {clipped(self.method)}: {count(len(self.item_ids), 'item')}, "
             f"{count(len(self.annotator_ids), 'annotator')}, "
-            f"{count(self.n_judgments, 'judgment')}{how}",
-            f"highest: {named(self.item_ids[self.order])}",
+            f"{count(self.n_judgments, 'judgment')}{how}"
         )
 
     def _repr_html_(self) -> str:
         # Intervals are shown where they are at hand: looking at a result must not take minutes.
         ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
-        chosen = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
-        return card(
-            unwrapped(str(self))[0],
-            head(ready.item_columns(), chosen),
-            rows=len(self.item_ids),
-            warnings=self.warnings,
-        )
-
-
-def _snapped(scores: FloatArray) -> FloatArray:
-    order = np.argsort(scores, kind="stable")
-    ordered = scores[order]
-    near = _TIE * float(np.ptp(ordered))
-    group = np.concatenate([[0], np.cumsum(np.diff(ordered) > near)])
-    means = np.bincount(group, ordered) / np.bincount(group)
-    snapped = np.empty_like(scores)
-    # A lone item keeps its bits; only real ties are averaged.
-    snapped[order] = np.where(np.bincount(group)[group] > 1, means[group], ordered)
-    return snapped
-
-
-def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
-    if isinstance(judgments, ShardedJudgments):
-        return judgments.agreement(scores)
-    kernels, weight = library(), judgments.weight
-    plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
-    agreed = np.zeros(judgments.n_annotators)
-    if kernels is not None:
-        columns = (judgments.annotator, judgments.left, judgments.right)
-        codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
-        outcome = None if judgments.decided_for_left else np.ascontiguousarray(judgments.outcome)
-        weights = None if plain else np.ascontiguousarray(weight)
-        heights = np.ascontiguousarray(scores)
-
-        def work(begin: int, end: int) -> None:
-            rows = slice(begin, end)
-            given = [None if column is None else column[rows] for column in (outcome, weights)]
-            arrays = at(*(code[rows] for code in codes), *given, heights, agreed)
-            kernels.aggcal_agreement(end - begin, *arrays)
-
-        # Cut between annotators, of whom each thread then has its own.
-        cuts = np.searchsorted(codes[0], codes[0][even(len(weight))[1:-1]])
-        each_range(work, [0, *np.unique(cuts).tolist(), len(weight)])
-    else:
-        for k in range(0, len(weight), _PIECE):
-            rows = slice(k, k + _PIECE)
-            side = np.sign(scores[judgments.left[rows]] - scores[judgments.right[rows]])
-            agrees = weight[rows] * (0.5 + side * (judgments.outcome[rows] - 0.5))
-            agreed += sums(judgments.annotator[rows], agrees, judgments.n_annotators)
-    return agreed / sums(judgments.annotator, weight, judgments.n_annotators)
+        names = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
+        shown = head(ready.item_columns(), names)
+        return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)

@@ -119,18 +119,8 @@ class CrowdAggregator:
                 random_reliability=_RANDOM,
                 prior=Prior(found.population.score_sd, DEFAULT_RELIABILITY_SD),
             )
-        score_sd = self._score_sd()
         chances = start_reliabilities(start, judgments, self.name)
-
-        def fitted(scores: FloatArray) -> Fit:
-            problem = self._problem(rows, score_sd**-2)
-            if chances is not None and scores is begin:
-                problem.begin_with(self.parameters(chances))
-            return fit_objective(
-                problem, scores, tolerance=self.tolerance, on_iteration=on_iteration
-            )
-
-        fit = min(map(fitted, starts), key=lambda found: found.objective)
+        fit = self._mode(rows, begin, starts, chances, on_iteration)
         return Consensus.of(
             judgments,
             fit.scores,
@@ -141,11 +131,31 @@ class CrowdAggregator:
             objective=fit.objective,
             log_likelihood=fit.log_likelihood,
             convergence=fit.convergence,
-            prior=Prior(score_sd, DEFAULT_RELIABILITY_SD),
+            prior=Prior(self._score_sd(), DEFAULT_RELIABILITY_SD),
             estimator="mode",
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
         )
+
+    def _mode(
+        self,
+        rows: Rows,
+        begin: FloatArray | None,
+        starts: list[FloatArray],
+        chances: FloatArray | None,
+        on_iteration: Progress | None,
+    ) -> Fit:
+        """Return the best of the optima that the starts lead to."""
+
+        def fitted(scores: FloatArray) -> Fit:
+            problem = self._problem(rows, self._score_sd() ** -2)
+            if chances is not None and scores is begin:
+                problem.begin_with(self.parameters(chances))
+            return fit_objective(
+                problem, scores, tolerance=self.tolerance, on_iteration=on_iteration
+            )
+
+        return min(map(fitted, starts), key=lambda found: found.objective)
 
     def _score_sd(self) -> float:
         if isinstance(self.prior, Prior):

@@ -12,7 +12,8 @@ import numpy as np
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.start import Start
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
@@ -127,21 +128,27 @@ class Quantify:
                 f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
                 "not tell; choose bootstrap."
             )
-        if kind == registry.LAPLACE.name:
-            found = self._laplace(own, consensus, seed, on_draw)
-            return Uncertainty.of(
-                kind,
-                level,
-                consensus.scores,
-                found.covariance,
-                reliabilities=consensus.reliabilities,
-                reliability_variances=found.reliability_variances,
-                logits=found.logits,
-                bounds=own.bounds,
-                prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
-                component=self._component(),
-                seed=seed,
-            )
+        if kind != registry.LAPLACE.name:
+            return self._sandwich(own, consensus, kind, level, seed)
+        found = self._laplace(own, consensus, seed, on_draw)
+        return Uncertainty.of(
+            kind,
+            level,
+            consensus.scores,
+            found.covariance,
+            reliabilities=consensus.reliabilities,
+            reliability_variances=found.reliability_variances,
+            logits=found.logits,
+            bounds=own.bounds,
+            prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
+            component=self._component(),
+            seed=seed,
+        )
+
+    def _sandwich(
+        self, own: Curved, consensus: Consensus, kind: str, level: float, seed: int
+    ) -> Uncertainty:
+        """Return errors that do not suppose annotators to be alike, though the fit does."""
         if not isinstance(own, Alike) or own.heterogeneous:
             raise OptionError(
                 f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "

@@ -11,8 +11,10 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
-from aggcal.aggregation.consensus import Aggregator, Consensus, Curvature
+from aggcal._core.text import brief
+from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Curved, Quantify
+from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.marginal import posterior
@@ -82,6 +84,8 @@ class QuantifyMarginal(Quantify):
 
     maker: Marginal
     fit: MarginalFit
+
+    __repr__ = brief
 
     @property
     def quick(self) -> bool:

@@ -12,7 +12,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError
+from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError, some
 
 Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
@@ -24,11 +24,25 @@ def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
         return None
     if isinstance(start, Consensus | Scores):
         values = start.scores if isinstance(start, Consensus) else start.values
-        return np.nan_to_num(aligned(values, start.item_ids, judgments.item_ids))
-    array = np.asarray(start, dtype=np.float64)
-    if array.shape != (judgments.n_items,) or not np.isfinite(array).all():
+        found = aligned(values, start.item_ids, judgments.item_ids)
+        if np.isnan(found).all():
+            raise OptionError(
+                f"start has none of the {judgments.n_items} items of the judgments (it has "
+                f"{some(start.item_ids)}); give one of the same study, or leave it out."
+            )
+        return np.nan_to_num(found)
+    try:
+        array = np.asarray(start, dtype=np.float64)
+    except (TypeError, ValueError):
         raise OptionError(
-            f"start has the shape {array.shape}; give one finite number for each of the "
+            f"start is a {type(start).__name__}, not numbers; give an earlier consensus, Scores, "
+            f"or one number for each of the {judgments.n_items} items."
+        ) from None
+    shaped = array.shape == (judgments.n_items,)
+    if not shaped or not np.isfinite(array).all():
+        wrong = "holds a missing or infinite number" if shaped else f"has the shape {array.shape}"
+        raise OptionError(
+            f"start {wrong}; give one finite number for each of the "
             f"{judgments.n_items} items, in the order of judgments.item_ids."
         )
     return array

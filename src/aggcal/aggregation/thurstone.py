@@ -90,22 +90,16 @@ class ThurstoneAggregator:
             refuse("a fit without a prior")
         if self.prior == "auto" and self.heterogeneous and on_engine(judgments):
             refuse_auto(self.name)
-        rows = rows_of(judgments)
-        graph = graph_of(judgments)
+        rows, graph = rows_of(judgments), graph_of(judgments)
         said = data_warnings(judgments, graph)
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             said += _divided(found.objective, found.rival)
-            population = found.population
+            size, share = found.population, found.population.reversed_share
+            estimated = Prior(size.score_sd, size.reliability_sd)
             return marginal_consensus(
-                self,
-                judgments,
-                found,
-                said,
-                began,
-                prior=Prior(population.score_sd, population.reliability_sd),
-                reversed_share=population.reversed_share,
+                self, judgments, found, said, began, prior=estimated, reversed_share=share
             )
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)

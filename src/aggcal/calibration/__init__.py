@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, aligned, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -193,6 +194,24 @@ class Calibration:
         """Table of the items in consensus order, as in ``items.csv``."""
         return as_frame(self.item_columns(), self.backend)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is told of the calibration as a whole: plain data, as in ``summary.json``."""
+        told: dict[str, Any] = {
+            "calibrator": self.method,
+            "n_items": int((self.rank > 0).sum()),
+            "n_calibrated": self.n_calibrated,
+            "n_without_score": len(self.unscored_ids),
+            "n_without_judgment": len(self.unjudged_ids),
+            "weighted": self.weighted,
+            "blocks": self.blocks,
+            "shift_rms": self.shift_rms,
+            "calibrated_interval": {"covers": self.covers, "level": self.level},
+        }
+        if self.inputs is None:
+            return told
+        fused = {"fused": self.inputs.fused_to_dict()} if self.method == "fused" else {}
+        return told | self.inputs.to_dict() | {"kept": self.kept} | fused
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -276,8 +295,7 @@ def calibrate(
     check_calibration(
         method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
     )
-    if seed < 0:
-        raise OptionError(f"the seed is {seed}; give a whole number from 0 on.")
+    check_seed(seed)
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
     anchors, second_model = read_known(anchors, second_model)
@@ -444,7 +462,7 @@ def _arranged(
         "",
         as_text([*ids[order], *scores.item_ids[extra]]),
         arranged(heights),
-        numbered(_ranks(heights)),
+        numbered(ranks(heights)),
         frozen(np.concatenate([model[order], scores.values[extra]])),
         filled(results[0]),
         numbered(blocks),
@@ -478,11 +496,6 @@ def _weights(
     # Only ratios count: about the median, squares neither over- nor underflow.
     relative = np.clip(scores.sd / np.median(scores.sd), 1e-100, 1e100)
     return aligned(relative**-2.0, scores.item_ids, ids), True
-
-
-def _ranks(heights: FloatArray) -> IntArray:
-    ordered = np.sort(heights)
-    return len(ordered) + 1 - np.searchsorted(ordered, heights, side="right")
 
 
 def _or_none(numbers: IntArray) -> np.ndarray:

@@ -17,6 +17,7 @@ from math import isinf, pi
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.calibration.moments import Moments
@@ -71,6 +72,8 @@ class Knowledge:
     found: Moments
     least_noise: float = 0.0
     freedom: float = np.inf
+
+    __repr__ = brief
 
     @property
     def number(self) -> int:

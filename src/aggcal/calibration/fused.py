@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.anchors import blend
 from aggcal.calibration.moments import Moments
@@ -36,6 +37,8 @@ class Fused:
     shift: float
     moments: Moments
     known: str | None
+
+    __repr__ = brief
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""

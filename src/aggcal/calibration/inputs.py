@@ -12,6 +12,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.atc import project, projected_values
@@ -68,6 +69,8 @@ class Inputs:
     freedom: float = inf
     """Degrees of freedom of ``covariance``."""
 
+    __repr__ = brief
+
     @cached_property
     def moments(self) -> Moments:
         """How the model relates to the consensus."""
@@ -102,6 +105,28 @@ class Inputs:
             base=None if "fused" not in self.__dict__ else self.fused.base,
             seed=self.seed,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Say what else was known: plain data."""
+        return {
+            "model_sd": None if self.variances is None else self.model_variance**0.5,
+            "n_anchors": 0 if self.anchors is None else len(self.anchors[0]),
+            "second_model": self.second is not None,
+        }
+
+    def fused_to_dict(self) -> dict[str, Any]:
+        """Say what was fused with what, and how well it is expected to do: plain data."""
+        found, noise = self.fused, self.moments.noise
+        return {
+            "weight_of_line": found.base.straight,
+            "shift": found.shift,
+            "known_from": found.known,
+            "expected_mse": {
+                "model": noise,
+                "consensus": self.moments.ranking + self.moments.crowd,
+                "fused": float(found.kept.mean()) * noise,
+            },
+        }
 
     def calibrated(self, method: str) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return the calibrated scores, their blocks, and how much of the model each kept."""

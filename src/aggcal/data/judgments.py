@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS, card, clipped, wrapped
-from aggcal.errors import TooLittleDataError, count, printable
+from aggcal.errors import TooLittleDataError, count, printable, some
 from aggcal.registry import TABLE
 
 _ID = 80
@@ -55,6 +56,9 @@ class Unfitted:
             line = f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}"
             lines.append(printable(line))
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Unfitted({count(int(self.count.sum()), 'row')})"
 
     @property
     def counts(self) -> dict[str, int]:
@@ -140,19 +144,22 @@ class Judgments:
         >>> Judgments.of_codes(*codes)
         Judgments(3 items, 2 annotators, 3 judgments)
         """
-        n, m = int(max(winner.max(), loser.max())) + 1, int(annotator.max()) + 1
-        seen = sums(winner, constant(1.0, len(winner)), n) + sums(
-            loser, constant(1.0, len(loser)), n
-        )
-        sorted_ = bool((annotator[1:] >= annotator[:-1]).all())
-        if not sorted_ or (seen == 0.0).any() or (winner == loser).any():
+        if not len(annotator) == len(winner) == len(loser):
             raise TooLittleDataError(
-                "codes must be sorted by annotator, use every number, and never compare an item "
-                "with itself; give ids to read_judgments instead."
+                f"there are {len(annotator):,} annotators, {len(winner):,} winners and "
+                f"{len(loser):,} losers; give one of each per row."
             )
+        if not len(annotator):
+            raise TooLittleDataError("there is no row; give at least one judgment.")
+        if not (annotator[1:] >= annotator[:-1]).all():
+            _refuse_codes("rows are not sorted by annotator")
+        selfsame = np.flatnonzero(winner == loser)
+        if len(selfsame):
+            row = int(selfsame[0])
+            _refuse_codes(f"row {row + 1:,} compares item code {winner[row]} with itself")
         return cls(
-            as_text(range(n)) if item_ids is None else item_ids,
-            as_text(range(m)) if annotator_ids is None else annotator_ids,
+            _labels("item", (winner, loser), item_ids),
+            _labels("annotator", (annotator,), annotator_ids),
             annotator,
             winner,
             loser,
@@ -318,3 +325,26 @@ class Judgments:
         array([0.])
         """
         return replace(self, outcome=1.0 - self.outcome)
+
+
+def _labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) -> TextArray:
+    """Return an id for each code of these columns, which must use every number from 0 on."""
+    lowest, n = min(c.min() for c in columns), int(max(c.max() for c in columns)) + 1
+    if lowest < 0:
+        _refuse_codes(f"{kind} codes begin at {lowest}, not at 0")
+    seen = sum(sums(column, constant(1.0, len(column)), n) for column in columns)
+    unused = np.flatnonzero(seen == 0.0)
+    if len(unused):
+        _refuse_codes(f"{kind} code {unused[0]} does not occur, though {n - 1} does")
+    if ids is None:
+        return as_text(range(n))
+    if len(ids) != n:
+        _refuse_codes(f"there are {count(len(ids), 'id')} for {count(n, kind)}")
+    twice = [one for one, often in Counter(ids.tolist()).items() if often > 1]
+    if twice:
+        _refuse_codes(f"{kind} id {some(twice)} is given twice")
+    return ids
+
+
+def _refuse_codes(why: str) -> NoReturn:
+    raise TooLittleDataError(f"{why}; mend the codes, or give ids to read_judgments instead.")

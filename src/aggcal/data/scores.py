@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, frozen
 from aggcal._core.tables import Columns, as_frame, as_text
-from aggcal.errors import ScoreError, some
+from aggcal.errors import ScoreError, UnknownItemError, count, some
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,19 @@ class Scores:
     backend: str | None = None
 
     def __post_init__(self) -> None:
+        if self.values.ndim != 1:
+            raise ScoreError(
+                f"{self.source}: the scores have the shape {self.values.shape}; give one column."
+            )
         if len(self.item_ids) != len(self.values):
             raise ScoreError(
                 f"{self.source}: {len(self.item_ids)} ids and {len(self.values)} scores; "
                 "give one score per item."
+            )
+        if self.sd is not None and self.sd.shape != self.values.shape:
+            raise ScoreError(
+                f"{self.source}: {len(self.values)} scores and {self.sd.size} sds; "
+                "give one sd per item, or none."
             )
         bad = ~np.isfinite(self.values)
         if bad.any():
@@ -71,7 +80,13 @@ class Scores:
         return len(self.item_ids)
 
     def __getitem__(self, item: str) -> float:
-        return float(self.values[np.flatnonzero(self.item_ids == item)[0]])
+        found = np.flatnonzero(self.item_ids == item)
+        if not len(found):
+            raise UnknownItemError(item, self.source)
+        return float(self.values[found[0]])
+
+    def __repr__(self) -> str:
+        return f"Scores({count(len(self), 'item')}{'' if self.sd is None else ' with sd'})"
 
     @property
     def items(self) -> Any:

@@ -217,8 +217,41 @@ def encoded(
     can be fitted.
     """
     source = reading.source
-    run = source.connection.execute
-    left, right = pair
+    _number_ids(source, pair, means, chosen=chosen)
+    merged, unfitted = _merged(source, means), _set_aside(source)
+    item_ids, annotator_ids = _ids(source, "item"), _ids(source, "annotator_id")
+    if len(item_ids) < 2 and not part:  # noqa: PLR2004
+        raise TooLittleDataError(_too_little(source, unfitted))
+    annotator, left, right = (
+        np.ascontiguousarray(merged[name], dtype=np.int32) for name in ("annotator", "l", "r")
+    )
+    outcome, weight, number = _row_values(merged)
+    return Judgments(
+        item_ids,
+        annotator_ids,
+        annotator,
+        left,
+        right,
+        outcome,
+        weight,
+        number,
+        unfitted,
+        criteria,
+        Path(source.name).name if source.path else source.name,
+        source.backend,
+        _seconds(source, len(annotator_ids)),
+        # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
+        sided=means is not None and "ranking" not in source.columns,
+        format=reading.format.info.name,
+        notes=reading.notes,
+        duplicates=duplicate_rows(source, merged),
+        screen=_screens(source, means),
+    )
+
+
+def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, chosen: bool) -> None:
+    """Say what each row means (the view ``judged``), and number items and annotators."""
+    run, (left, right) = source.connection.execute, pair
     weighted = "weight" in source.columns
     strength = "1.0"
     reasons = [f'WHEN "{left}" = "{right}" THEN \'self-pair\'']
@@ -252,24 +285,33 @@ def encoded(
             f"CREATE TEMP TABLE {table} AS SELECT id, (row_number() OVER ({NATURAL}) - 1)::INTEGER "
             f"AS code FROM ({ids})"
         )
+
+
+def _merged(source: Source, means: str | None) -> dict[str, Any]:
+    """Fetch the rows that can be fitted, equal ones as one."""
     # An ordered sum, so that the same weights add up to the same bits whatever the threads did.
     # Columns that are constant are not fetched: they would be most of the memory.
     columns = ["a.code AS annotator", "x.code AS l", "y.code AS r", "count(*)::INTEGER AS n"]
     columns += ["outcome"] if means is not None else []
-    columns += ["sum(weight ORDER BY weight) AS weight"] if weighted else []
-    merged = run(
+    columns += ["sum(weight ORDER BY weight) AS weight"] if "weight" in source.columns else []
+    found: dict[str, Any] = source.connection.execute(
         f"SELECT {', '.join(columns)} FROM judged JOIN annotator_id a ON a.id = annotator "
         "JOIN item x ON x.id = l JOIN item y ON y.id = r WHERE reason IS NULL GROUP BY ALL "
         f"ORDER BY 1, 2, 3{', outcome' if means is not None else ''}"
     ).fetchnumpy()
-    aside = run(
+    return found
+
+
+def _set_aside(source: Source) -> Unfitted:
+    """Fetch the rows that cannot be fitted, and why."""
+    aside = source.connection.execute(
         "SELECT coalesce(annotator, '') AS annotator, coalesce(l, '') AS l, coalesce(r, '') AS r, "
         "reason, count(*) AS times, coalesce(detail, '') AS detail, "
         "coalesce(min_by(place, n), 'row ' || (min(n) + 1)) AS place "
         "FROM judged WHERE reason IS NOT NULL "
         "GROUP BY annotator, l, r, reason, detail ORDER BY reason, annotator, l, r, detail"
     ).fetchnumpy()
-    unfitted = Unfitted(
+    return Unfitted(
         _objects(aside["annotator"]),
         _objects(aside["l"]),
         _objects(aside["r"]),
@@ -278,41 +320,28 @@ def encoded(
         _objects(aside["place"]),
         _objects(aside["detail"]),
     )
-    item_ids = _objects(run("SELECT id FROM item ORDER BY code").fetchnumpy()["id"])
-    annotator_ids = _objects(run("SELECT id FROM annotator_id ORDER BY code").fetchnumpy()["id"])
-    if len(item_ids) < 2 and not part:  # noqa: PLR2004
-        raise TooLittleDataError(_too_little(source, unfitted))
+
+
+def _ids(source: Source, table: str) -> TextArray:
+    """Fetch the ids of a table in the order of their codes."""
+    found = source.connection.execute(f"SELECT id FROM {table} ORDER BY code").fetchnumpy()
+    return _objects(found["id"])
+
+
+def _row_values(merged: dict[str, Any]) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return outcomes, weights and counts of the rows; those that are all 1 take no memory."""
     rows = len(merged["n"])
     number: IntArray = np.broadcast_to(np.int64(1), (rows,))
     if (merged["n"] != 1).any():
         number = np.asarray(merged["n"], dtype=np.int64)
-    outcome = weight = constant(1.0, rows)
-    if means is not None:
-        outcome = np.asarray(merged["outcome"], dtype=np.float64)
-    if weighted:
-        weight = np.asarray(merged["weight"], dtype=np.float64)
-    elif number.strides != (0,):
-        weight = number.astype(np.float64)
-    return Judgments(
-        item_ids,
-        annotator_ids,
-        np.ascontiguousarray(merged["annotator"], dtype=np.int32),
-        np.ascontiguousarray(merged["l"], dtype=np.int32),
-        np.ascontiguousarray(merged["r"], dtype=np.int32),
-        constant(1.0, rows) if (outcome == 1.0).all() else outcome,
-        constant(1.0, rows) if (weight == 1.0).all() else weight,
+    ones = constant(1.0, rows)
+    counted = ones if number.strides == (0,) else number
+    outcome = np.asarray(merged.get("outcome", ones), dtype=np.float64)
+    weight = np.asarray(merged.get("weight", counted), dtype=np.float64)
+    return (
+        ones if (outcome == 1.0).all() else outcome,
+        ones if (weight == 1.0).all() else weight,
         number,
-        unfitted,
-        criteria,
-        Path(source.name).name if source.path else source.name,
-        source.backend,
-        _seconds(source, len(annotator_ids)),
-        # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
-        sided=means is not None and "ranking" not in source.columns,
-        format=reading.format.info.name,
-        notes=reading.notes,
-        duplicates=duplicate_rows(source, merged),
-        screen=_screens(source, means),
     )
 
 

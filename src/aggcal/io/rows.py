@@ -27,17 +27,10 @@ from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.tables.database import connected
-from aggcal.io.tables.files import (
-    is_json,
-    load_file,
-    look,
-    peek,
-    regular,
-    text_lines,
-    text_pieces,
-)
+from aggcal.io.tables.files import load_file, look
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
+from aggcal.io.tables.reading import is_json, peek, regular, text_lines, text_pieces
 from aggcal.io.tables.source import Source, cell, listed
 from aggcal.registry import TABLE
 

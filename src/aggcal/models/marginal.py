@@ -25,6 +25,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range
+from aggcal._core.text import brief
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 from aggcal.registry import LINKS
@@ -88,6 +89,8 @@ class Beliefs:
     nodes: FloatArray
     weights: FloatArray
     log_evidence: float
+
+    __repr__ = brief
 
     @cached_property
     def strengths(self) -> FloatArray:

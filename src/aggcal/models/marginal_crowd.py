@@ -14,6 +14,7 @@ from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import EXACT, GAP_WEIGHTS, GAPS, NODES, Beliefs, Integrated, Population
 
 _STEPS = 60
+"""Newton steps to a mode at most: more than the halving of an interval takes to find it exactly."""
 _FIRST = 1.5
 """Logit of η to begin with: four honest reports in five."""
 _FURTHEST = 12.0
@@ -28,7 +29,7 @@ class IntegratedCrowd(Integrated):
     problem
         The mixture: its rows, link and priors.
     alpha, beta
-        Of the Beta prior of η.
+        Parameters of the Beta prior of η.
     """
 
     def __init__(self, problem: Crowd, alpha: float, beta: float) -> None:
@@ -63,23 +64,48 @@ class IntegratedCrowd(Integrated):
         """Integrate η out at these scores; what is asked of reliabilities is not used."""
         self.passes += 1
         rows, m = self.rows, self.rows.n_annotators
-        begins = self._starts[:-1]
         gaps = (scores[self._winner] - scores[self._loser]) + GAPS[:, None] * row_sd
         share = GAP_WEIGHTS[:, None] * rows.weight
+        mode, wide = self._find_modes(gaps, share, close)
+        logits = np.clip(mode[:, None] + self._nodes * wide[:, None], -_FURTHEST, _FURTHEST)
+        nodes, logs = expit(logits), np.empty((m, NODES))
+        pulls, curves = np.empty((NODES, len(rows))), np.empty((NODES, len(rows)))
+        for k in range(NODES):
+            eta = nodes[:, k]
+            terms = self.problem.row_terms(gaps, np.repeat(eta, self._sizes))
+            pulls[k] = -(share * terms.d).sum(axis=0)
+            curves[k] = (share * terms.dd).sum(axis=0)
+            logs[:, k] = (
+                self._alpha * np.log(eta)
+                + self._beta * np.log1p(-eta)
+                - self._by_annotator(share * terms.loss)
+                + self._log_weights[k]
+                + 0.5 * self._nodes[k] ** 2
+                + np.log(wide)
+            )
+        most = logs.max(axis=1, keepdims=True)
+        weights = np.exp(logs - most)
+        total = weights.sum(axis=1, keepdims=True)
+        weights /= total
+        self._keep(weights, pulls, curves)
+        self.beliefs = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
+        return self.beliefs
 
-        def per_row(values: FloatArray) -> FloatArray:
-            return np.repeat(values, self._sizes)
+    def _by_annotator(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(values.sum(axis=0), self._starts[:-1]))
 
-        def by_annotator(values: FloatArray) -> FloatArray:
-            return np.asarray(np.add.reduceat(values.sum(axis=0), begins))
-
-        mode = self._modes[:, 0].copy()
+    def _find_modes(
+        self, gaps: FloatArray, share: FloatArray, close: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mode of each annotator's logit and the width of the posterior there."""
+        m, mode = self.rows.n_annotators, self._modes[:, 0].copy()
         low, high = np.full(m, -_FURTHEST), np.full(m, _FURTHEST)
         for _ in range(_STEPS):
             eta = expit(mode)
-            terms = self.problem.row_terms(gaps, per_row(eta))
+            terms = self.problem.row_terms(gaps, np.repeat(eta, self._sizes))
             first, second = eta * (1.0 - eta), eta * (1.0 - eta) * (1.0 - 2.0 * eta)
-            pull, bend = by_annotator(share * terms.theta), by_annotator(share * terms.theta_theta)
+            pull = self._by_annotator(share * terms.theta)
+            bend = self._by_annotator(share * terms.theta_theta)
             rise = -pull * first + self._alpha * (1.0 - eta) - self._beta * eta
             prior = (self._alpha + self._beta) * first
             curvature = bend * first**2 + pull * second + prior
@@ -92,27 +118,4 @@ class IntegratedCrowd(Integrated):
             if moved < close:
                 break
         self._modes[:, 0] = mode
-        wide = 1.0 / np.sqrt(curvature)
-        logits = np.clip(mode[:, None] + self._nodes * wide[:, None], -_FURTHEST, _FURTHEST)
-        nodes, logs = expit(logits), np.empty((m, NODES))
-        pulls, curves = np.empty((NODES, len(rows))), np.empty((NODES, len(rows)))
-        for k in range(NODES):
-            eta = nodes[:, k]
-            terms = self.problem.row_terms(gaps, per_row(eta))
-            pulls[k] = -(share * terms.d).sum(axis=0)
-            curves[k] = (share * terms.dd).sum(axis=0)
-            logs[:, k] = (
-                self._alpha * np.log(eta)
-                + self._beta * np.log1p(-eta)
-                - by_annotator(share * terms.loss)
-                + self._log_weights[k]
-                + 0.5 * self._nodes[k] ** 2
-                + np.log(wide)
-            )
-        most = logs.max(axis=1, keepdims=True)
-        weights = np.exp(logs - most)
-        total = weights.sum(axis=1, keepdims=True)
-        weights /= total
-        self._keep(weights, pulls, curves)
-        self.beliefs = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
-        return self.beliefs
+        return mode, 1.0 / np.sqrt(curvature)

@@ -13,6 +13,7 @@ from aggcal._core.arrays import FloatArray, dot
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective, RowTerms
 from aggcal.models.rows import Rows
+from aggcal.registry import LOGISTIC
 
 
 class Thurstone(Objective):
@@ -60,7 +61,7 @@ class Thurstone(Objective):
     def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """√W (γ, d), W = f²/(F(1 − F)) at γ d."""
         x = theta * gap
-        if self.link.name == "logistic":  # its curvature is the same whatever the outcome
+        if self.link.name == LOGISTIC.name:  # its curvature is the same whatever the outcome
             root = np.sqrt(self.link.terms(x)[2])
         else:
             # f/F times f/(1 − F), each exact in its tail.

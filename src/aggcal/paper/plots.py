@@ -9,20 +9,29 @@ from math import cos, pi, sin
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.palette import (
+    AMBER,
+    BLUE,
+    CALIBRATED,
+    CONSENSUS,
+    GREEN,
+    GREY,
+    MODEL,
+    RED,
+    TRUTH,
+)
 from aggcal.report.axes import Frame
 
-COLOURS = ("#8a8f98", "#bf8700", "#1f6feb", "#1a7f37", "#d1242f")
-_GREY, _AMBER, _BLUE, _GREEN, _ = COLOURS
+_COLOURS = (GREY, AMBER, BLUE, GREEN, RED)
 _COLOUR_OF = {
-    "truth": _GREEN,
-    "model": _GREY,
-    "consensus": _AMBER,
-    "calibrated": _BLUE,
-    "by rank": _BLUE,
-    "by rate": _GREEN,
-    "a constant": _AMBER,
+    "truth": TRUTH,
+    "model": MODEL,
+    "consensus": CONSENSUS,
+    "calibrated": CALIBRATED,
+    "by rank": BLUE,
+    "by rate": GREEN,
+    "a constant": AMBER,
 }
-"""A vector has one colour in every figure."""
 
 _LETTER = 6.3
 """The width of a letter of the legend, about."""
@@ -122,7 +131,7 @@ def lines(
     parts = [_title(frame, title), frame.y_axis(up, names[1]), frame.x_axis(along, names[0])]
     if mark is not None:
         parts.append(
-            f'<path d="M{along.at(mark):.1f} {frame.top}V{frame.foot}" stroke="{COLOURS[4]}" '
+            f'<path d="M{along.at(mark):.1f} {frame.top}V{frame.foot}" stroke="{RED}" '
             'stroke-dasharray="4 3" fill="none"/>'
         )
     for k, (name, values) in enumerate(series.items()):
@@ -143,7 +152,7 @@ def _title(frame: Frame, title: str) -> str:
 
 
 def _colour(name: str, k: int) -> str:
-    return _COLOUR_OF.get(name, COLOURS[k % len(COLOURS)])
+    return _COLOUR_OF.get(name, _COLOURS[k % len(_COLOURS)])
 
 
 def _curve(path: str, colour: str) -> str:

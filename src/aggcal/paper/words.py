@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from aggcal.paper.published import NAMES
 from aggcal.paper.result import Result
@@ -53,46 +54,9 @@ _ALWAYS: tuple[Said, ...] = (
 def done_otherwise(results: Mapping[str, Result]) -> list[Said]:
     """List where the paper's text and what produced its numbers differ."""
     found: list[Said] = list(_ALWAYS)
-    if "reading-level" in results:
-        items, people, rows = results["reading-level"].facts["sizes"]
-        found += [
-            (
-                "Reading Level: annotators are simulated",
-                (
-                    f"the judgments are the real ones: {rows:,} of {people} annotators on {items} "
-                    "documents, and the winner is the document judged harder, not easier"
-                ),
-            ),
-            (
-                "Reading Level: a predictive model is trained on part of the truth",
-                "the model scores are a designed noise vector: mean 0, MSE 29.000, KS .3000",
-            ),
-        ]
-    if "dots" in results:
-        answers, people, rows = results["dots"].facts["sizes"]
-        low, high = results["dots"].facts["recipe_reliability"]
-        found += [
-            (
-                "Dots: heterogeneous annotators",
-                (
-                    f"each of the {answers:,} answers of the {people} participants ({rows:,} "
-                    "judgments) counts as an annotator of its own, and HRA takes ten steps: the "
-                    f"reliabilities of HRA-G stay between {low:.3f} and {high:.3f}, nothing "
-                    "is learnt about anyone"
-                ),
-            ),
-            (
-                "Dots: 30 distinct images",
-                "30 numbers of dots, four pictures of each; a model score is the mean of four",
-            ),
-            (
-                "Dots: the blur begins at level 0",
-                (
-                    "at level 0 OpenCV chooses a width itself: it is not clean; a truly clean "
-                    "level is added here"
-                ),
-            ),
-        ]
+    for name, differences in (("reading-level", _reading_level), ("dots", _dots)):
+        if name in results:
+            found += differences(results[name].facts)
     if "rq3" in results:
         found.append(
             (
@@ -104,6 +68,50 @@ def done_otherwise(results: Mapping[str, Result]) -> list[Said]:
             )
         )
     return found
+
+
+def _reading_level(facts: Mapping[str, Any]) -> list[Said]:
+    items, people, rows = facts["sizes"]
+    return [
+        (
+            "Reading Level: annotators are simulated",
+            (
+                f"the judgments are the real ones: {rows:,} of {people} annotators on {items} "
+                "documents, and the winner is the document judged harder, not easier"
+            ),
+        ),
+        (
+            "Reading Level: a predictive model is trained on part of the truth",
+            "the model scores are a designed noise vector: mean 0, MSE 29.000, KS .3000",
+        ),
+    ]
+
+
+def _dots(facts: Mapping[str, Any]) -> list[Said]:
+    answers, people, rows = facts["sizes"]
+    low, high = facts["recipe_reliability"]
+    return [
+        (
+            "Dots: heterogeneous annotators",
+            (
+                f"each of the {answers:,} answers of the {people} participants ({rows:,} "
+                "judgments) counts as an annotator of its own, and HRA takes ten steps: the "
+                f"reliabilities of HRA-G stay between {low:.3f} and {high:.3f}, nothing "
+                "is learnt about anyone"
+            ),
+        ),
+        (
+            "Dots: 30 distinct images",
+            "30 numbers of dots, four pictures of each; a model score is the mean of four",
+        ),
+        (
+            "Dots: the blur begins at level 0",
+            (
+                "at level 0 OpenCV chooses a width itself: it is not clean; a truly clean "
+                "level is added here"
+            ),
+        ),
+    ]
 
 
 def concordance(results: Mapping[str, Result]) -> list[Said]:

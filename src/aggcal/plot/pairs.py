@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.palette import CALIBRATED
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, count
-from aggcal.plot.style import CALIBRATED, axes, dot_size, label, short, thinned
+from aggcal.plot.style import axes, dot_size, label, short, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.palette import CONSENSUS, REVERSED
 from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import count
-from aggcal.plot.style import CONSENSUS, FAINT, MOST_LABELS, REVERSED, axes, dot_size, label
+from aggcal.plot.style import FAINT, MOST_LABELS, axes, dot_size, label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

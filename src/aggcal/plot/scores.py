@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.palette import CALIBRATED, CONSENSUS, INK, MODEL
 from aggcal.assessment import Assessment
 from aggcal.calibration import Calibration
 from aggcal.errors import OptionError, count
-from aggcal.plot.style import CALIBRATED, CONSENSUS, FAINT, MODEL, axes, dot_size
+from aggcal.plot.style import FAINT, axes, dot_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +110,7 @@ def distributions(result: Calibration | Assessment, *, ax: Axes | None = None) -
     bodies: Any = drawn["bodies"]
     for body, colour in zip(bodies, (CONSENSUS, MODEL, CALIBRATED), strict=True):
         body.set(facecolor=colour, alpha=0.6)
-    drawn["cmedians"].set(color="#1f2328", linewidth=1.5)
+    drawn["cmedians"].set(color=INK, linewidth=1.5)
     ax.set_xticks(range(1, len(groups) + 1), list(groups))
     ax.set(title="Distribution of the scores", ylabel="score, in the model's units")
     return ax

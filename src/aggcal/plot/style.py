@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import IntArray, TextArray
+from aggcal._core.palette import GREY
 from aggcal._core.text import clipped
 from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CONSENSUS, MODEL, CALIBRATED, REVERSED = "#bf8700", "#8a8f98", "#1f6feb", "#d1242f"
-"""A vector has one colour in every figure."""
-
-FAINT: dict[str, Any] = {"color": "#8a8f98", "alpha": 0.35, "linewidth": 0.8}
+FAINT: dict[str, Any] = {"color": GREY, "alpha": 0.35, "linewidth": 0.8}
 """Lines that only guide the eye."""
 
 MOST_LABELS = 30

@@ -9,19 +9,20 @@ from math import ceil, floor, isfinite, log10
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.palette import CALIBRATED, INK, MODEL, PAPER, REVERSED
 
-STYLE = """
-svg.figure{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}
-svg.figure .grid{stroke:currentColor;stroke-opacity:.14;fill:none}
-svg.figure .model{fill:#8a8f98;fill-opacity:.75}
-svg.figure .move{stroke:#8a8f98;stroke-opacity:.35;fill:none}
-svg.figure .calibrated{stroke:#1f6feb;stroke-width:2.4;fill:none;stroke-linejoin:round}
-svg.figure .interval{fill:#1f6feb;fill-opacity:.16;stroke:none}
-svg.figure .span{stroke:#1f6feb;stroke-opacity:.3;fill:none}
-svg.figure .place{stroke:#1f6feb;fill:none}
-svg.figure .bar{fill:#1f6feb;fill-opacity:.75}
-svg.figure .reversed{fill:#d1242f}
-svg.figure .zero{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.5;fill:none}
+STYLE = f"""
+svg.figure{{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}}
+svg.figure .grid{{stroke:currentColor;stroke-opacity:.14;fill:none}}
+svg.figure .model{{fill:{MODEL};fill-opacity:.75}}
+svg.figure .move{{stroke:{MODEL};stroke-opacity:.35;fill:none}}
+svg.figure .calibrated{{stroke:{CALIBRATED};stroke-width:2.4;fill:none;stroke-linejoin:round}}
+svg.figure .interval{{fill:{CALIBRATED};fill-opacity:.16;stroke:none}}
+svg.figure .span{{stroke:{CALIBRATED};stroke-opacity:.3;fill:none}}
+svg.figure .place{{stroke:{CALIBRATED};fill:none}}
+svg.figure .bar{{fill:{CALIBRATED};fill-opacity:.75}}
+svg.figure .reversed{{fill:{REVERSED}}}
+svg.figure .zero{{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.5;fill:none}}
 """
 """The style that the figures need, for the page or for a file of their own."""
 
@@ -150,5 +151,5 @@ def standalone(svg: str) -> str:
     True
     """
     head, rest = svg.split(">", 1)
-    ground = '<rect width="100%" height="100%" fill="#fff"/>'
-    return f"{head}><style>{STYLE}svg{{color:#1f2328}}</style>{ground}{rest}\n"
+    ground = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
+    return f"{head}><style>{STYLE}svg{{color:{INK}}}</style>{ground}{rest}\n"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal.errors import cut as shortened
 
 STATIC_ROWS = 100
 """Rows that stand in the page itself, for a reader without scripts."""
@@ -275,8 +276,7 @@ def cut(text: str, longest: int) -> str:
     >>> cut("abcdef", 3)
     'abc…'
     """
-    text = text if len(text) <= longest else f"{text[:longest]}…"
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return shortened(text, longest).encode("utf-8", "replace").decode("utf-8")
 
 
 def script_json(data: Any) -> str:

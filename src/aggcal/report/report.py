@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from aggcal._core.tables import Columns
+from aggcal._core.text import brief
 from aggcal.advice.verdicts import RELIABLE, VERDICTS
 from aggcal.errors import TableError, some
 from aggcal.registry import CALIBRATORS, METHODS
@@ -41,6 +42,8 @@ class Report:
     items: Columns
     annotators: Columns = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.texts and not any(str(item) in self.texts for item in self.items["item"]):

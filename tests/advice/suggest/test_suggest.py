@@ -14,10 +14,10 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
-from aggcal.advice.suggest.batch import About
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import MOST_PAIRS, candidates
 from aggcal.advice.suggest.criterion import criterion, information
+from aggcal.advice.suggest.suggestions import About
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.errors import OptionError
 from aggcal.io.writing.write import csv_writer, write_files

@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from aggcal._core.machine import cores
+
 _NAME = "aggcal"
 _ROWS_PER_RANGE = 20_000
 _MOST_RANGES = 16
@@ -23,11 +25,7 @@ Result = TypeVar("Result")
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        cores = os.cpu_count() or 1
-    return ThreadPoolExecutor(cores, thread_name_prefix=_NAME)
+    return ThreadPoolExecutor(cores(), thread_name_prefix=_NAME)
 
 
 # Threads do not survive a fork: a child makes its own.

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from aggcal._core.text import brief
 from aggcal.advice.check.precision import Precision
 from aggcal.advice.verdicts import Accused
 from aggcal.errors import AggcalWarning, printable
@@ -60,6 +61,8 @@ class Check:
     precision: Precision | None = None
     accused: Accused = field(default_factory=Accused)
     """Verdicts on annotators; `aggcal.advice.verdicts.Verdicts` joins them with the fit's."""
+
+    __repr__ = brief
 
     @property
     def problems(self) -> int:

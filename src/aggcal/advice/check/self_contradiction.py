@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, TextArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
@@ -90,27 +90,31 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     if not len(chosen):
         return []
     chosen = chosen[np.argsort(chance[chosen], kind="stable")]
-    worst = int(chosen[0])
     ids = judgments.annotator_ids[chosen]
-    return [
-        Finding(
-            "problem",
-            "self-contradiction",
-            f"{count(len(chosen), 'annotator')} judged the same pair both ways more often than its "
-            f"closeness and their own reliability explain ({some(ids)}; "
-            f"'{judgments.annotator_ids[worst]}' did so for {int(seen[worst])} of "
-            f"{int(again_by[worst])} pairs judged again, where {usual[worst]:.1f} are expected; "
-            f"chance does that {odds_against(chance[worst])})",
-            "nothing to do if the pair was shown with other material each time (as models compared "
-            "on several prompts are); else ask them how they decide, or whether two people share "
-            "the account",
-            {
-                "annotators": listed(ids),
-                "number": len(chosen),
-                "both_ways": rounded(seen[chosen]),
-                "expected": rounded(usual[chosen]),
-                "judged_again": rounded(again_by[chosen]),
-                "chance": rounded(chance[chosen], 10),
-            },
-        )
-    ]
+    return [_finding(ids, *(column[chosen] for column in (seen, usual, again_by, chance)))]
+
+
+def _finding(
+    ids: TextArray, seen: FloatArray, usual: FloatArray, again: FloatArray, chance: FloatArray
+) -> Finding:
+    """Tell of these annotators, the least likely first."""
+    return Finding(
+        "problem",
+        "self-contradiction",
+        f"{count(len(ids), 'annotator')} judged the same pair both ways more often than its "
+        f"closeness and their own reliability explain ({some(ids)}; "
+        f"'{ids[0]}' did so for {int(seen[0])} of "
+        f"{int(again[0])} pairs judged again, where {usual[0]:.1f} are expected; "
+        f"chance does that {odds_against(chance[0])})",
+        "nothing to do if the pair was shown with other material each time (as models compared "
+        "on several prompts are); else ask them how they decide, or whether two people share "
+        "the account",
+        {
+            "annotators": listed(ids),
+            "number": len(ids),
+            "both_ways": rounded(seen),
+            "expected": rounded(usual),
+            "judged_again": rounded(again),
+            "chance": rounded(chance, 10),
+        },
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.machine import check_seed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.advice.check.camps import camp_findings, camps
 from aggcal.advice.check.connectivity import one_way, with_joining_pairs
@@ -25,7 +26,6 @@ from aggcal.advice.check.self_contradiction import contradictions, repeated_ques
 from aggcal.advice.check.speed import too_fast
 from aggcal.advice.check.volume import few_judgments
 from aggcal.advice.verdicts import Accused
-from aggcal.aggregation import check_seed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.data.graph import ComparisonGraph

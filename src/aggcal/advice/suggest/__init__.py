@@ -4,6 +4,7 @@
 may be asked, `criterion` what an answer would tell, `annotators` who is asked which.
 """
 
-from aggcal.advice.suggest.batch import Suggestions, suggest_pairs
+from aggcal.advice.suggest.batch import suggest_pairs
+from aggcal.advice.suggest.suggestions import Suggestions
 
 __all__ = ["Suggestions", "suggest_pairs"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
-from aggcal._core.tables import Columns, as_frame, as_text
+from aggcal._core.machine import check_seed
+from aggcal._core.tables import as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import candidates
@@ -21,98 +21,24 @@ from aggcal.advice.suggest.criterion import (
     information,
     reliability_information,
 )
-from aggcal.aggregation import aggregate, check_seed
+from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
+from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, OptionError, count
+from aggcal.errors import OptionError, count
 from aggcal.io import read_judgments, read_scores
 from aggcal.io.scores import read_items
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
-About = Literal["order", "scores"]
-
-UNITS = {
-    "order": "pairs of items that this judgment is expected to bring into the right order",
-    "scores": "squared error of all calibrated scores that this judgment is expected to take away, "
-    "in the model's units squared",
-}
-"""What ``information`` counts."""
-
 DEFAULT_PAIRS = 20
 EXPLORE = 0.0
+"""Share of the pairs for what is known least: more learn about new items and annotators sooner,
+and put fewer items into the right order meanwhile."""
 
 _EQUAL = 1e-9
+"""Share of the best value within which another counts as equal: rounding must not choose."""
 _CLOSE = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestions:
-    """Pairs to ask, the most urgent first.
-
-    ``probability`` is the chance that the left item is put above by who is asked, or by an
-    annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
-    relates the two items. ``information`` is in the unit that ``unit`` tells.
-    """
-
-    left: TextArray
-    right: TextArray
-    information: FloatArray
-    probability: FloatArray
-    reason: TextArray
-    annotator: TextArray | None
-    about: About
-    consensus: Consensus = field(repr=False)
-    backend: str | None = None
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    @property
-    def unit(self) -> str:
-        """What ``information`` counts."""
-        return UNITS[self.about]
-
-    @property
-    def warnings(self) -> tuple[AggcalWarning, ...]:
-        """What the fit had to say."""
-        return self.consensus.warnings
-
-    def pair_columns(self) -> Columns:
-        """Return the table as plain columns."""
-        columns: Columns = {} if self.annotator is None else {"annotator": self.annotator}
-        return columns | {
-            "left": self.left,
-            "right": self.right,
-            "information": self.information,
-            "probability": self.probability,
-            "reason": self.reason,
-        }
-
-    @property
-    def pairs(self) -> Any:
-        """Table of (annotator,) left, right, information, probability and reason."""
-        return as_frame(self.pair_columns(), self.backend)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        columns = {name: column.tolist() for name, column in self.pair_columns().items()}
-        columns["probability"] = [None if isnan(p) else p for p in columns["probability"]]
-        return {
-            "about": self.about,
-            "unit": self.unit,
-            "pairs": [
-                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-            ],
-        }
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
-        why = ", ".join(f"{k} {reason}" for reason, k in zip(reasons, numbers, strict=True))
-        return f"{count(len(self), 'suggested pair')} ({why})"
 
 
 def suggest_pairs(
@@ -143,11 +69,14 @@ def suggest_pairs(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     scores
-        Of a model: items that only they have are new, and are expected where the model puts them.
+        A model's scores: items that only they have are new, and are expected where the model puts
+        them.
     n
-        How many pairs; by default 20 (or all there are), or as many as ``per_annotator`` allows.
+        How many pairs to suggest; by default 20 (or all there are), or as many as
+        ``per_annotator`` allows.
     about
-        ``"order"``: of the items; ``"scores"``: only as far as it moves calibrated scores.
+        What the judgments are to improve: ``"order"``, that of the items; ``"scores"``, the order
+        only as far as it moves calibrated scores.
     items
         Further items to consider: ids, or a table with the column ``item``.
     annotators, new_annotators
@@ -165,9 +94,9 @@ def suggest_pairs(
     method
         How to aggregate: a method with a link (see ``aggcal methods``).
     consensus
-        Of these judgments, where it is there already.
+        The consensus of these judgments, where it is there already.
     seed
-        Of everything random: which item is left, ties, exploration.
+        Seed for all random numbers: which item is left, ties, exploration.
 
     Examples
     --------
@@ -177,16 +106,9 @@ def suggest_pairs(
     >>> found.pairs["reason"].tolist()
     ['new item', 'close and uncertain']
     """
-    check_suggestion(
-        n=n,
-        about=about,
-        scored=scores is not None,
-        per_annotator=per_annotator,
-        per_item=per_item,
-        explore=explore,
-        method=method,
-        seed=seed,
-    )
+    limits: dict[str, Any] = {"n": n, "per_annotator": per_annotator, "per_item": per_item}
+    fit: dict[str, Any] = {"explore": explore, "method": method, "seed": seed}
+    check_suggestion(about=about, scored=scores is not None, **limits, **fit)
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     further = _ids(items)
@@ -198,10 +120,8 @@ def suggest_pairs(
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
         raise OptionError("the consensus is of other judgments; leave it out.")
     beliefs = Beliefs.of(judgments, consensus, scores, further)
-    if about == "scores" and np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
-        raise OptionError(
-            "fewer than two items have a score; use the same ids in both tables, or --about order."
-        )
+    if about == "scores":
+        _check_scored(beliefs)
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()
     named = people(judgments, beliefs, annotators or [], new_annotators)
@@ -209,12 +129,7 @@ def suggest_pairs(
     most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
     if n is None:
         n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
-    if n > most:
-        raise OptionError(
-            f"{n:,} pairs were asked for, but {count(beliefs.n_items, 'item')} make only "
-            f"{most:,} within these limits; ask for fewer, raise --per-item, or allow --repeat "
-            "(from Python per_item= and repeat=)."
-        )
+    _check_number(n, most, beliefs.n_items)
     asked = turns(persons, n, per_annotator, explore)
     random = np.random.default_rng(seed)
     pairs = candidates(beliefs, n, random)
@@ -431,6 +346,22 @@ def _check_tables(
     if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
         raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
     refuse_people(judgments, annotators, new_annotators)
+
+
+def _check_scored(beliefs: Beliefs) -> None:
+    if np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
+        raise OptionError(
+            "fewer than two items have a score; use the same ids in both tables, or --about order."
+        )
+
+
+def _check_number(n: int, most: float, n_items: int) -> None:
+    if n > most:
+        raise OptionError(
+            f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,} within "
+            "these limits; ask for fewer, raise --per-item, or allow --repeat (from Python "
+            "per_item= and repeat=)."
+        )
 
 
 def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.text import brief
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.prior_sd import centred, next_spread, within
 from aggcal.models.crowd import Crowd
@@ -213,6 +214,8 @@ class State:
     row_variances: FloatArray
     """What the sd of rows' gaps is made of: a covariance matrix or its diagonal."""
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class MarginalFit:
@@ -226,6 +229,8 @@ class MarginalFit:
     """Whether the spread of the scores was."""
     rival: float | None = None
     """Objective of the best other optimum, where others were looked for and found."""
+
+    __repr__ = brief
 
     @property
     def scores(self) -> FloatArray:

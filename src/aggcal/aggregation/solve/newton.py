@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.text import brief
 
 _FORCING = 0.3
 _QUADRATIC = 3.0
@@ -65,6 +66,8 @@ class Convergence:
     tolerance: float
     objectives: tuple[float, ...]
     gradient_norms: tuple[float, ...]
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

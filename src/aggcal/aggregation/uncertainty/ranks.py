@@ -10,7 +10,7 @@ from math import inf, isinf
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.shape import rank_quantiles, shaped_draws
@@ -108,6 +108,5 @@ def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[I
 
 def _around(scores: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
     """Let the interval hold the estimated rank itself: tied items share the best of theirs."""
-    ordered = np.sort(scores)
-    rank = len(scores) + 1 - np.searchsorted(ordered, scores, side="right")
+    rank = ranks(scores)
     return np.minimum(low, rank), np.maximum(high, rank)

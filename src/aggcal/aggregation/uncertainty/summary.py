@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import Covariance
@@ -42,6 +44,8 @@ class Uncertainty:
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
     """Label of each item's connected component; None where all are in one."""
+
+    __repr__ = brief
 
     @classmethod
     def of(
@@ -121,6 +125,10 @@ class Uncertainty:
         """What the intervals cover."""
         known = UNCERTAINTIES.get(self.kind)
         return "the consensus" if known is None else known.covers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what kind of uncertainty it is: plain data, as in ``summary.json``."""
+        return {"kind": self.kind, "level": self.level, "covers": self.covers}
 
     @cached_property
     def se(self) -> FloatArray:

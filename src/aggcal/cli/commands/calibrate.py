@@ -48,7 +48,7 @@ def add(command: Parser) -> None:
 
 def calibrate(options: argparse.Namespace) -> int:
     """Project the scores onto an order from a file."""
-    from aggcal.aggregation import check_seed
+    from aggcal._core.machine import check_seed
     from aggcal.assessment import Assessment
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration

@@ -34,7 +34,7 @@ def demo(options: argparse.Namespace) -> int:
     """Simulate, run, evaluate, and name the report."""
     from pathlib import Path
 
-    from aggcal.aggregation import check_seed
+    from aggcal._core.machine import check_seed
     from aggcal.assessment import assess
     from aggcal.cli.results import refuse_output, tell, with_command
     from aggcal.io import read_judgments, read_scores

@@ -47,6 +47,22 @@ def add(command: Parser) -> None:
         help="order: which pairs would put most items in the right order; scores: which would "
         "improve the calibrated scores most",
     )
+    _add_limits(command)
+    add_seed(command)
+    _add_annotators(command)
+    group = command.add_argument_group("the consensus so far")
+    group.add_argument(
+        "--method",
+        choices=PREDICTABLE,
+        default=DEFAULT_METHOD,
+        help="aggregator; see 'aggcal methods'",
+    )
+    add_score_columns(group)
+    add_judgment_options(command)
+    add_json(command, "the pairs")
+
+
+def _add_limits(command: Parser) -> None:
     command.add_argument(
         "--items", metavar="FILE", help="table with the column item: further items to consider"
     )
@@ -64,7 +80,9 @@ def add(command: Parser) -> None:
         help="share of the pairs for items that were judged least, or for learning how reliable "
         "the named annotators are",
     )
-    add_seed(command)
+
+
+def _add_annotators(command: Parser) -> None:
     group = command.add_argument_group("whom to ask")
     group.add_argument(
         "--annotator",
@@ -86,68 +104,30 @@ def add(command: Parser) -> None:
         metavar="K",
         help="ask each at most K pairs; if none is named, everybody who judged before",
     )
-    group = command.add_argument_group("the consensus so far")
-    group.add_argument(
-        "--method",
-        choices=PREDICTABLE,
-        default=DEFAULT_METHOD,
-        help="aggregator; see 'aggcal methods'",
-    )
-    add_score_columns(group)
-    add_judgment_options(command)
-    add_json(command, "the pairs")
 
 
 def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
-    from pathlib import Path
-
     from aggcal.advice.suggest import suggest_pairs
     from aggcal.advice.suggest.batch import check_suggestion
-    from aggcal.io.writing.writable import refuse_unwritable
-    from aggcal.io.writing.write import (
-        csv_writer,
-        json_writer,
-        refuse_existing,
-        refuse_overwriting,
-        write_file,
-    )
+    from aggcal.io.writing.write import csv_writer, json_writer, write_file
 
     console = Console(quiet=options.quiet)
-    check_suggestion(
-        n=options.pairs,
-        about=options.about,
-        scored=options.scores is not None,
-        per_annotator=options.per_annotator,
-        per_item=options.per_item,
-        explore=options.explore,
-        method=options.method,
-        seed=options.seed,
-    )
+    names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
+    wanted = {name: getattr(options, name) for name in names} | {"n": options.pairs}
+    check_suggestion(scored=options.scores is not None, **wanted)
     choices_from(options)
     if options.json and options.spreadsheet_safe:
         raise OptionError("--spreadsheet-safe is for tables, and --json is none; leave one out.")
-    if options.output is not None:
-        target = Path(options.output)
-        refuse_unwritable(target.parent)
-        inputs = [options.judgments, options.scores, options.items]
-        refuse_existing(target, force=options.force)
-        refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])
-    scores = None if options.scores is None else scores_from(options)
+    _refuse_output(options)
     found = suggest_pairs(
         judgments_from(options, console),
-        scores,
-        n=options.pairs,
-        about=options.about,
+        None if options.scores is None else scores_from(options),
         items=options.items,
         annotators=options.annotator,
         new_annotators=options.new_annotator,
-        per_annotator=options.per_annotator,
-        per_item=options.per_item,
         repeat=options.repeat,
-        explore=options.explore,
-        method=options.method,
-        seed=options.seed,
+        **wanted,
     )
     console.warn(found.warnings)
     console.say(str(found))
@@ -160,5 +140,21 @@ def suggest(options: argparse.Namespace) -> int:
     if options.output is None:
         write(sys.stdout)
     else:
-        console.say(f"wrote {write_file(target, write, force=options.force)}")
+        console.say(f"wrote {write_file(options.output, write, force=options.force)}")
     return 0
+
+
+def _refuse_output(options: argparse.Namespace) -> None:
+    """Refuse an output that cannot be written or should not be, before anything is read."""
+    from pathlib import Path
+
+    from aggcal.io.writing.writable import refuse_unwritable
+    from aggcal.io.writing.write import refuse_existing, refuse_overwriting
+
+    if options.output is None:
+        return
+    target = Path(options.output)
+    refuse_unwritable(target.parent)
+    inputs = [options.judgments, options.scores, options.items]
+    refuse_existing(target, force=options.force)
+    refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])

@@ -55,6 +55,11 @@ def add_stage_1(command: Parser) -> None:
         "reversed annotators (default); mode maximises over scores and reliabilities together, "
         "as the paper does",
     )
+    _add_spreads(group)
+    add_engine_options(group)
+
+
+def _add_spreads(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--score-sd",
         type=float,
@@ -77,7 +82,6 @@ def add_stage_1(command: Parser) -> None:
     group.add_argument(
         "--draws", type=int, default=200, metavar="N", help="refits of the bootstrap"
     )
-    add_engine_options(group)
 
 
 def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:

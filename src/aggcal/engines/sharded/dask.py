@@ -10,7 +10,6 @@ again.
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Place, Spot
 from aggcal.engines.remote import ShardedJudgments, cuts, pieces
@@ -229,7 +229,7 @@ class Dask:
         with dask.config.set(settings), _uninterrupted():
             cluster = self._stack.enter_context(
                 LocalCluster(
-                    n_workers=workers or _cores(),
+                    n_workers=workers or cores(),
                     threads_per_worker=1,
                     processes=True,
                     # Whoever reaches a scheduler runs code as its owner: nobody on another machine,
@@ -473,13 +473,6 @@ def _credentials() -> Security:
             "with its extra dask (in its folder: pip install '.[dask]'), or give the address of a "
             "scheduler."
         ) from None
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
 
 
 def _reading(options: dict[str, Any]) -> dask_tasks.Reading:

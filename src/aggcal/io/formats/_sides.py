@@ -66,17 +66,20 @@ def side_of(
         return by_label
     if not by_item:
         # What is neither item must not pass for a side or a strength where others name items.
-        stray = f"{decided} AND {item} IS NULL AND {side} IS NOT NULL"
-        number = source.one("count(*)", stray)
-        if number:
-            place, value = source.first(stray, said)
-            raise OutcomeError(
-                f"{source.name}: {place} has the outcome '{value}', which is neither of its two "
-                f"items though other rows name the item that won ({count(number, 'such row')}); "
-                "correct it, or write left, right or tie in every row."
-            )
+        _refuse_stray(source, said, f"{decided} AND {item} IS NULL AND {side} IS NOT NULL")
     neutral = ", ".join(map(quoted, NO_SIDE))
     return f"coalesce({item}, CASE WHEN {label} IN ({neutral}) THEN {label} END, {said})"
+
+
+def _refuse_stray(source: Source, said: str, stray: str) -> None:
+    number = source.one("count(*)", stray)
+    if number:
+        place, value = source.first(stray, said)
+        raise OutcomeError(
+            f"{source.name}: {place} has the outcome '{value}', which is neither of its two "
+            f"items though other rows name the item that won ({count(number, 'such row')}); "
+            "correct it, or write left, right or tie in every row."
+        )
 
 
 def _say(found: Labels, notes: Notes, labels: tuple[str, ...], *, own: bool) -> None:

@@ -1,11 +1,9 @@
-"""Both stages in one: the assessment, its summary, its files."""
+"""The assessment: what both stages found, its summary, its report and its files."""
 
 from __future__ import annotations
 
-import time
-import warnings as python_warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -14,39 +12,23 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import card, head, unwrapped, warning_text, wrapped
+from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
-from aggcal.advice.verdicts import REVERSED, Verdicts, left_shares
-from aggcal.aggregation import (
-    aggregate,
-    check_engine,
-    check_method,
-    check_seed,
-    check_uncertainty,
-    feature_choice,
-)
-from aggcal.aggregation.consensus import LEVEL, Aggregator, Consensus
-from aggcal.aggregation.methods import Estimator, PriorChoice
+from aggcal.advice.verdicts import Verdicts, left_shares
+from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import (
     SHOWN,
     Calibration,
-    calibrate,
-    check_calibration,
-    check_tables,
-    read_known,
 )
-from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines import Engine, ShardedJudgments, laid_out, place_of
+from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
-from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
-from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
 from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
@@ -168,50 +150,12 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""
         summary: dict[str, Any] = {"version": __version__}
-        consensus, calibration = self.consensus, self.calibration
-        if consensus is not None:
-            summary |= {"method": consensus.method}
-        if calibration is not None:
-            summary |= {"calibrator": calibration.method}
-        if consensus is not None:
-            record, prior = consensus.convergence, consensus.prior
-            summary |= {
-                "n_items": len(consensus.item_ids),
-                "n_annotators": len(consensus.annotator_ids),
-                "n_judgments": consensus.n_judgments,
-                **self.rows,
-                "prior": None
-                if prior is None
-                else {"score_sd": prior.score_sd, "reliability_sd": prior.reliability_sd},
-                "estimator": consensus.estimator,
-                "reversed_share": consensus.reversed_share,
-                "kernel": None if consensus.kernel is None else asdict(consensus.kernel),
-                "objective": consensus.objective,
-                "log_likelihood": consensus.log_likelihood,
-                "converged": record.converged if record else None,
-                "iterations": record.iterations if record else None,
-                "gradient_norm": record.gradient_norm if record else None,
-                "uncertainty": _uncertainty(consensus),
-                "reversed_annotators": self.verdicts.named(REVERSED) if self.verdicts else [],
-                "verdicts": self.verdicts.counts if self.verdicts else {},
-                "random_reliability": consensus.random_reliability,
-            }
-        if calibration is not None:
-            if consensus is None:
-                summary["n_items"] = int((calibration.rank > 0).sum())
-            summary |= {
-                "n_calibrated": calibration.n_calibrated,
-                "n_without_score": len(calibration.unscored_ids),
-                "n_without_judgment": len(calibration.unjudged_ids),
-                "weighted": calibration.weighted,
-                "blocks": calibration.blocks,
-                "shift_rms": calibration.shift_rms,
-                "calibrated_interval": {
-                    "covers": calibration.covers,
-                    "level": calibration.level,
-                },
-                **_known(calibration),
-            }
+        if self.consensus is not None:
+            summary |= self.consensus.to_dict() | self.rows
+        if self.verdicts is not None:
+            summary |= self.verdicts.to_dict()
+        if self.calibration is not None:
+            summary |= self.calibration.to_dict()
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
@@ -346,7 +290,13 @@ class Assessment:
         return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
 
     def __repr__(self) -> str:
-        return str(self)
+        stages = [part.method for part in (self.consensus, self.calibration) if part is not None]
+        said = count(len(self.warnings), "warning")
+        return wrapped(clipped(f"Assessment({', '.join(stages)}: {self._size()}, {said})", WIDTH))
+
+    def _size(self) -> str:
+        part = self.calibration or self.consensus
+        return count(0 if part is None else len(part.item_ids), "item")
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.consensus, self.calibration) if part is not None]
@@ -356,221 +306,14 @@ class Assessment:
     def _repr_html_(self) -> str:
         parts = (str(part) for part in (self.consensus, self.calibration) if part is not None)
         columns = self.item_columns()
-        rows = len(columns["item"]) if columns else 0
         return card(
-            f"Assessment of {count(rows, 'item')}",
+            f"Assessment of {self._size()}",
             head(columns, SHOWN if self.calibration is not None else columns),
-            rows=rows,
+            rows=len(columns.get("item", ())),
             notes=unwrapped("\n".join(parts)),
             warnings=self.warnings,
         )
 
 
-def assess(
-    judgments: Any,
-    scores: Any = None,
-    *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
-    prior: PriorChoice = "default",
-    estimator: Estimator | None = None,
-    features: Any = None,
-    weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = LAPLACE.name,
-    level: float = LEVEL,
-    draws: int = 200,
-    model_sd: float | None = None,
-    anchors: Any = None,
-    second_model: Any = None,
-    seed: int | None = None,
-    engine: str | Engine = LOCAL,
-    warn: bool = True,
-    on_iteration: Callable[[int, float], None] | None = None,
-    on_draw: Callable[[int, int], None] | None = None,
-) -> Assessment:
-    """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
-
-    Parameters
-    ----------
-    judgments
-        `Judgments`, or anything that `read_judgments` takes.
-    scores
-        `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
-    method, prior, estimator, features, seed, engine, on_iteration
-        See `aggregate`.
-    calibrator, weights, model_sd, anchors, second_model
-        See `calibrate`.
-    uncertainty, level, draws, on_draw
-        See `Consensus.quantify`; None for no uncertainty of the consensus.
-    warn
-        Emit the warnings of both stages as Python warnings too.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> result = aggcal.assess([("ann", "a", "b")], [("a", 1.0), ("b", 3.0)], warn=False)
-    >>> print(result.calibration)
-    Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
-    """
-    began = time.perf_counter()
-    check_options(
-        method=method,
-        calibrator=calibrator,
-        prior=prior,
-        estimator=estimator,
-        features=features,
-        weights=weights,
-        uncertainty=uncertainty,
-        level=level,
-        draws=draws,
-        model_sd=model_sd,
-        second_model=second_model,
-        seed=seed,
-        engine=engine,
-    )
-    if scores is None and not (model_sd is anchors is second_model is None):
-        raise OptionError(
-            "model_sd, anchors and second_model are for calibration; give the model's scores too."
-        )
-    # What is small is read before what may be large, and all is checked before anything is fitted.
-    if scores is not None and not isinstance(scores, Scores):
-        scores = read_scores(scores)
-    anchors, second_model = read_known(anchors, second_model)
-    if features is not None:
-        features = feature_choice(features)
-    judgments = laid_out(judgments, engine)
-    known = {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
-    if scores is not None:
-        check_tables(calibrator, scores, judgments.item_ids, **known)
-    consensus = aggregate(
-        judgments,
-        method,
-        prior=prior,
-        estimator=estimator,
-        features=features,
-        seed=seed,
-        warn=False,
-        on_iteration=on_iteration,
-    )
-    drawn = seed or 0
-    if uncertainty is None:
-        consensus = replace(consensus, quantifier=None, stated=None)
-    elif uncertainty != LAPLACE.name or consensus.quantifiable:
-        consensus = consensus.quantify(
-            uncertainty, level=level, draws=draws, seed=drawn, on_draw=on_draw
-        )
-    calibration = None
-    if scores is not None:
-        calibration = calibrate(
-            scores,
-            consensus,
-            method=calibrator,
-            weights=weights,
-            **known,
-            level=level,
-            seed=drawn,
-            warn=False,
-        )
-    rows = {
-        "judgments": judgments.source,
-        "scores": Path(scores.source).name if scores is not None else None,
-        "features": Path(features.source).name if isinstance(features, Features) else features,
-        "format": judgments.format,
-        "reading": list(judgments.notes),
-        "criteria": list(judgments.criteria),
-        "n_rows": judgments.n_rows,
-        "n_duplicates": judgments.n_duplicates,
-        "n_repeated": judgments.n_repeated,
-        "not_fitted": judgments.unfitted.counts,
-        "settings": {
-            "method": method if isinstance(method, str) else None,
-            "prior": "none" if prior is None else prior if isinstance(prior, str) else "own",
-            "estimator": estimator,
-            "weights": weights,
-            "uncertainty": uncertainty,
-            "level": level,
-            "draws": draws,
-            "model_sd": model_sd,
-            "seed": drawn,
-            "engine": place_of(judgments),
-        },
-    }
-    result = Assessment(
-        consensus, calibration, rows, time.perf_counter() - began, judgments, scores
-    )
-    if warn:
-        for warning in result.warnings:
-            python_warnings.warn(warning, stacklevel=2)
-    return result
-
-
-def check_options(
-    *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
-    prior: PriorChoice = "default",
-    estimator: Estimator | None = None,
-    features: Any = None,
-    weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = LAPLACE.name,
-    level: float = LEVEL,
-    draws: int = 200,
-    model_sd: float | None = None,
-    second_model: Any = None,
-    seed: int | None = None,
-    engine: str | Engine = LOCAL,
-) -> None:
-    """Refuse options of `assess` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_options(level=95)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
-    """
-    check_method(method, prior, estimator, given_features=features is not None)
-    check_engine(method, engine, prior=prior, estimator=estimator)
-    check_seed(seed)
-    check_uncertainty(method, uncertainty, level=level, draws=draws)
-    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
-
-
 def _write(text: str, file: IO[str]) -> None:
     file.write(text)
-
-
-def _uncertainty(consensus: Consensus) -> dict[str, Any] | None:
-    known = consensus.uncertainty
-    if known is None:
-        return None
-    return {
-        "kind": known.kind,
-        "level": known.level,
-        "covers": known.covers,
-    }
-
-
-def _known(calibration: Calibration) -> dict[str, Any]:
-    """Say what else was known, and what a calibrator made of it."""
-    inputs = calibration.inputs
-    if inputs is None:
-        return {}
-    known: dict[str, Any] = {
-        "model_sd": None if inputs.variances is None else inputs.model_variance**0.5,
-        "n_anchors": 0 if inputs.anchors is None else len(inputs.anchors[0]),
-        "second_model": inputs.second is not None,
-        "kept": calibration.kept,
-    }
-    if calibration.method == "fused":
-        found, noise = inputs.fused, inputs.moments.noise
-        known["fused"] = {
-            "weight_of_line": found.base.straight,
-            "shift": found.shift,
-            "known_from": found.known,
-            "expected_mse": {
-                "model": noise,
-                "consensus": inputs.moments.ranking + inputs.moments.crowd,
-                "fused": float(found.kept.mean()) * noise,
-            },
-        }
-    return known

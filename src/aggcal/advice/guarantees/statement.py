@@ -1,0 +1,114 @@
+"""A statement about the data, its conditions, and the statements by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aggcal._core.text import brief
+from aggcal.advice.independence import Independence
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something a statement needs, and whether it was checked."""
+
+    needs: str
+    holds: bool | None = None
+    note: str = ""
+    """What is known of it, where there is more to say than ``holds``."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """One statement.
+
+    ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
+    (exact), ``posterior`` (a probability under the model and its priors), ``estimate`` or
+    ``diagnostic`` (neither promises anything).
+    """
+
+    name: str
+    title: str
+    says: str
+    about: str
+    kind: str
+    values: dict[str, float | int | None]
+    conditions: tuple[Condition, ...] = ()
+
+    __repr__ = brief
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether all its conditions hold; None if some cannot be checked."""
+        checks = [condition.holds for condition in self.conditions]
+        if False in checks:
+            return False
+        return None if None in checks else True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "title": self.title,
+            "says": self.says,
+            "about": self.about,
+            "kind": self.kind,
+            "values": self.values,
+            "conditions": [asdict(condition) for condition in self.conditions],
+            "holds": self.holds,
+        }
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """The statements, by name.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("bob", "b", "c")]
+    >>> found = aggcal.assess(rows, [("a", 1.0), ("b", 3.0), ("c", 0.0)], warn=False).guarantees
+    >>> round(found["gain"].values["moved_rms"], 3)
+    0.816
+    """
+
+    every: tuple[Guarantee, ...] = ()
+
+    __repr__ = brief
+
+    def __iter__(self) -> Iterator[Guarantee]:
+        return iter(self.every)
+
+    def __len__(self) -> int:
+        return len(self.every)
+
+    def __getitem__(self, name: str) -> Guarantee:
+        found = {each.name: each for each in self.every}
+        if name not in found:
+            raise KeyError(f"{name} (there are {', '.join(found) or 'none'})")
+        return found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return any(each.name == name for each in self.every)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        return {each.name: each.to_dict() for each in self.every}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{each.title}: {each.says}" for each in self.every)
+
+
+MODEL = Condition(
+    "annotators answer about as the method and its prior suppose: the further apart two items are, "
+    "the surer"
+)
+ANNOTATORS = Condition("annotators are a random sample of those one could have asked")
+UNSEEN = Condition("annotators judged without seeing the model's scores")
+
+
+def independent(known: Independence) -> Condition:
+    """Return the condition that answers are independent, with what is known of it."""
+    needs = "answers are independent of each other, given the model"
+    return Condition(needs, known.holds, known.note)

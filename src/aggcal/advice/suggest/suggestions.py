@@ -1,0 +1,92 @@
+"""The suggestions: pairs to ask, each with what it is worth and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Literal
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.tables import Columns, as_frame
+from aggcal.aggregation.consensus import Consensus
+from aggcal.errors import AggcalWarning, count
+
+About = Literal["order", "scores"]
+
+UNITS = {
+    "order": "pairs of items that this judgment is expected to bring into the right order",
+    "scores": "squared error of all calibrated scores that this judgment is expected to take away, "
+    "in the model's units squared",
+}
+"""What ``information`` counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestions:
+    """Pairs to ask, the most urgent first.
+
+    ``probability`` is the chance that the left item is put above by who is asked, or by an
+    annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
+    relates the two items. ``information`` is in the unit that ``unit`` tells.
+    """
+
+    left: TextArray
+    right: TextArray
+    information: FloatArray
+    probability: FloatArray
+    reason: TextArray
+    annotator: TextArray | None
+    about: About
+    consensus: Consensus = field(repr=False)
+    backend: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def unit(self) -> str:
+        """What ``information`` counts."""
+        return UNITS[self.about]
+
+    @property
+    def warnings(self) -> tuple[AggcalWarning, ...]:
+        """What the fit had to say."""
+        return self.consensus.warnings
+
+    def pair_columns(self) -> Columns:
+        """Return the table as plain columns."""
+        columns: Columns = {} if self.annotator is None else {"annotator": self.annotator}
+        return columns | {
+            "left": self.left,
+            "right": self.right,
+            "information": self.information,
+            "probability": self.probability,
+            "reason": self.reason,
+        }
+
+    @property
+    def pairs(self) -> Any:
+        """Table of (annotator,) left, right, information, probability and reason."""
+        return as_frame(self.pair_columns(), self.backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        columns = {name: column.tolist() for name, column in self.pair_columns().items()}
+        columns["probability"] = [None if isnan(p) else p for p in columns["probability"]]
+        return {
+            "about": self.about,
+            "unit": self.unit,
+            "pairs": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
+        why = ", ".join(f"{k} {reason}" for reason, k in zip(reasons, numbers, strict=True))
+        return f"{count(len(self), 'suggested pair')} ({why})"

@@ -1,0 +1,76 @@
+"""What Stage 1 asks of others: of an aggregator, and of what knows how sure a consensus is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+
+if TYPE_CHECKING:
+    from aggcal.aggregation.consensus import Consensus
+
+
+@runtime_checkable
+class Aggregator(Protocol):
+    """Stage 1 in one method: any object that has it can be passed to `aggcal.aggregate`."""
+
+    def fit(self, judgments: Judgments, /) -> Consensus:
+        """Return the consensus of some judgments (`Consensus.of` makes one from scores)."""
+        ...
+
+
+class Quantifier(Protocol):
+    """Works out how far a consensus can be trusted."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether that needs no refits."""
+        ...
+
+    def __call__(
+        self,
+        consensus: Consensus,
+        kind: str,
+        /,
+        *,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Return the uncertainty of a kind at a level."""
+        ...
+
+    def curvature(self, consensus: Consensus, /) -> Curvature | None:
+        """Return the covariance at the optimum; None where the fit does not know its curvature."""
+        ...
+
+    def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
+        """Place items that were judged later."""
+        ...
+
+    def efficiency(self, consensus: Consensus, /) -> dict[str, float] | None:
+        """Return what telling annotators apart is worth."""
+        ...
+
+    def probabilities(self, consensus: Consensus, judgments: Judgments, /) -> FloatArray:
+        """Return the probability that each row's annotator prefers its left item."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The covariance of a fit."""
+
+    covariance: Covariance
+    """Of the scores."""
+    reliability_variances: FloatArray | None
+    """None where annotators are taken to be alike."""
+    logits: tuple[FloatArray, FloatArray] | None = None
+    """Means and variances of the reliabilities' logits, where they are probabilities."""

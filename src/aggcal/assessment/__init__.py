@@ -1,0 +1,194 @@
+"""Both stages in one: aggregate judgments, then calibrate scores onto their order."""
+
+from __future__ import annotations
+
+import time
+import warnings as python_warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from aggcal._core.machine import check_seed
+from aggcal.aggregation import (
+    aggregate,
+    check_engine,
+    check_method,
+    check_uncertainty,
+    feature_choice,
+)
+from aggcal.aggregation.consensus import LEVEL
+from aggcal.aggregation.methods import Estimator, PriorChoice
+from aggcal.aggregation.protocols import Aggregator
+from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
+from aggcal.assessment.result import Assessment as Assessment
+from aggcal.calibration import calibrate, check_calibration, check_tables, read_known
+from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.engines import Engine, laid_out, place_of
+from aggcal.errors import OptionError
+from aggcal.io import read_scores
+from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
+
+
+def assess(
+    judgments: Any,
+    scores: Any = None,
+    *,
+    method: str | Aggregator = DEFAULT_METHOD,
+    calibrator: str = DEFAULT_CALIBRATOR,
+    prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
+    features: Any = None,
+    weights: Literal["sd"] | None = "sd",
+    uncertainty: str | None = LAPLACE.name,
+    level: float = LEVEL,
+    draws: int = 200,
+    model_sd: float | None = None,
+    anchors: Any = None,
+    second_model: Any = None,
+    seed: int | None = None,
+    engine: str | Engine = LOCAL,
+    warn: bool = True,
+    on_iteration: Callable[[int, float], None] | None = None,
+    on_draw: Callable[[int, int], None] | None = None,
+) -> Assessment:
+    """Aggregate judgments into a consensus and calibrate the model's scores onto its order.
+
+    Parameters
+    ----------
+    judgments
+        `Judgments`, or anything that `read_judgments` takes.
+    scores
+        `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
+    method, prior, estimator, features, seed, engine, on_iteration
+        See `aggregate`.
+    calibrator, weights, model_sd, anchors, second_model
+        See `calibrate`.
+    uncertainty, level, draws, on_draw
+        See `Consensus.quantify`; None for no uncertainty of the consensus.
+    warn
+        Emit the warnings of both stages as Python warnings too.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> result = aggcal.assess([("ann", "a", "b")], [("a", 1.0), ("b", 3.0)], warn=False)
+    >>> print(result.calibration)
+    Calibration by atc: 2 items in 1 block, moved by 1 (root mean square)
+    """
+    began = time.perf_counter()
+    given: dict[str, Any] = {
+        "method": method, "prior": prior, "estimator": estimator, "weights": weights,
+        "uncertainty": uncertainty, "level": level, "draws": draws, "model_sd": model_sd,
+        "seed": seed,
+    }  # fmt: skip
+    others = {"calibrator": calibrator, "features": features, "second_model": second_model}
+    check_options(**given, **others, engine=engine)
+    # What is small is read before what may be large, and all is checked before anything is fitted.
+    scores, known = _read(scores, model_sd, anchors, second_model)
+    if features is not None:
+        features = feature_choice(features)
+    judgments = laid_out(judgments, engine)
+    if scores is not None:
+        check_tables(calibrator, scores, judgments.item_ids, **known)
+    stage_1: dict[str, Any] = {
+        "prior": prior,
+        "estimator": estimator,
+        "features": features,
+        "seed": seed,
+    }
+    consensus = aggregate(judgments, method, **stage_1, warn=False, on_iteration=on_iteration)
+    if uncertainty is None:
+        consensus = replace(consensus, quantifier=None, stated=None)
+    elif uncertainty != LAPLACE.name or consensus.quantifiable:
+        errors: dict[str, Any] = {
+            "level": level,
+            "draws": draws,
+            "seed": seed or 0,
+            "on_draw": on_draw,
+        }
+        consensus = consensus.quantify(uncertainty, **errors)
+    calibration = None
+    if scores is not None:
+        stage_2: dict[str, Any] = {"weights": weights, **known, "level": level, "seed": seed or 0}
+        calibration = calibrate(scores, consensus, method=calibrator, **stage_2, warn=False)
+    rows = _provenance(judgments, scores, features, given)
+    seconds = time.perf_counter() - began
+    result = Assessment(consensus, calibration, rows, seconds, judgments, scores)
+    if warn:
+        for warning in result.warnings:
+            python_warnings.warn(warning, stacklevel=2)
+    return result
+
+
+def check_options(
+    *,
+    method: str | Aggregator = DEFAULT_METHOD,
+    calibrator: str = DEFAULT_CALIBRATOR,
+    prior: PriorChoice = "default",
+    estimator: Estimator | None = None,
+    features: Any = None,
+    weights: Literal["sd"] | None = "sd",
+    uncertainty: str | None = LAPLACE.name,
+    level: float = LEVEL,
+    draws: int = 200,
+    model_sd: float | None = None,
+    second_model: Any = None,
+    seed: int | None = None,
+    engine: str | Engine = LOCAL,
+) -> None:
+    """Refuse options of `assess` that are none, before anything is read or fitted.
+
+    Examples
+    --------
+    >>> check_options(level=95)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
+    """
+    check_method(method, prior, estimator, given_features=features is not None)
+    check_engine(method, engine, prior=prior, estimator=estimator)
+    check_seed(seed or 0)
+    check_uncertainty(method, uncertainty, level=level, draws=draws)
+    check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
+
+
+def _read(
+    scores: Any, model_sd: float | None, anchors: Any, second_model: Any
+) -> tuple[Scores | None, dict[str, Any]]:
+    """Read the model's scores and what else is known of the truth, where they are given."""
+    if scores is None and not (model_sd is anchors is second_model is None):
+        raise OptionError(
+            "model_sd, anchors and second_model are for calibration; give the model's scores too."
+        )
+    if scores is not None and not isinstance(scores, Scores):
+        scores = read_scores(scores)
+    anchors, second_model = read_known(anchors, second_model)
+    return scores, {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
+
+
+def _provenance(
+    judgments: Judgments, scores: Scores | None, features: Any, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Say what was read and with which options, as ``summary.json`` records it."""
+    prior, method = given["prior"], given["method"]
+    return {
+        "judgments": judgments.source,
+        "scores": Path(scores.source).name if scores is not None else None,
+        "features": Path(features.source).name if isinstance(features, Features) else features,
+        "format": judgments.format,
+        "reading": list(judgments.notes),
+        "criteria": list(judgments.criteria),
+        "n_rows": judgments.n_rows,
+        "n_duplicates": judgments.n_duplicates,
+        "n_repeated": judgments.n_repeated,
+        "not_fitted": judgments.unfitted.counts,
+        "settings": given
+        | {
+            "method": method if isinstance(method, str) else None,
+            "prior": "none" if prior is None else prior if isinstance(prior, str) else "own",
+            "seed": given["seed"] or 0,
+            "engine": place_of(judgments),
+        },
+    }

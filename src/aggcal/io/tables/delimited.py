@@ -1,0 +1,214 @@
+"""CSV and TSV files as tables, and the lines of them that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aggcal.errors import FileError, TableError
+from aggcal.io.tables.reading import HEAD_BYTES, File, peek
+from aggcal.io.tables.source import (
+    MOST_COLUMNS,
+    Source,
+    fill,
+    present_columns,
+    quoted,
+    too_many_columns,
+    unpacked,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+_DELIMITERS = (",", "\t", ";", "|")
+_LONGEST_HEADER = 1 << 22
+"""Bytes of a header: a longer one is a file without lines, which would be read as a whole."""
+_STRIDE = 1 << 23
+"""Bytes from one look for an endless line to the next: fewer read more of the file, more let a
+longer line pass unseen."""
+_USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
+"""Bytes of a line that DuckDB has room for: its buffers grow with the longest that is allowed."""
+
+
+def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[str, str]) -> Source:
+    """Load a table of lines; those that cannot be read are refused by their number."""
+    skip, delimiter, found = _layout(file, names)
+    if len(found) > MOST_COLUMNS:
+        raise too_many_columns(file.name, len(found))
+    present = present_columns(found, names, file.name)
+    if not present:
+        return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
+    columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
+
+    def relation(*, strict: bool, longest: int, again: bool = False) -> str:
+        return (
+            f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
+            f", delim={quoted(delimiter)}"
+            f", quote='\"', escape='\"', columns={{{columns}}}"
+            f", store_rejects={str(not again).lower()}, strict_mode={str(strict).lower()}"
+            f", skip={skip}, compression='{file.compression}'"
+            f", max_line_size={longest}, hive_partitioning=false)"
+        )
+
+    cells = {n: f"c{k}" for n, k in present.items()}
+    every = [f"c{k}" for k in range(len(found))]
+    usual = _LONGEST_LINE if _has_endless_line(file) else _USUAL_LINE
+    read_as = _fill(connection, relation, usual, lambda rows: fill(connection, cells, rows, every))
+    _refuse_rejects(connection, file, len(found))
+
+    def everything() -> str:
+        texts = [f"trim({name})" for name in every]
+        blank = " AND ".join(f"coalesce({text}, '') = ''" for text in texts)
+        again = relation(**read_as, again=True)
+        return f"SELECT hash({', '.join(texts)}) AS h FROM {again} WHERE NOT ({blank})"
+
+    there = frozenset(present)
+    return Source(connection, file.name, there, found, None, file.path, delimiter, everything)
+
+
+def _layout(file: File, names: Mapping[str, str]) -> tuple[int, str, tuple[str, ...]]:
+    """Return how many lines are blank before the header, the delimiter, and the columns' names."""
+    head, cut = with_header(file.path, file.name, file.head)
+    try:
+        text = head.decode("utf-8-sig", errors="ignore" if cut else "strict")
+    except UnicodeDecodeError as error:
+        line = head[: error.start].count(b"\n") + 1
+        raise FileError(
+            f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
+        ) from None
+    blank_lines = len(text) - len(text.lstrip("\r\n \t"))
+    return text[:blank_lines].count("\n"), *header_of(text[blank_lines:], names)
+
+
+def _fill(
+    connection: duckdb.DuckDBPyConnection,
+    relation: Callable[..., str],
+    usual: int,
+    load: Callable[[str], None],
+) -> dict[str, Any]:
+    """Load the rows, strictly and with short lines if that will do; return what did."""
+    import duckdb
+
+    strict = True
+    try:
+        load(relation(strict=True, longest=usual))
+    except duckdb.InvalidInputException:
+        # Lines that end now in LF, now in CR LF: harmless, but refused by the strict parser.
+        strict = False
+        load(relation(strict=False, longest=usual))
+    if usual == _LONGEST_LINE or not _has_long_lines(connection):
+        return {"strict": strict, "longest": usual}
+    # DuckDB's buffers grow with the longest line, so that is only allowed where there is one.
+    for table in ("raw", "reject_errors", "reject_scans"):
+        connection.execute(f"DROP TABLE {table}")
+    load(relation(strict=strict, longest=_LONGEST_LINE))
+    return {"strict": strict, "longest": _LONGEST_LINE}
+
+
+def with_header(path: Path, name: str, head: bytes) -> tuple[bytes, bool]:
+    """Read on until the head of a table holds its whole header; whether there is more after it."""
+    size = HEAD_BYTES
+    while len(head) == size and not _holds_header(head):
+        if size >= _LONGEST_HEADER:
+            if b"\n" not in head and b"\r" not in head:
+                raise TableError(
+                    f"{name}: the first line is longer than {_LONGEST_HEADER:,} bytes; it must "
+                    "name the columns."
+                )
+            break  # a quotation mark that is not closed: told with its line when it is read
+        size = min(8 * size, _LONGEST_HEADER)
+        head = peek(path, name, size)
+    return head, len(head) == size
+
+
+def _holds_header(head: bytes) -> bool:
+    quotes = 0
+    for line in head.lstrip(b"\xef\xbb\xbf \t\r\n").splitlines(keepends=True):
+        quotes += line.count(b'"')
+        if quotes % 2 == 0 and line.endswith((b"\n", b"\r")):
+            return True
+    return False
+
+
+def header_of(text: str, names: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Choose the delimiter under which the first line names most of the wanted columns."""
+    csv.field_size_limit(sys.maxsize)
+    best: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
+    for delimiter in _DELIMITERS:
+        first = next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), [])
+        cells = tuple(c.strip() for c in first)
+        fit = (sum(c.lower() in names for c in cells), len(cells))
+        if best is None or fit > best[0]:
+            best = (fit, delimiter, cells)
+    if best is None:  # pragma: no cover  # there is always a delimiter to try
+        raise LookupError
+    return best[1], best[2]
+
+
+_REJECTS = {
+    "MISSING COLUMNS": "has too few values: the header names {n} columns; complete or remove it.",
+    "TOO MANY COLUMNS": "has too many values: the header names {n} columns; "
+    "quote values that hold the delimiter.",
+    "UNQUOTED VALUE": "has a quotation mark that is not closed; close it or double it.",
+    "LINE SIZE OVER MAXIMUM": "is longer than 64 million bytes; close its quotation marks or name "
+    "items by ids instead of texts.",
+    "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
+}
+
+
+def _has_endless_line(file: File) -> bool:
+    """Whether a line may be longer than DuckDB's usual buffer, which it passes over in silence.
+
+    Looked for in strides, of which such a line covers at least one, so that little is read (but
+    all of what is packed).
+    """
+    with unpacked(file.path) as raw:
+        start = 0
+        while raw.seek(start) == start and (piece := raw.read(HEAD_BYTES)):
+            run = 0
+            while piece and b"\n" not in piece and b"\r" not in piece:
+                run += len(piece)
+                if run > _LONGEST_LINE:
+                    raise TableError(f"{file.name}: a line {_REJECTS['LINE SIZE OVER MAXIMUM']}")
+                piece = raw.read(HEAD_BYTES)
+            if run > _STRIDE:
+                return True
+            start += _STRIDE
+    return False
+
+
+def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute(
+        "SELECT count(*) FROM reject_errors WHERE error_type::VARCHAR = 'LINE SIZE OVER MAXIMUM'"
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: File, width: int) -> None:
+    rejects = connection.execute(
+        "SELECT line, line_byte_position, error_type::VARCHAR, error_message, csv_line "
+        "FROM reject_errors ORDER BY line_byte_position"
+    ).fetchall()
+    if not rejects:
+        return
+    line, position, kind, message, text = rejects[0]
+    rest = "" if len(rejects) == 1 else f" ({len(rejects):,} such lines in all)"
+    remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
+    if position is not None:
+        line = _physical_line(file.path, line, position, text or "")
+    raise TableError(f"{file.name}: line {line} {remedy[:-1]}{rest}.")
+
+
+def _physical_line(path: Path, line: int, position: int, text: str) -> int:
+    """Count lines as an editor does: breaks inside quotes and blank lines included."""
+    remaining, seen = int(position) - 1, 0
+    with unpacked(path) as file:
+        while remaining > 0 and (chunk := file.read(min(remaining, 1 << 20))):
+            seen += chunk.count(b"\n")
+            remaining -= len(chunk)
+    blank = len(text) - len(text.lstrip("\r\n"))
+    return seen + text[:blank].count("\n") + 1 if seen else line
