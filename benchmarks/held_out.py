@@ -30,9 +30,9 @@ def measured(path: Path, folds: int) -> tuple[aggcal.Judgments, list[float]]:
     totals, number = dict.fromkeys(WAYS, 0.0), 0.0
     for k in range(folds):
         train, test = part(whole, row[fold != k]), part(whole, row[fold == k])
-        kept = np.isin(test["left"], np.union1d(train["left"], train["right"]))
-        kept &= np.isin(test["right"], np.union1d(train["left"], train["right"]))
-        kept &= np.isin(test["annotator"], train["annotator"])
+        items = {*train["left"], *train["right"]}
+        kept = among(test["left"], items) & among(test["right"], items)
+        kept &= among(test["annotator"], {*train["annotator"]})
         rows = aggcal.read_judgments({name: column[kept] for name, column in test.items()})
         judgments = aggcal.read_judgments(train)
         marginal = aggcal.aggregate(judgments, warn=False)
@@ -66,6 +66,11 @@ def part(judgments: aggcal.Judgments, rows: np.ndarray) -> dict[str, np.ndarray]
     }
 
 
+def among(ids: np.ndarray, known: set[str]) -> np.ndarray:
+    """Return which ids are known (`numpy.isin` compares objects one by one)."""
+    return np.fromiter((one in known for one in ids), dtype=bool, count=len(ids))
+
+
 def height(consensus: aggcal.Consensus, items: np.ndarray) -> FloatArray:
     """Return the scores of some items."""
     scores = dict(zip(consensus.item_ids, consensus.scores, strict=True))
@@ -80,7 +85,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        "Log-likelihood a held-out judgment, five folds; written by `benchmarks/held_out.py`.",
+        f"Log-likelihood a held-out judgment, {options.folds} random folds of the judgments of each "
+        "data set; written by",
+        "`python benchmarks/held_out.py FILE... --output benchmarks/results/held-out.md`.",
+        "",
+        "`marginal` is the default; `mode` is the joint mode under the fixed default prior, its "
+        "probabilities averaged over",
+        "what is uncertain; plugged in, they are F(γ d) at the mode, as they were before.",
         "",
         "| data | judgments | " + " | ".join(WAYS) + " |",
         "|---|---|" + "---|" * len(WAYS),
