@@ -28,6 +28,16 @@ from aggcal.arrays import FloatArray
 
 WAYS = ("marginal", "mode", "mode, plugged in")
 
+HEAD = """\
+Log-likelihood a held-out judgment, {folds} random folds of the judgments of each data set;
+written by `python benchmarks/held_out.py FILE... --output benchmarks/results/held-out.md`.
+
+`marginal` is the default; `mode` is the joint mode under the fixed default prior, its probabilities
+averaged over what is uncertain; plugged in, they are F(γ d) at the mode, as they were before.
+Rankings are read twice: weighted pairs give each ranking less trust, and what is held out of a
+ranking shares its accidents, so that an estimate of the reliabilities' spread from them predicts
+worse than the wider one that the mode assumes."""
+
 
 def readings(path: Path) -> list[tuple[str, aggcal.Judgments]]:
     """Return the judgments of a file; of rankings, also with every pair as a judgment."""
@@ -100,17 +110,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        f"Log-likelihood a held-out judgment, {options.folds} random folds of the judgments of each "
-        "data set; written by",
-        "`python benchmarks/held_out.py FILE... --output benchmarks/results/held-out.md`.",
-        "",
-        "`marginal` is the default; `mode` is the joint mode under the fixed default prior, its "
-        "probabilities averaged over",
-        "what is uncertain; plugged in, they are F(γ d) at the mode, as they were before. Rankings "
-        "are read twice: weighted",
-        "pairs give each ranking less trust, and what is held out of a ranking shares its "
-        "accidents, so that an estimate of the",
-        "reliabilities' spread from them predicts worse than the wider one that the mode assumes.",
+        HEAD.format(folds=options.folds),
         "",
         "| data | judgments | " + " | ".join(WAYS) + " |",
         "|---|---|" + "---|" * len(WAYS),
