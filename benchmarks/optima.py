@@ -1,6 +1,6 @@
 """How often a fit ends in a worse optimum than the best that many random starts find.
 
-    python benchmarks/optima.py [--studies 200] [--starts 40] [--output benchmarks/results/optima.md]
+    python benchmarks/optima.py [--studies 200] [--starts 40] [--only mode] [--output FILE]
 
 Small adversarial studies: 5 to 8 items, 3 to 10 annotators who judge unequally much, some reversed,
 some guessing, some separated from the others by answers that never contradict each other. A fit
@@ -31,6 +31,9 @@ from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.judgments import Judgments
 from aggcal.solve.marginal import fit_marginal
 
+HEAD = """\
+Fits that end in a worse optimum than the best of {starts} random starts, in {studies} small
+adversarial studies of each row; written by `benchmarks/optima.py`, first seed {first}."""
 CLOSE = {"mode": 1e-3, "marginal": 1e-2}
 
 
@@ -166,29 +169,27 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        f"Fits that end in a worse optimum than the best of {options.starts} random starts, in "
-        f"{options.studies} small adversarial",
-        f"studies; written by `benchmarks/optima.py`, first seed {options.first}.",
+        HEAD.format(**vars(options)),
         "",
         "| method | estimator | missed | of these, without a warning | furthest above the best |",
         "|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
     with ProcessPoolExecutor(options.processes) as pool:
-        for estimator in CLOSE:
+        for estimator, close in CLOSE.items():
             for method in METHODS:
                 if options.only not in estimator:
                     continue
                 seeds = range(options.first, options.first + options.studies)
                 tasks = [(method, estimator, options.starts, seed) for seed in seeds]
                 found = list(pool.map(missed, tasks))
-                off = [(gap, told) for gap, told in found if gap > CLOSE[estimator]]
-                which = [s for s, (gap, _) in zip(seeds, found, strict=True) if gap > CLOSE[estimator]]
+                off = {s: one for s, one in zip(seeds, found, strict=True) if one[0] > close}
                 lines.append(
-                    f"| {method} | {estimator} | {len(off)} | {sum(not told for _, told in off)} "
-                    f"| {max((gap for gap, _ in off), default=0.0):.3f} |"
+                    f"| {method} | {estimator} | {len(off)} "
+                    f"| {sum(not told for _, told in off.values())} "
+                    f"| {max((gap for gap, _ in off.values()), default=0.0):.3f} |"
                 )
-                print(lines[-1], "seeds", which, flush=True)
+                print(lines[-1], *off, flush=True)
     if options.output is not None:
         options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

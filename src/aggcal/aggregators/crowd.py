@@ -32,7 +32,14 @@ from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows
 from aggcal.quality import data_warnings
-from aggcal.solve.fit import Fit, fit_objective, fit_thurstone, rough_start
+from aggcal.solve.fit import (
+    Fit,
+    first_voice,
+    fit_objective,
+    fit_thurstone,
+    rough_start,
+    turned_starts,
+)
 from aggcal.solve.marginal import MarginalProblem, fit_marginal
 
 _TOLERANCE = 1e-10
@@ -163,7 +170,11 @@ class CrowdAggregator:
             tolerance=_ROUGH,
             start=alike,
         )
-        return [self.width * alike, self.width * apart.scores]
+        found = [alike, apart.scores]
+        turned = turned_starts(rows, link, precision)
+        if turned:
+            found += [-alike, -apart.scores, first_voice(rows, link, precision), *turned]
+        return [self.width * scores for scores in found]
 
     def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
         """Return the likelihood of these rows with η integrated out."""
