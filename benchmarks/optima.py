@@ -4,8 +4,9 @@
 
 Small adversarial studies: 5 to 8 items, 3 to 10 annotators who judge unequally much, some reversed,
 some guessing, some separated from the others by answers that never contradict each other. A fit
-*misses* where a random start leads to an objective that is lower by more than 0.001 (0.01 with the
-annotators integrated out, whose spreads settle to a tolerance). The joint mode is looked for by
+*misses* where a random start leads to an objective that is lower by more than 0.001 (0.05 with the
+annotators integrated out: spreads settle to a tolerance, which moved the objective of one and the
+same optimum by 0.02). The joint mode is looked for by
 SciPy's L-BFGS over all parameters, on an objective written here from the definitions; with the
 annotators integrated out the package's own iteration is started at random scores. A miss counts as
 *told* if the fit came with a warning that another order fits as well, or that it did not converge.
@@ -34,7 +35,7 @@ from aggcal.solve.marginal import fit_marginal
 HEAD = """\
 Fits that end in a worse optimum than the best of {starts} random starts, in {studies} small
 adversarial studies of each row; written by `benchmarks/optima.py`, first seed {first}."""
-CLOSE = {"mode": 1e-3, "marginal": 1e-2}
+CLOSE = {"mode": 1e-3, "marginal": 0.05}
 
 
 def study(seed: int) -> Judgments:
