@@ -19,6 +19,7 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +27,18 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, ndtr
 
 import aggcal
-from aggcal.arrays import FloatArray
+from aggcal.aggregators.thurstone import Estimator
+from aggcal.arrays import FloatArray, sums
 from aggcal.engines.judgments import graph_of, rows_of
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.judgments import Judgments
-from aggcal.solve.marginal import fit_marginal
+from aggcal.solve.marginal import MarginalFit, fit_marginal
 
 HEAD = """\
 Fits that end in a worse optimum than the best of {starts} random starts, in {studies} small
 adversarial studies of each row; written by `benchmarks/optima.py`, first seed {first}."""
-CLOSE = {"mode": 1e-3, "marginal": 0.05}
+METHODS = ("hra-g", "crowd-bt", "crowd-tcv")
+CLOSE: dict[Estimator, float] = {"mode": 1e-3, "marginal": 0.05}
 
 
 def study(seed: int) -> Judgments:
@@ -61,6 +64,18 @@ def study(seed: int) -> Judgments:
     return aggcal.read_judgments(rows)
 
 
+Fitted = aggcal.HRA | aggcal.CrowdBT | aggcal.CrowdTCV
+
+
+def aggregator(method: str, estimator: Estimator) -> Fitted:
+    """Return what fits a method."""
+    if method == "hra-g":
+        return aggcal.HRA(estimator=estimator)
+    if method == "crowd-bt":
+        return aggcal.CrowdBT(estimator=estimator)
+    return aggcal.CrowdTCV(estimator=estimator)
+
+
 Value = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
@@ -74,7 +89,7 @@ def definition(method: str, judgments: Judgments) -> Value:
     n, m, weight = rows.n_items, rows.n_annotators, rows.weight
 
     def gathered(flow: FloatArray) -> FloatArray:
-        return np.bincount(rows.winner, flow, n) - np.bincount(rows.loser, flow, n)
+        return sums(rows.winner, flow, n) - sums(rows.loser, flow, n)
 
     def hra(x: FloatArray) -> tuple[float, FloatArray]:
         scores, slopes = x[:n], x[n:]
@@ -126,34 +141,33 @@ def random_optimum(method: str, judgments: Judgments, starts: int, seed: int) ->
     return best
 
 
+def only(begin: FloatArray, best: MarginalFit | None) -> list[FloatArray]:
+    """Return one start, and no other after it."""
+    return [begin] if best is None else []
+
+
 def random_marginal(method: str, judgments: Judgments, starts: int, seed: int) -> float:
     """Return the lowest objective that the marginal iteration settles at from random starts."""
     random = np.random.default_rng([seed, 9])
-    fit = METHODS[method]
-    sd = fit("marginal").marginal_problem(rows_of(judgments), graph_of(judgments)).default_sd
-    best = np.inf
+    fitter, rows, graph = aggregator(method, "marginal"), rows_of(judgments), graph_of(judgments)
+    sd, best = fitter.marginal_problem(rows, graph).default_sd, np.inf
     for _ in range(starts):
         begin = sd * random.choice([0.3, 1.0, 3.0]) * random.standard_normal(judgments.n_items)
-        problem = fit("marginal").marginal_problem(rows_of(judgments), graph_of(judgments))
-        found = fit_marginal(problem, lambda best, begin=begin: [begin] if best is None else [])
+        problem = fitter.marginal_problem(rows, graph)
+        found = fit_marginal(problem, partial(only, begin))
         if found.convergence.converged:
             best = min(best, found.objective)
     return best
 
 
-METHODS = {
-    "hra-g": lambda estimator: aggcal.HRA(estimator=estimator),
-    "crowd-bt": lambda estimator: aggcal.CrowdBT(estimator=estimator),
-    "crowd-tcv": lambda estimator: aggcal.CrowdTCV(estimator=estimator),
-}
-
-
-def missed(task: tuple[str, str, int, int]) -> tuple[float, bool]:
+def missed(task: tuple[str, Estimator, int, int]) -> tuple[float, bool]:
     """Return by how much a fit's objective is above the best, and whether it warned."""
     method, estimator, starts, seed = task
     warnings.simplefilter("ignore")
     judgments = study(seed)
-    fit = METHODS[method](estimator).fit(judgments)
+    fit = aggregator(method, estimator).fit(judgments)
+    if fit.objective is None:
+        raise RuntimeError("the fit has no objective")
     look = random_optimum if estimator == "mode" else random_marginal
     told = any(isinstance(w, DividedWarning | ConvergenceWarning) for w in fit.warnings)
     return fit.objective - look(method, judgments, starts, seed), told

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import aggcal
+from aggcal.aggregators.thurstone import Estimator
 from aggcal.arrays import FloatArray
 from aggcal.judgments import Judgments
 from aggcal.simulate import Simulation, simulate
@@ -51,7 +52,7 @@ def truth(study: Simulation) -> FloatArray:
     return np.asarray(typical * (study.latent - study.latent.mean()))
 
 
-def one(items: int, judgments: int, annotators: int, estimator: str) -> None:
+def one(items: int, judgments: int, annotators: int, estimator: Estimator) -> None:
     """Time one study and print how well its intervals cover."""
     study = simulate(items=items, annotators=annotators, judgments=judgments)
     rows = sorted_by_annotator(study)
@@ -122,7 +123,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     if not options.alike:
-        one(*(int(size) for size in options.sizes), estimator=options.estimator)
+        items, judgments, annotators = (int(size) for size in options.sizes)
+        one(items, judgments, annotators, options.estimator)
         return
     found = alike(options.studies)
     if options.output is not None:

@@ -7,7 +7,6 @@ import pytest
 from scipy.special import expit
 
 import aggcal
-from aggcal.aggregators.crowd import CrowdAggregator
 from aggcal.judgments import Judgments
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of
@@ -44,7 +43,9 @@ def adversarial(seed: int) -> Judgments:
         *((aggcal.CrowdTCV, seed) for seed in MISSED[2:]),
     ],
 )
-def test_no_random_start_finds_a_better_mode(method: type[CrowdAggregator], seed: int) -> None:
+def test_no_random_start_finds_a_better_mode(
+    method: type[aggcal.CrowdBT | aggcal.CrowdTCV], seed: int
+) -> None:
     judgments, aggregator = adversarial(seed), method(estimator="mode")
     consensus, rows = aggregator.fit(judgments), rows_of(judgments)
     random = np.random.default_rng(seed)
