@@ -80,9 +80,12 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
     if method == "fused":
         fitted = fit_base(made.exact, inputs.model, inputs.seed)
         base = replace(fitted, straight=inputs.fused.base.straight)(made.exact)
-    target = base + kept * (inputs.model - base)
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
+    target = base + kept * (inputs.model - base)
+    if method == "fused":
+        # All of K is held, as in the calibrated scores themselves.
+        target = inputs.model + inputs.fused.through(inputs.covariance) @ (base - inputs.model)
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
     wide = found.high - found.low
     slack = 1e-9 * SD

@@ -1,40 +1,74 @@
-"""What standard errors cost beside the fit, and whether they are right.
+"""What standard errors cost beside the fit, whether they are right, and those of hra-g over btl's.
 
-    python benchmarks/standard_errors.py [ITEMS JUDGMENTS ANNOTATORS]
+    python benchmarks/standard_errors.py [ITEMS JUDGMENTS ANNOTATORS] [--estimator mode]
+    python benchmarks/standard_errors.py --alike [--studies 10] [--output FILE]
 
-Fits a simulated study and works out the standard errors of all scores and reliabilities in one run;
-prints both times, their ratio, and how many of the true scores the 90% intervals hold.
+The first fits a simulated study and works out the standard errors of all scores and reliabilities
+in one run; it prints both times, their ratio, and how many of the true scores the 90% intervals
+hold. Scores are in the unit in which the typical annotator has reliability 1: the truth is the
+simulated scores times the annotators' mean reliability, by how much each of them judged.
+
+The second simulates annotators of exactly equal reliability, where hra-g has nothing to gain over
+btl: its standard errors should be of the same size, and both should cover.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 
 import aggcal
-from aggcal.simulation import simulate
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.thurstone import Estimator
+from aggcal.data.judgments import Judgments
+from aggcal.simulation import Simulation, simulate
+
+LEVEL = 0.9
+ALIKE = ((20, 5, 600), (50, 20, 2000), (60, 100, 1000), (200, 50, 4000), (1000, 50, 20_000))
+"""Items, annotators and judgments of the studies in which annotators are alike."""
+HEAD = """\
+Standard errors of hra-g over btl's where all annotators are exactly alike, and how often their
+intervals (nominal {level:g}) hold the true score; {studies} simulated studies a row, written by
+`python benchmarks/standard_errors.py --alike`.
+
+| items × annotators × judgments | mean ratio | 10% to 90% of items | hra-g covers | btl covers |
+|---|---|---|---|---|"""
 
 
-def main(items: int, judgments: int, annotators: int) -> None:
-    study = simulate(items=items, annotators=annotators, judgments=judgments)
+def sorted_by_annotator(study: Simulation) -> Judgments:
+    """Return a study's judgments without reading a table."""
     order = np.argsort(study.annotator, kind="stable")
     columns = (study.annotator, study.winner, study.loser)
-    u, w, lost = (column[order].astype(np.int32) for column in columns)
-    rows = aggcal.Judgments.of_codes(u, w, lost)
+    return Judgments.of_codes(*(column[order].astype(np.int32) for column in columns))
+
+
+def truth(study: Simulation) -> FloatArray:
+    """Return the true scores in the unit of the fit, around their mean."""
+    given = np.bincount(study.annotator, minlength=len(study.reliability))
+    typical = float(given @ np.abs(study.reliability) / given.sum())
+    return np.asarray(typical * (study.latent - study.latent.mean()))
+
+
+def one(items: int, judgments: int, annotators: int, estimator: Estimator) -> None:
+    """Time one study and print how well its intervals cover."""
+    study = simulate(items=items, annotators=annotators, judgments=judgments)
+    rows = sorted_by_annotator(study)
     began = time.perf_counter()
-    consensus = aggcal.aggregate(rows, warn=False)
+    consensus = aggcal.aggregate(rows, estimator=estimator, warn=False)
     fitted = time.perf_counter()
-    known = consensus.quantify(level=0.9).uncertainty
+    known = consensus.quantify(level=LEVEL).uncertainty
     done = time.perf_counter()
     if known is None:
         raise SystemExit("no uncertainty")
-    off = np.abs(consensus.scores - study.latent)
-    inside = (known.low <= study.latent) & (study.latent <= known.high)
-    rank = items - np.argsort(np.argsort(study.latent))
+    exact = truth(study)
+    off = np.abs(consensus.scores - exact)
+    inside = (known.low <= exact) & (exact <= known.high)
+    rank = items - np.argsort(np.argsort(exact))
     print(
-        f"{items:,} items, {judgments:,} judgments, {annotators:,} annotators: fit "
+        f"{items:,} items, {judgments:,} judgments, {annotators:,} annotators, {estimator}: fit "
         f"{fitted - began:.1f} s, standard errors {done - fitted:.1f} s "
         f"({(done - fitted) / (fitted - began):.1f} fits)"
     )
@@ -45,6 +79,57 @@ def main(items: int, judgments: int, annotators: int) -> None:
     )
 
 
+def alike(studies: int) -> str:
+    """Return the table of standard errors where annotators are alike."""
+    lines = [HEAD.format(level=LEVEL, studies=studies)]
+    for items, annotators, judgments in ALIKE:
+        ratios: list[FloatArray] = []
+        held: dict[str, list[float]] = {"hra-g": [], "btl": []}
+        for seed in range(studies):
+            study = simulate(
+                items=items,
+                annotators=annotators,
+                judgments=judgments,
+                reliability_sd=0.0,
+                seed=seed,
+            )
+            rows, exact, errors = sorted_by_annotator(study), truth(study), {}
+            for method, found in held.items():
+                fit = aggcal.aggregate(rows, method=method, warn=False)
+                known = fit.quantify(level=LEVEL).uncertainty
+                if known is None:
+                    raise SystemExit("no uncertainty")
+                errors[method] = known.se
+                found.append(float(np.mean((known.low <= exact) & (exact <= known.high))))
+            ratios.append(errors["hra-g"] / errors["btl"])
+        every = np.concatenate(ratios)
+        low, high = np.quantile(every, [0.1, 0.9])
+        lines.append(
+            f"| {items:,} × {annotators} × {judgments:,} | {every.mean():.3f} "
+            f"| {low:.3f} to {high:.3f} | {np.mean(held['hra-g']):.3f} "
+            f"| {np.mean(held['btl']):.3f} |"
+        )
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=float, default=[100_000, 10_000_000, 10_000])
+    parser.add_argument("--estimator", default="marginal")
+    parser.add_argument("--alike", action="store_true", help="hra-g beside btl, annotators alike")
+    parser.add_argument("--studies", type=int, default=10)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    if not options.alike:
+        items, judgments, annotators = (int(size) for size in options.sizes)
+        one(items, judgments, annotators, options.estimator)
+        return
+    found = alike(options.studies)
+    if options.output is not None:
+        options.output.write_text(found + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    sizes = [int(float(x)) for x in sys.argv[1:]] or [100_000, 10_000_000, 10_000]
-    main(*sizes)
+    main()

@@ -1,12 +1,16 @@
 """What suggested pairs save against random ones.
 
     python benchmarks/suggest.py [--jobs 2] [--only 0 1 ...] [-o benchmarks/results/suggest.md]
+    python benchmarks/suggest.py --batches [--studies 8] [-o benchmarks/results/suggest-batches.md]
 
 Every way of choosing starts from the same judgments of a simulated study (two per item), then asks
 in batches. In each batch every annotator is asked the same number of pairs, whatever the way; the
 answers are simulated, and the consensus is fitted again from the one before. The score is Kendall's
 tau with the latent truth. Judgments needed for a tau are read off the mean curve over seeds;
 standard errors come from resampling the seeds.
+
+The second command asks in batches of one size, 20, 80 or 160 pairs: the larger the batch, the less
+is known when its last pairs are chosen.
 
 Apart from that, one table lets ``suggest`` choose whom to ask as well, and one measures what a
 wrong order does to calibrated scores.
@@ -17,7 +21,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +67,8 @@ class Shape:
     spread: float = 1.0
     """Standard deviation of the latent scores."""
     ways: tuple[str, ...] = tuple(WAYS)
+    batch: int | None = None
+    """Pairs asked at once; None: half the items, later a sixteenth of what was asked."""
     targets: tuple[float, ...] = (0.7, 0.8, 0.85, 0.9)
 
 
@@ -76,6 +82,11 @@ SHAPES = (
 PEOPLE_SHAPE = Shape(
     100, 30, 4600, 8, spread=2.0, ways=tuple(PEOPLE), targets=(0.8, 0.85, 0.9, 0.92)
 )
+BATCHES = (20, 80, 160)
+BATCH_SHAPES = (
+    Shape(60, 20, 1900, 8, targets=(0.75, 0.8)),
+    Shape(60, 20, 1300, 8, spread=2.0, targets=(0.8, 0.85)),
+)
 SCORES_SHAPE = Shape(100, 30, 3000, 8, ways=("random", "suggest", "suggest --about scores"))
 
 
@@ -86,6 +97,13 @@ mean tau with the latent truth; in brackets, those over the judgments that rando
 standard error by resampling the studies. Every annotator is asked as often, whatever the way,
 unless a table says otherwise. Scores of sd 1 and 2 are on the scale on which an annotator of mean
 reliability decides by a logistic coin."""
+
+
+BATCH_HEAD = """\
+Judgments that `aggcal suggest --per-annotator` needs for a mean tau with the latent truth, over
+those that random pairs need, by the size of a batch: {items} items, 20 annotators, {studies}
+simulated studies, ± a standard error by resampling them. Made by
+`python benchmarks/suggest.py --batches`."""
 
 
 class Study:
@@ -133,7 +151,7 @@ class Study:
         """Go on until enough was asked; tell how many pairs each annotator is asked next."""
         m = self.shape.annotators
         while (asked := self.rows.shape[1]) < self.shape.judgments:
-            number = max(self.shape.items / 2, asked / 16)
+            number = self.shape.batch or max(self.shape.items / 2, asked / 16)
             yield max(1, round(number / m)), np.random.default_rng([self.seed, 4, asked])
 
     @property
@@ -338,12 +356,48 @@ def numbers(shape: Shape, found: dict[str, list[list[tuple[int, float]]]]) -> st
     return "\n".join(lines)
 
 
+def by_batch(pool: ProcessPoolExecutor, studies: int) -> str:
+    """Return the table of judgments needed over those of random pairs, by the size of a batch."""
+    cells: dict[int, list[str]] = {batch: [] for batch in BATCHES}
+    heads = []
+    for shape in BATCH_SHAPES:
+        seeds = range(FRESH, FRESH + studies)
+        # Random pairs are the same whatever the batch.
+        asked = [("random", 80), *(("suggest", batch) for batch in BATCHES)]
+        tasks = [(replace(shape, batch=b), way, k) for way, b in asked for k in seeds]
+        every = list(pool.map(curve, tasks))
+        curves = [every[k * studies : (k + 1) * studies] for k in range(len(asked))]
+        for target in shape.targets:
+            number = needed(curves[0], target)
+            heads.append(f"sd {shape.spread:g}, tau {target:g} (random: {number:,.0f})")
+            for batch, ours in zip(BATCHES, curves[1:], strict=True):
+                share, error = ratio(ours, curves[0], target)
+                cells[batch].append(f"{share:.2f} ± {error:.2f}")
+    lines = [
+        BATCH_HEAD.format(items=BATCH_SHAPES[0].items, studies=studies),
+        "",
+        "| pairs asked at once | " + " | ".join(heads) + " |",
+        "|---" * (len(heads) + 1) + "|",
+    ]
+    lines += [f"| {batch} | " + " | ".join(cells[batch]) + " |" for batch in BATCHES]
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=int, nargs="*")
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--batches", action="store_true", help="only by the size of a batch")
+    parser.add_argument("--studies", type=int, default=8, help="of each batch size")
     options = parser.parse_args()
+    if options.batches:
+        with ProcessPoolExecutor(options.jobs) as pool:
+            made = by_batch(pool, options.studies)
+        print(made)
+        if options.output is not None:
+            options.output.write_text(made + "\n", encoding="utf-8")
+        return
     parts = []
     jobs = [(curve, shape, WAYS) for shape in SHAPES]
     jobs.append((curve, PEOPLE_SHAPE, PEOPLE))

@@ -9,7 +9,11 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal._core.tables import aligned
+from aggcal._core.tables import aligned, as_text
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.calibration.fused import fuse
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.intervals import calibrator_of
 from aggcal.calibration.moments import moments
 from aggcal.calibration.smooth_base import fit_base
 from aggcal.io.scores import read_truth
@@ -330,3 +334,22 @@ def test_anchors_repair_level_and_scale_of_predictions_and_cover_the_truth() -> 
         inside.append(np.mean((found.low <= exact) & (exact <= found.high)))
     assert np.mean(errors) < 40.0  # the model's own: 20² + 5²
     assert np.mean(inside) >= 0.88
+
+
+def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
+    """With each item's own share alone, intervals of 3 to 10 items covered too little."""
+    random = np.random.default_rng(5)
+    exact = random.standard_normal(6)
+    shared = random.standard_normal(6)
+    covariance = DenseCovariance(0.3 * np.eye(6) + np.outer(shared, shared))
+    model = 50.0 + 10.0 * (exact + random.standard_normal(6))
+    inputs = Inputs(
+        as_text(range(6)), model, exact, covariance, np.ones(6), None, None, None, 0.9, 0
+    )
+    made = inputs.fused
+    at = calibrator_of("fused", inputs, made.values, made.kept)
+    np.testing.assert_allclose(at(exact), made.values)
+    drawn = exact + random.standard_normal(6)
+    again = fuse(model, drawn, covariance, made.moments)
+    assert np.abs(again.values - made.values).max() > 1.0
+    np.testing.assert_allclose(at(drawn), again.values)

@@ -13,7 +13,14 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.marginal import marginal_consensus
-from aggcal.aggregation.solve.fit import Fit, fit_objective, fit_thurstone, rough_start
+from aggcal.aggregation.solve.fit import (
+    Fit,
+    first_voice,
+    fit_objective,
+    fit_thurstone,
+    rough_start,
+    turned_starts,
+)
 from aggcal.aggregation.solve.marginal import MarginalProblem, fit_marginal
 from aggcal.aggregation.start import (
     Progress,
@@ -174,7 +181,11 @@ class CrowdAggregator:
             tolerance=_ROUGH,
             start=alike,
         )
-        return [self.width * alike, self.width * apart.scores]
+        found = [alike, apart.scores]
+        turned = turned_starts(rows, link, precision)
+        if turned:
+            found += [-alike, -apart.scores, first_voice(rows, link, precision), *turned]
+        return [self.width * scores for scores in found]
 
     def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
         """Return the likelihood of these rows with η integrated out."""

@@ -28,7 +28,7 @@ class Fused:
     """Fused scores and what they are made of.
 
     ``kept`` is the share of (model − base) that each item keeps, ``shift`` what anchors moved all
-    scores by.
+    scores by, ``noise`` the N of K where K is more than its diagonal.
     """
 
     values: FloatArray
@@ -37,6 +37,14 @@ class Fused:
     shift: float
     moments: Moments
     known: str | None
+    noise: FloatArray | None = None
+
+    def through(self, covariance: Covariance) -> FloatArray:
+        """Return 1 − K as a matrix: what the scores follow a change of the base by."""
+        one = np.eye(len(self.kept))
+        if self.noise is None:
+            return one * (1.0 - self.kept)
+        return one - covariance.gain(self.moments.slope, self.moments.crowd, self.noise, one)[0]
 
     __repr__ = brief
 
@@ -90,6 +98,7 @@ def fuse(
         # The model says nothing that the base does not: there is nothing to divide.
         return Fused(expected, base, np.zeros(len(model)), 0.0, found, found.known)
     noise = np.maximum(noise, _EXACT * found.residual)
+    mixes = covariance is not None and anchors is None
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
@@ -101,4 +110,5 @@ def fuse(
         weight, shift = blend(residual[where], truth - expected[where], float(kept.mean()))
         kept, known = np.full(len(model), weight), "anchors"
         moved = weight * residual
-    return Fused(expected + moved + shift, base, kept, shift, found, known)
+    values = expected + moved + shift
+    return Fused(values, base, kept, shift, found, known, noise if mixes else None)

@@ -192,7 +192,7 @@ def calibrated_intervals(
     if inputs.covariance is None:
         return Intervals(gain=gain, warnings=tuple(said))
 
-    at_draw = _calibrator(method, inputs, values, kept)
+    at_draw = calibrator_of(method, inputs, values, kept)
     low, high = _drawn_interval(inputs, values, at_draw)
     if _flat(low, high).all() and _order_open(inputs):
         # Whatever the order, the scores are these: an interval would look like certainty about it.
@@ -200,7 +200,7 @@ def calibrated_intervals(
     return Intervals(low, high, CONSENSUS, gain, tuple(said))
 
 
-def _calibrator(
+def calibrator_of(
     method: str, inputs: Inputs, values: FloatArray, kept: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
     """Return what this calibrator makes of an exact consensus."""
@@ -229,10 +229,14 @@ def _calibrator(
     def expected(drawn: FloatArray) -> FloatArray:
         return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
 
-    start = (1.0 - kept) * expected(inputs.consensus)
+    if inputs.covariance is None:
+        raise ValueError("there is nothing to draw from")
+    start, through = expected(inputs.consensus), inputs.fused.through(inputs.covariance)
 
+    # An item's score also keeps of what its neighbours in the covariance have of the model: with
+    # each item's own share alone, intervals of 3 to 10 items were centred on another score.
     def fused(drawn: FloatArray) -> FloatArray:
-        return np.asarray(values + (1.0 - kept) * expected(drawn) - start)
+        return np.asarray(values + through @ (expected(drawn) - start))
 
     return fused
 

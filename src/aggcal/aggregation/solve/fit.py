@@ -98,8 +98,8 @@ def fit_thurstone(
             problem.begin_with(start_reliabilities)
     fit = fit_objective(problem, begin, tolerance=tolerance, on_iteration=on_iteration)
     if reliability_precision is not None:
-        small = rows.n_annotators <= _FEW_ANNOTATORS and len(rows) <= _FEW_ROWS
-        if trusted or not (small or doubtful(fit.scores, fit.reliabilities, rows)):
+        turned = [] if trusted else turned_starts(rows, link, score_precision)
+        if trusted or not (turned or doubtful(fit.scores, fit.reliabilities, rows)):
             return fit
 
         def from_(other: FloatArray) -> Fit:
@@ -107,13 +107,7 @@ def fit_thurstone(
             return fit_objective(fresh, other, tolerance=tolerance, on_iteration=on_iteration)
 
         fits = [fit, from_(-fit.scores), from_(first_voice(rows, link, score_precision))]
-        if small:
-            # In a small study one annotator, turned round, may lead to a better optimum.
-            precision = max(score_precision, _HOLDS_THE_UNSEEN)
-            fits += [
-                from_(rough_start(rows.turned(u), link, precision))
-                for u in range(rows.n_annotators)
-            ]
+        fits += map(from_, turned)
         if start is not None:
             fits.append(from_(rough_start(rows, link, score_precision)))
         return _best([*fits, from_(-_best(fits).scores)])
@@ -138,6 +132,18 @@ def doubtful(
     given = rows.given
     against = float(given[reliabilities < at_random].sum() / given.sum())
     return against > _MANY_AGAINST or float(np.ptp(scores)) < _NOTHING_LEARNT
+
+
+def turned_starts(rows: Rows, link: Link, score_precision: float) -> list[FloatArray]:
+    """Return the rough optima with each annotator turned round, where the study is small.
+
+    In a small study one annotator may decide which of several optima is found, and which is best.
+    """
+    if rows.n_annotators > _FEW_ANNOTATORS or len(rows) > _FEW_ROWS:
+        return []
+    precision = max(score_precision, _HOLDS_THE_UNSEEN)
+    every = range(rows.n_annotators)
+    return [rough_start(rows.turned(u), link, precision) for u in every]
 
 
 def first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:
