@@ -242,7 +242,9 @@ def encoded(
     for table, ids in (
         (
             "item",
-            "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL GROUP BY id",
+            # In two steps: DuckDB before 1.5 knows no groups of what it takes apart.
+            "SELECT id FROM (SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL) "
+            "GROUP BY id",
         ),
         ("annotator_id", "SELECT DISTINCT annotator AS id FROM judged WHERE reason IS NULL"),
     ):

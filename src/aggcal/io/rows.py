@@ -216,8 +216,10 @@ class _Brought:
         arrays = {}
         used = set()
         for name, values in columns.items():
-            kind: Any = np.float64 if name in ("weight", "seconds") else object
-            arrays[name] = np.array(values, dtype=kind)
+            number = name in ("weight", "seconds")
+            # No None among texts: DuckDB before 1.5 looks in vain for a first value if many are.
+            filled: Sequence[Any] = values if number else ["" if v is None else v for v in values]
+            arrays[name] = np.array(filled, dtype=np.float64 if number else object)
             usual = 1.0 if name == "weight" else None
             if name not in Row._fields[:5] and any(v != usual for v in values):
                 used.add(name)

@@ -93,14 +93,22 @@ class NewSet:
         new = self.hidden / "new"
         for name in self.files:
             _copy_mode(folder / name, new / name)
-        if self._is_whole(folder) and self._exchanged(folder):
+        try:
+            whole = self._is_whole(folder)
+        except OSError:  # something in it has gone in the meantime
+            whole = False
+        if whole and self._exchanged(folder):
             return
         if self.hidden.parent != folder:
             moved = folder / self.hidden.name
             self.hidden.rename(moved)
         else:
             moved = self.hidden
-        replace_one_by_one(moved, folder, self.files, self._ours(folder))
+        try:
+            replace_one_by_one(moved, folder, self.files, self._ours(folder))
+        finally:
+            # While the folder is locked: the next one to write looks at all that is in it.
+            clear_away(moved)
 
     def _refuse(self, folder: Path) -> None:
         if self.manifest is None:
