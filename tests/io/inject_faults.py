@@ -21,6 +21,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ OWN = {"target/notes.txt": "mine", "target/mine/kept.csv": "a,b\n"}
 INPUTS = ["study/judgments.csv", "study/scores.csv"]
 MANIFESTS = ("summary.json", "simulation.json")
 NEVER = -1
+FEWEST = 10
+"""Calls that every command makes."""
 _ENDS: dict[str, set[int]] = {
     "KILL": {-signal.SIGKILL},
     "TERM": {128 + signal.SIGTERM},
@@ -120,11 +123,12 @@ def start(words: list[str], number: int = NEVER, kind: str = "none") -> tuple[in
         try:
             code = main(words)
         except BaseException as fault:  # noqa: BLE001  # as the interpreter would show it
-            said.write(f"Traceback: {fault!r}")
+            said.write(f"Traceback: {traceback.format_exc()[-600:]}")
             code = 1
+    calls = shim.faults_calls()
     shim.faults_arm(None, NEVER, 0, 0, 0)
     with os.fdopen(write, "wb") as told:
-        told.write(json.dumps([shim.faults_calls(), said.getvalue()]).encode())
+        told.write(json.dumps([calls, said.getvalue()]).encode())
     os._exit(code)
 
 
@@ -146,8 +150,10 @@ def complaints(case: Case, kind: str, step: int, first: int) -> Iterator[str]:
     before = files()
     last = one(case.words)
     assert last.code == 0, last.said
+    assert last.calls > FEWEST, "the shim is at work"
     after = files()
     assert before != after
+    print(f"{case.name}: {last.calls} calls", file=sys.stderr)
     for number in range(first, last.calls + 1, step):
         case.before()
         ended = one(case.words, number, kind)
@@ -221,7 +227,7 @@ def at_once(rounds: int, kinds: list[str]) -> Iterator[str]:
             assert one([*run, "--method", method]).code == 0
             sets.append(files())
         restore("results", own=own)
-        struck = [(dice.choice([*kinds, "none"]), dice.randint(1, 200)) for _ in methods]
+        struck = [(dice.choice([*kinds, "none"]), dice.randint(1, int(os.environ.get("AGGCAL_LAST", "200")))) for _ in methods]
         running = [
             start([*run, "--method", method], call, kind)
             for method, (kind, call) in zip(methods, struck, strict=True)

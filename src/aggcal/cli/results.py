@@ -12,7 +12,8 @@ from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.given import given
 from aggcal.errors import count
-from aggcal.io.manifest import Manifest, refuse_foreign
+from aggcal.io.manifest import Manifest
+from aggcal.io.swap import check_output
 from aggcal.io.texts import Texts
 from aggcal.io.write import refuse_overwriting, to_json
 
@@ -37,7 +38,7 @@ def refuse_output(
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     written = _STAGE_1 if fitted else _STAGE_2
     others = [name for name in RESULT_FILES if name not in written]
-    refuse_foreign(
+    check_output(
         options.output, written, Manifest("summary.json"), outdated=others, force=options.force
     )
 

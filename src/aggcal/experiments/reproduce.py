@@ -11,7 +11,8 @@ from aggcal.experiments import dots, reading_level, rq3
 from aggcal.experiments.cells import cell_columns
 from aggcal.experiments.page import render
 from aggcal.experiments.result import Result
-from aggcal.io.manifest import Manifest, refuse_foreign
+from aggcal.io.manifest import Manifest
+from aggcal.io.swap import check_output
 from aggcal.io.write import Writer, csv_writer, write_files
 from aggcal.report.axes import standalone
 
@@ -55,7 +56,7 @@ def reproduce(
         )
     root = Path(directory)
     manifest = Manifest("reproduction.json", {"version": __version__}, "reproduce")
-    refuse_foreign(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
+    check_output(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
     results: dict[str, Result] = {}
     for name in names:
         folder = datasets.find("dots" if name == "dots" else "reading-level", say=say)

@@ -77,21 +77,22 @@ def load_file(
     head = peek(path, name)
     plain = exactly(path, scratch)
     file = _File(path, name, plain, head)
-    try:
-        if head.startswith(b"PAR1"):
-            return load_parquet(connection, path, name, names, scratch)
-        if is_json(head):
-            return _load_json(connection, file, names)
-        return _load_csv(connection, file, names)
-    except duckdb.Error as error:
-        if lacks_room(error):
-            raise
-        if is_json(head):
-            raise FileError(
-                f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
-            ) from None
-        reason = str(error).split("\n", 1)[0].replace(plain, name)
-        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
+    with _said(name):
+        try:
+            if head.startswith(b"PAR1"):
+                return load_parquet(connection, path, name, names, scratch)
+            if is_json(head):
+                return _load_json(connection, file, names)
+            return _load_csv(connection, file, names)
+        except duckdb.Error as error:
+            if lacks_room(error):
+                raise
+            if is_json(head):
+                raise FileError(
+                    f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
+                ) from None
+            reason = str(error).split("\n", 1)[0].replace(plain, name)
+            raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
 def regular(path: Path, scratch: Path) -> Path:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from aggcal.errors import FileError, TableError
-from aggcal.io.locks import locked
 from aggcal.io.manifest import digests, fits, load
 from aggcal.io.opening import opened
 from aggcal.io.per_item import fetch, ids, numbers
-from aggcal.io.swap import is_interrupted, undo_interrupted
+from aggcal.io.swap import settled
 from aggcal.tables import Columns
 
 _ITEMS = (
@@ -46,13 +45,12 @@ def read_results(
     if not folder.is_dir():
         raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
     try:
-        if is_interrupted(folder):
-            with locked(folder):
-                undo_interrupted(folder)
-        with locked(folder, shared=True):
+        with settled(folder):
             return _read(folder, force=force)
     except PermissionError:
         raise FileError(f"{folder}: no permission to read it.") from None
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be read ({error.strerror}).") from None
 
 
 def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Columns]:

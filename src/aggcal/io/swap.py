@@ -17,8 +17,8 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -287,6 +287,43 @@ def is_interrupted(folder: Path) -> bool:
     False
     """
     return any(folder.glob(f".aggcal-*.new/{_JOURNAL}"))
+
+
+@contextmanager
+def settled(folder: Path) -> Iterator[None]:
+    """Hold a folder as readers do: nobody writes, and what a killed process began is undone.
+
+    Examples
+    --------
+    >>> with settled(Path("nowhere")):
+    ...     pass
+    """
+    with ExitStack() as stack:
+        # Where there is no folder, or it cannot be opened, the reader will see.
+        with suppress(OSError):
+            if is_interrupted(folder):
+                with locked(folder):
+                    undo_interrupted(folder)
+            stack.enter_context(locked(folder, shared=True))
+        yield
+
+
+def check_output(
+    folder: Path | str,
+    names: Iterable[str],
+    manifest: Manifest | None,
+    *,
+    outdated: Iterable[str] = (),
+    force: bool = False,
+) -> None:
+    """Refuse to write over files of others, as `refuse_foreign`, once nobody else is writing.
+
+    Examples
+    --------
+    >>> check_output("nowhere", ["items.csv"], Manifest("summary.json"))
+    """
+    with settled(Path(folder)):
+        refuse_foreign(folder, names, manifest, outdated=outdated, force=force)
 
 
 def clear_away(hidden: Path) -> None:
