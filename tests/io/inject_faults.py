@@ -46,10 +46,9 @@ SIZE = ["--items", "5", "--annotators", "3", "--judgments", "20", "-q"]
 OWN = {"target/notes.txt": "mine", "target/mine/kept.csv": "a,b\n"}
 """What the user keeps in the output folder."""
 INPUTS = ["study/judgments.csv", "study/scores.csv"]
-MANIFESTS = ("summary.json", "simulation.json")
 NEVER = -1
-FEWEST = 10
-"""Calls that every command makes."""
+FEWEST, LAST = 10, 120
+"""Calls that every command makes; calls that a run makes, at most."""
 _ENDS: dict[str, set[int]] = {
     "KILL": {-signal.SIGKILL},
     "TERM": {128 + signal.SIGTERM},
@@ -144,7 +143,7 @@ def one(words: list[str], number: int = NEVER, kind: str = "none") -> Ended:
     return end(*start(words, number, kind))
 
 
-def complaints(case: Case, kind: str, step: int, first: int) -> Iterator[str]:
+def complaints(case: Case, kinds: list[str], step: int, starts: Iterator[int]) -> Iterator[str]:
     """Strike at the calls in turn; yield each state that must not be."""
     case.before()
     before = files()
@@ -154,11 +153,12 @@ def complaints(case: Case, kind: str, step: int, first: int) -> Iterator[str]:
     after = files()
     assert before != after
     print(f"{case.name}: {last.calls} calls", file=sys.stderr)
-    for number in range(first, last.calls + 1, step):
-        case.before()
-        ended = one(case.words, number, kind)
-        for each in after_a_fault(case, ended, kind, before, after):
-            yield f"{case.name}, {kind} at call {number} of {last.calls}: {each}"
+    for kind in kinds:
+        for number in range(next(starts), last.calls + 1, step):
+            case.before()
+            ended = one(case.words, number, kind)
+            for each in after_a_fault(case, ended, kind, before, after):
+                yield f"{case.name}, {kind} at call {number} of {last.calls}: {each}"
 
 
 def after_a_fault(
@@ -186,7 +186,7 @@ def wrong_end(ended: Ended, kind: str) -> Iterator[str]:
 
 
 def _after_a_kill(case: Case, before: State, after: State) -> Iterator[str]:
-    if Path("target/summary.json").exists():
+    if Path("target/summary.json").exists() and "target/annotators.csv" in after:
         # Whoever reads the folder undoes what was begun.
         seen = one(["report", "target", "-o", "-", "-q"])
         if seen.code != 0 or files() not in (before, after):
@@ -218,16 +218,17 @@ def at_once(rounds: int, kinds: list[str]) -> Iterator[str]:
     dice = random.Random(rounds)  # noqa: S311
     methods = ("hra-n", "btl", "tcv", "hra-e")
     run = ["run", *INPUTS, "-o", "target", *QUICK]
-    for number in range(rounds):
-        own = bool(number % 2)
-        sets = []
-        for method in methods:
-            restore("results", own=own)
-            sets.append(files())
-            assert one([*run, "--method", method]).code == 0
-            sets.append(files())
+    if not rounds:
+        return
+    sets = []
+    for own, method in itertools.product((False, True), methods):
         restore("results", own=own)
-        struck = [(dice.choice([*kinds, "none"]), dice.randint(1, int(os.environ.get("AGGCAL_LAST", "200")))) for _ in methods]
+        sets.append(files())
+        assert one([*run, "--method", method]).code == 0
+        sets.append(files())
+    for number in range(rounds):
+        restore("results", own=bool(number % 2))
+        struck = [(dice.choice([*kinds, "none"]), dice.randint(1, LAST)) for _ in methods]
         running = [
             start([*run, "--method", method], call, kind)
             for method, (kind, call) in zip(methods, struck, strict=True)
@@ -289,9 +290,14 @@ def prepare() -> None:
     assert main(["simulate", "-o", "study", *SIZE, "--seed", "1"]) == 0
     assert main(["run", *INPUTS, "-o", "results", *QUICK, "--method", "hra-n"]) == 0
     Path("texts.csv").write_text("item,text\nitem-1,An essay\n")
-    for case in cases():
-        case.before()
-        assert main(case.words) == 0, case.name
+    restore("results")
+    for words in (
+        ["report", "target", "-q"],
+        ["calibrate", "results/items.csv", INPUTS[1], "-o", "target", "-q"],
+        ["suggest", INPUTS[0], "-o", "target/new.csv", "-q"],
+        ["convert", INPUTS[0], "-o", "target/other.csv", "-q"],
+    ):
+        assert main(words) == 0, words  # so that the modules are loaded
     _sweep_once.cache_clear()
 
 
@@ -299,14 +305,9 @@ if __name__ == "__main__":
     prepare()
     step = int(os.environ.get("AGGCAL_EVERY", "1"))
     wanted = [case for case in cases() if os.environ.get("AGGCAL_CASES", "") in case.name]
-    starts = itertools.cycle(range(1, step + 1))
-    found = [
-        complaint
-        for case in wanted
-        for kind in sys.argv[1:]
-        # Another start each time, so that no call is left out in all of them.
-        for complaint in complaints(case, kind, step, (next(starts) * 7) % step + 1)
-    ]
+    # Another start each time, so that no call is left out in all of them.
+    starts = ((k * 7) % step + 1 for k in itertools.count())
+    found = [text for case in wanted for text in complaints(case, sys.argv[1:], step, starts)]
     found += at_once(int(os.environ.get("AGGCAL_ROUNDS", "0")), sys.argv[1:])
     print(json.dumps(found, indent=1))
     sys.exit(bool(found))

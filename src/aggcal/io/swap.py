@@ -127,9 +127,9 @@ class NewSet:
 
     def _ours(self, folder: Path) -> list[str]:
         """Return what is outdated and was written by us."""
-        if self.manifest is None:
-            return [name for name in self.outdated if os.path.lexists(folder / name)]
         there = [name for name in self.outdated if os.path.lexists(folder / name)]
+        if self.manifest is None or not self.force:
+            return there  # whatever is not ours was refused
         return [name for name in there if foreign(folder, [name], self.manifest) is None]
 
     def _is_whole(self, folder: Path) -> bool:
