@@ -54,7 +54,7 @@ def handled() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _received, _waiting, _imports = None, False, _imports_under(sys._getframe())
+    _received, _waiting, _imports = None, False, _imports_under(sys._getframe())  # noqa: SLF001
     before = {}
     for number in SIGNALS:
         # nohup and shells that start a job in the background ignore some on purpose.

@@ -121,7 +121,7 @@ def start(words: list[str], number: int = NEVER, kind: str = "none") -> tuple[in
     with redirect_stderr(said), redirect_stdout(io.TextIOWrapper(io.BytesIO())):
         try:
             code = main(words)
-        except BaseException as fault:  # noqa: BLE001  # as the interpreter would show it
+        except BaseException:  # noqa: BLE001  # as the interpreter would show it
             said.write(f"Traceback: {traceback.format_exc()[-600:]}")
             code = 1
     calls = shim.faults_calls()
