@@ -33,13 +33,15 @@ def evaluate(options: argparse.Namespace) -> int:
     """Print every metric of every column."""
     import numpy as np
 
+    from aggcal.io.results import unmixed
     from aggcal.io.scores import read_item_columns, read_truth
     from aggcal.io.write import to_json
     from aggcal.metrics import METRICS, compare
     from aggcal.tables import aligned
 
     console = Console(quiet=options.quiet)
-    ids, columns = read_item_columns(options.items, _COLUMNS)
+    with unmixed(options.items):
+        ids, columns = read_item_columns(options.items, _COLUMNS)
     truth, blank = read_truth(options.truth, column=options.truth_column)
     target = aligned(truth.values, truth.item_ids, ids)
     both = np.isfinite(target)
