@@ -286,7 +286,8 @@ def prepare() -> None:
     Path("tmp").mkdir()
     tempfile.tempdir = str(Path("tmp").absolute())
     time.perf_counter = lambda: 0.0
-    aggcal.report.render.environment = functools.cache(aggcal.report.render.environment)
+    render = vars(aggcal.report.render)
+    render["environment"] = functools.cache(render["environment"])
     assert main(["simulate", "-o", "study", *SIZE, "--seed", "1"]) == 0
     assert main(["run", *INPUTS, "-o", "results", *QUICK, "--method", "hra-n"]) == 0
     Path("texts.csv").write_text("item,text\nitem-1,An essay\n")

@@ -151,7 +151,7 @@ def is_json(head: bytes) -> bool:
 def text_lines(path: Path, name: str) -> Iterator[str]:
     """Read the lines of a text file."""
     number = 0
-    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+    with _said(name), unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
             while line := text.readline(_LONGEST_TEXT + 1):
                 number += 1
@@ -166,20 +166,16 @@ def text_lines(path: Path, name: str) -> Iterator[str]:
                 f"{name}: line {number + 1} or one soon after it is not UTF-8 text; save the file "
                 "as UTF-8."
             ) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileError(f"{name}: cannot be read ({error}).") from None
 
 
 def text_pieces(path: Path, name: str) -> Iterator[str]:
     """Read a text file in parts, however long its lines are."""
-    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+    with _said(name), unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
             while piece := text.read(_PIECE):
                 yield piece
         except UnicodeDecodeError:
             raise FileError(f"{name}: is not UTF-8 text throughout; save it as UTF-8.") from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileError(f"{name}: cannot be read ({error}).") from None
 
 
 def _decoded(head: bytes, *, cut: bool) -> str:
