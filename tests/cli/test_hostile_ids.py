@@ -10,10 +10,12 @@ import pty
 import re
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 
+from aggcal.cli import main
 from conftest import Command, table
 
 ESCAPES = (
@@ -136,6 +138,87 @@ def texts(data: object) -> list[str]:
     if isinstance(data, list):
         return [text for value in data for text in texts(value)]
     return [str(data)]
+
+
+def of_every_class() -> list[str]:
+    """Return ids with characters of every class of Unicode, and others that mean something."""
+    found: dict[str, list[str]] = {}
+    for code in range(1, sys.maxunicode + 1):
+        found.setdefault(unicodedata.category(chr(code)), []).append(chr(code))
+    del found["Cs"]  # halves of characters, which no text file can hold
+    signs = [sign for every in found.values() for sign in (every[0], every[-1])]
+    signs += (
+        "\x1b\x85\x9b\xa0\u0301\u061c\u200b\u200d\u2028\u202e\u2066\ue000\ufeff\ufffe\U0001f600"
+    )
+    words = [
+        "a,b",
+        '"',
+        "'",
+        "a;b",
+        "a\tb",
+        "NaN",
+        "None",
+        "1",
+        "1.0",
+        "01",
+        "-",
+        "#",
+        "{1,2}",
+        "é",
+    ]
+    return [*dict.fromkeys(f"i{sign}{k}" for k, sign in enumerate(signs)), *words, "e\u0301"]
+
+
+def column(path: Path, *names: str) -> set[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row[name] for row in csv.DictReader(file) for name in names if name in row}
+
+
+def test_ids_of_every_class_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ids = of_every_class()
+    n = len(ids)
+    judged = [(ids[-k], ids[k], ids[(k + s) % n]) for k in range(n) for s in (1, 3)]
+    for name, head, rows in (
+        ("j", ["annotator", "winner", "loser"], judged),
+        ("s", ["item", "score", "truth"], [(each, k, k) for k, each in enumerate(ids)]),
+    ):
+        with Path(f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([head, *rows])
+
+    def call(*words: str) -> str:
+        assert main([*words]) == 0, capsys.readouterr().err
+        out, err = capsys.readouterr()
+        clean(err)
+        return out
+
+    call("run", "j.csv", "s.csv", "-o", "run", "--method", "btl", "--no-check")
+    assert column(Path("run/items.csv"), "item") == {*ids}
+    assert column(Path("run/annotators.csv"), "annotator") == {*ids}
+    call("calibrate", "run/items.csv", "s.csv", "-o", "calibrated")
+    assert column(Path("calibrated/items.csv"), "item") == {*ids}
+    assert json.loads(call("evaluate", "run/items.csv", "s.csv", "--json"))["n"] == n
+    assert json.loads(call("check", "j.csv", "--json", "--quick"))
+    call("suggest", "j.csv", "-o", "pairs.csv", "-n", "300")
+    assert column(Path("pairs.csv"), "left", "right") <= {*ids}
+    for kind in ("json", "md", "html"):
+        call("report", "run", "--format", kind)
+    assert {*ids} & {*texts(json.loads(Path("run/report.json").read_bytes()))}
+    for name, to in (("own.csv", "aggcal"), ("kit.csv", "crowd-kit"), ("order.soi", "preflib")):
+        call("convert", "j.csv", "-o", name, "--to", to)
+        call("convert", name, "-o", f"{to}.csv")
+        assert column(Path(f"{to}.csv"), "winner", "loser", "left", "right") == {*ids}, to
+
+
+def test_a_name_of_two_lines_is_not_written_to_preflib(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "j.csv").write_text('annotator,winner,loser\nu,"a\nb",c\nu,c,d\n')
+    done = command("convert", "j.csv", "-o", "x.soi")
+    assert done.returncode == 2
+    assert "names of one line" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "x.soi").exists()
 
 
 FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "＝1+1", "a=b", "plain")

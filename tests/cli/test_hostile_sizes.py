@@ -103,7 +103,23 @@ def test_an_endless_line_is_not_passed_over(tmp_path: Path, command: Command) ->
         file.write(GOOD + "u,")
         file.write("x" * 40_000_000)
         file.write("\nv,a,c\n")
-    refused(command("convert", "j.csv", "-o", "out.csv"), "line 5 has too few values")
+    refused(command("convert", "j.csv", "-o", "out.csv"), "line 5 is longer than 10 million bytes")
+
+
+@pytest.mark.parametrize("piece", [b"x" * 100, b"x" * 99 + b"\n"], ids=["one line", "many"])
+@pytest.mark.parametrize("size", [12, 42])
+def test_a_cell_without_end(size: int, piece: bytes, tmp_path: Path) -> None:
+    with (tmp_path / "j.csv").open("wb") as file:
+        file.write(GOOD.encode() + b'u,"')
+        for _ in range(size):
+            file.write(piece * 10_000)
+        file.write(b'",b\nu,c,a\n')
+    most, said = peak(tmp_path, "convert", "j.csv", "-o", "out.csv", "--memory", "200MB", "-q")
+    assert said == (
+        "aggcal: error: j.csv: line 5 is longer than 10 million bytes; close its quotation marks "
+        "or name items by ids instead of texts."
+    )
+    assert most < 1000
 
 
 @pytest.mark.parametrize("size", ["-1", "0", "0GB", "100%", "1e9", "nan", "lots", "2GB;x", "''"])

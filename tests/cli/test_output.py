@@ -197,6 +197,11 @@ def test_a_mixture_is_refused_by_name(study: Path, tmp_path: Path, call: Command
     assert call("run", *inputs, "-o", "b", "-q", "--method", "btl").returncode == 0
     (tmp_path / "a" / "items.csv").write_bytes((tmp_path / "b" / "items.csv").read_bytes())
     before = contents(tmp_path / "a")
+    refused(call("evaluate", "a/items.csv", study / "truth.csv"), "a/items.csv", "another run")
+    refused(call("calibrate", "a/items.csv", study / "scores.csv", "-o", "c"), "a/items.csv")
+    (tmp_path / "items.csv").write_bytes(before["items.csv"])
+    for items in ("items.csv", "b/items.csv"):
+        assert call("evaluate", items, study / "truth.csv", "-q").returncode == 0
     for more in ((), ("--format", "json"), ("-o", "-"), ("-o", "page.html")):
         refused(call("report", "a", *more), "a/items.csv", "--force")
     assert contents(tmp_path / "a") == before
@@ -268,7 +273,6 @@ def test_a_signal_leaves_nothing_behind(
             # Whoever runs the tests may ignore the signal, and children would, too.
             preexec_fn=partial(signal.signal, number, signal.SIG_DFL),  # noqa: PLW1509
         )
-        # Until the modules are loaded a signal may end the interpreter itself.
         assert process.stderr is not None
         while "draws" not in process.stderr.readline():
             assert process.poll() is None

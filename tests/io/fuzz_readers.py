@@ -1,6 +1,7 @@
 """Throw random and mutated files at every reader: a clear error or a right result, never else.
 
-Names of files and folders are random, too: they must make no difference.
+Names of files and folders are random, too: they must make no difference. So are folders of results,
+of which a report is made.
 
 With atheris (coverage-guided) where it can be installed, else with a mutator of our own on the
 same seeds; both run for a bounded time. ``make fuzz`` calls this.
@@ -9,6 +10,7 @@ same seeds; both run for a bounded time. ``make fuzz`` calls this.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import random
 import resource
@@ -18,6 +20,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,6 +34,7 @@ if GUIDED:
 from test_formats import OLD_PREFLIB, PREFLIB, SAMPLES  # noqa: E402  # not before it is guided
 
 import aggcal  # noqa: E402
+from aggcal.cli import main as run_command  # noqa: E402
 from aggcal.errors import AggcalError  # noqa: E402
 
 SEEDS = {name: text.encode() for name, (_, text, _) in SAMPLES.items()} | {
@@ -100,11 +104,59 @@ def random_name(dice: random.Random) -> str:
     """Return the name of a file, perhaps in a folder, of pieces that mean something to somebody."""
     pieces = [dice.choice((_of_a_class, _piece))(dice) for _ in range(dice.randint(1, 5))]
     name = "".join(pieces).strip("/").replace("//", "/").replace("\0", "")
-    parts = [part.encode("utf-8", "surrogateescape")[:60] for part in name.split("/")]
+    longest = dice.choice((60, 60, LONGEST_NAME))
+    if longest == LONGEST_NAME:
+        name *= LONGEST_NAME
+    parts = [part.encode("utf-8", "surrogateescape")[:longest] for part in name.split("/")[:6]]
     whole = [os.fsdecode(part) for part in parts if part not in (b"", b".", b"..")]
     # Standard input has a name of its own; and a decoy is no folder.
     ending = dice.choice(("_", ".csv", ".json", ".parquet", ".gz", ".soc"))
     return "/".join("n" + part if part.isalpha() else part for part in whole or ["n"]) + ending
+
+
+class Results:
+    """Folders of results, with a mutated file each, under random names."""
+
+    def __init__(self, folder: Path, dice: random.Random) -> None:
+        self._folder, self._dice = folder, dice
+        study = folder / "study"
+        size = ("--items", "4", "--annotators", "3", "--judgments", "15", "-q")
+        assert call("simulate", "-o", str(study), *size)[0] == 0
+        inputs = (str(study / "judgments.csv"), str(study / "scores.csv"))
+        made = ("-o", str(folder / "results"), "--method", "btl", "-q")
+        assert call("run", *inputs, *made)[0] == 0
+        self._files = {
+            name: (folder / "results" / name).read_bytes()
+            for name in ("summary.json", "items.csv", "annotators.csv")
+        }
+
+    def one(self) -> str:
+        """Make the report of a folder; return what came of it, or raise what must not happen."""
+        dice = self._dice
+        name = dice.choice(list(self._files))
+        data = mutated(self._files[name], dice.choice(list(self._files.values())), dice)
+        with tempfile.TemporaryDirectory(dir=self._folder) as inner:
+            folder = Path(inner, random_name(dice))
+            folder.mkdir(parents=True)
+            for each, content in (self._files | {name: data}).items():
+                (folder / each).write_bytes(content)
+            code, said = call(
+                "report", "--format", dice.choice(("html", "md", "json")), "-o", "-",
+                *dice.choice(((), ("--force",))), "--", str(folder),
+            )  # fmt: skip
+            left = {path.name for path in folder.iterdir()}
+        if code not in (0, 2) or (code == 2 and said.strip().count("\n")) or left != {*self._files}:
+            (self._folder / "fuzz-crash").write_bytes(data)
+            raise AssertionError(f"{name} mutated: exit code {code}, {said!r}, {left}")
+        return f"report, exit code {code}"
+
+
+def call(*words: str) -> tuple[int, str]:
+    """Run a command; return its exit code and what it said."""
+    said, out = io.StringIO(), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with redirect_stderr(said), redirect_stdout(out):
+        code = run_command(words)
+    return code, said.getvalue()
 
 
 def _of_a_class(dice: random.Random) -> str:
@@ -126,6 +178,8 @@ def _classes() -> list[list[str]]:
 
 
 MANY = 200
+LONGEST_NAME = 240
+"""Bytes of a name; few file systems have longer ones."""
 _CLASSES = _classes()
 _PIECES = [
     "winner=decoy", "annotator=x", "c0=1", "c1=decoy", "json=1", "criterion=style", "=", "/", "a/",
@@ -201,8 +255,11 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     with tempfile.TemporaryDirectory() as folder:
         names = random.Random(options.seed)  # noqa: S311
+        results = Results(Path(folder), names)
 
         def try_one(data: bytes) -> str:
+            if names.randrange(3) == 0:
+                return results.one()
             return same_under_another_name(data, Path(folder), random_name(names))
 
         if not GUIDED:

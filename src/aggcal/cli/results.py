@@ -13,7 +13,8 @@ from aggcal.cli.console import Console
 from aggcal.cli.provenance import given
 from aggcal.errors import count
 from aggcal.io.texts import Texts
-from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.manifest import Manifest
+from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting, to_json
 
 _STAGE_2 = ("items.csv", "summary.json")
@@ -37,7 +38,7 @@ def refuse_output(
     refuse_overwriting(options.output, RESULT_FILES, inputs)
     written = _STAGE_1 if fitted else _STAGE_2
     others = [name for name in RESULT_FILES if name not in written]
-    refuse_foreign(
+    check_output(
         options.output, written, Manifest("summary.json"), outdated=others, force=options.force
     )
 

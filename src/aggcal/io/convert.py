@@ -6,9 +6,10 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Self, TypeAlias
 
@@ -17,7 +18,7 @@ import numpy as np
 from aggcal.errors import OptionError, TooLittleDataError, count, some
 from aggcal.io.encoding import checked, unused_labels
 from aggcal.io.formats._base import Choices
-from aggcal.io.formats.preflib import KINDS, preflib_text
+from aggcal.io.formats.preflib import KINDS, preflib_lines
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.tables.source import no_room
 from aggcal.io.writing.write import (
@@ -82,7 +83,7 @@ def convert_judgments(
         Whether a file that is there already may be replaced.
     memory
         Memory limit for reading, such as ``"2GB"``; beyond it, and while rows wait to be written,
-        the disk is used. (The orders of PrefLib are put together in memory.)
+        the disk is used. (Of PrefLib, the different orders are kept in memory.)
     spreadsheet_safe
         Write an apostrophe before texts that a spreadsheet would take for a formula. They are
         then no longer the ids that were read.
@@ -209,6 +210,9 @@ def _rows(reading: Reading, outcomes: Mapping[str, str | float]) -> Iterator[Jud
             yield {n: v for n, v in zip(names, values, strict=True) if v is not None}
 
 
+_Pair: TypeAlias = tuple[str, str, str]
+"""The items of a judgment and its outcome."""
+
 _Cell: TypeAlias = Callable[[object], str]
 """How a cell of text is written."""
 
@@ -243,7 +247,7 @@ def _crowd_kit(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: AR
             "crowd-kit knows no weights; for rankings give each pair full weight with "
             "--ranking-weight pair."
         )
-    _refuse_criteria(kept(), CROWD_KIT.name)
+    _refuse_criteria({row.get("criterion", "") for row in kept()}, CROWD_KIT.name)
     named = (
         {
             "worker": row["annotator"],
@@ -257,33 +261,49 @@ def _crowd_kit(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: AR
     return written, _csv(("worker", "left", "right", "label"), named, cell)
 
 
-def _refuse_criteria(rows: Iterable[JudgmentRow], who: str) -> None:
-    criteria = sorted({row.get("criterion", "") for row in rows})
+def _refuse_criteria(criteria: set[str], who: str) -> None:
     if len(criteria) > 1:
         raise OptionError(
-            f"{who} knows no criteria ({some(criteria)}); write one of them with --criterion NAME."
+            f"{who} knows no criteria ({some(sorted(criteria))}); write one of them with "
+            "--criterion NAME."
         )
 
 
 def _preflib(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
-    kept = [row for row in map(_long, rows) if _is_of_one(row) or _is_answered(row)]
-    soft = sum(row["outcome"] not in ("left", "right", "tie", "skip") for row in kept)
+    soft = written = 0
+    weighted = voters = False
+    criteria = set()
+    # Of judgments that are no rankings only the different ones are kept.
+    alone: Counter[_Pair] = Counter()
+    rankings: dict[tuple[str, str], list[_Pair]] = {}
+    for row in map(_long, rows):
+        if not (_is_of_one(row) or _is_answered(row)):
+            continue
+        written += 1
+        soft += row["outcome"] not in ("left", "right", "tie", "skip")
+        criteria.add(row.get("criterion", ""))
+        voters |= "voters)" in row["annotator"]
+        pair = row["left"], row.get("right", ""), row["outcome"]
+        if "ranking" in row:
+            rankings.setdefault((row["annotator"], row["ranking"]), []).append(pair)
+        else:
+            weighted |= float(row.get("weight", 1)) != 1.0
+            alone[pair] += 1
     if soft:
         raise OptionError(
             f"PrefLib knows no strengths between left and right ({count(soft, 'such judgment')})."
         )
-    groups: dict[tuple[str, ...], list[JudgmentRow]] = {}
-    for number, row in enumerate(kept):
-        alone = "ranking" not in row
-        if alone and float(row.get("weight", 1)) != 1.0:
-            raise OptionError("PrefLib knows no weights but whole numbers of voters.")
-        if "voters)" in row["annotator"]:
-            raise OptionError("so many voters were read as weights; they cannot be written again.")
-        key = ("row", str(number)) if alone else (row["annotator"], row["ranking"])
-        groups.setdefault(key, []).append(row)
-    _refuse_criteria(kept, "PrefLib")
-    text = preflib_text(map(_order, groups.values()), title)
-    return len(kept), lambda file: file.write(text + "\n")
+    if weighted:
+        raise OptionError("PrefLib knows no weights but whole numbers of voters.")
+    if voters:
+        raise OptionError("so many voters were read as weights; they cannot be written again.")
+    _refuse_criteria(criteria, "PrefLib")
+    orders = chain(
+        (_order([pair], "", "") for pair in alone.elements()),
+        (_order(pairs, *key) for key, pairs in rankings.items()),
+    )
+    lines = list(preflib_lines(orders, title))
+    return written, lambda file: file.writelines(f"{line}\n" for line in lines)
 
 
 def _is_answered(row: JudgmentRow) -> bool:
@@ -295,25 +315,23 @@ def _is_of_one(row: JudgmentRow) -> bool:
     return row["outcome"] == "skip" and "ranking" in row and "left" in row and "right" not in row
 
 
-def _order(pairs: list[JudgmentRow]) -> tuple[tuple[str, ...], ...]:
+def _order(pairs: list[_Pair], annotator: str, ranking: str) -> tuple[tuple[str, ...], ...]:
     """Put a ranking together again from its pairs: items with as many wins are one tier."""
-    if _is_of_one(pairs[0]):
-        return ((pairs[0]["left"],),)
+    if pairs[0][2] == "skip":
+        return ((pairs[0][0],),)
     wins: dict[str, float] = {}
-    for row in pairs:
-        left = {"left": 1.0, "right": 0.0, "tie": 0.5}[row["outcome"]]
-        wins[row["left"]] = wins.get(row["left"], 0.0) + left
-        wins[row["right"]] = wins.get(row["right"], 0.0) + 1.0 - left
+    for left, right, outcome in pairs:
+        won = {"left": 1.0, "right": 0.0, "tie": 0.5}[outcome]
+        wins[left] = wins.get(left, 0.0) + won
+        wins[right] = wins.get(right, 0.0) + 1.0 - won
     # Only from all of its pairs, and none against another, can the order be told.
     said = {"left": 1, "right": -1, "tie": 0}
-    kept = all(
-        np.sign(wins[row["left"]] - wins[row["right"]]) == said[row["outcome"]] for row in pairs
-    )
+    kept = all(np.sign(wins[left] - wins[right]) == said[each] for left, right, each in pairs)
     if not kept or len(pairs) != len(wins) * (len(wins) - 1) // 2:
         raise OptionError(
-            f"PrefLib knows only whole orders, and '{pairs[0].get('ranking')}' of "
-            f"{pairs[0]['annotator']} is none (a choice of the best, ratings that tie at a "
-            "distance, or more items than are compared in pairs)."
+            f"PrefLib knows only whole orders, and '{ranking}' of {annotator} is none (a choice "
+            "of the best, ratings that tie at a distance, or more items than are compared in "
+            "pairs)."
         )
     tiers: dict[float, list[str]] = {}
     for item, number in wins.items():

@@ -274,11 +274,10 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
         f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds, "
         f"{_screen_column(source) or 'NULL'} AS screen FROM raw"
     )
+    # Items in two steps: DuckDB 1 knows no groups of what it takes apart.
+    sides = "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL"
     for table, ids in (
-        (
-            "item",
-            "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL GROUP BY id",
-        ),
+        ("item", f"SELECT id FROM ({sides}) GROUP BY id"),
         ("annotator_id", "SELECT DISTINCT annotator AS id FROM judged WHERE reason IS NULL"),
     ):
         run(

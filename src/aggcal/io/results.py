@@ -1,7 +1,9 @@
-"""Read a folder that `aggcal run` or `aggcal aggregate` wrote."""
+"""Read a folder that `aggcal run` or `aggcal aggregate` wrote, or one of its files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,8 @@ from aggcal._core.tables import Columns
 from aggcal.errors import FileError, TableError
 from aggcal.io.per_item import fetch, ids, numbers
 from aggcal.io.tables.opening import opened
-from aggcal.io.writing.locks import locked
-from aggcal.io.writing.manifest import digests, fits, load
-from aggcal.io.writing.swap import is_interrupted, undo_interrupted
+from aggcal.io.writing.manifest import Manifest, digests, fits, load
+from aggcal.io.writing.swap import settled
 
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
@@ -46,13 +47,34 @@ def read_results(
     if not folder.is_dir():
         raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
     try:
-        if is_interrupted(folder):
-            with locked(folder):
-                undo_interrupted(folder)
-        with locked(folder, shared=True):
+        with settled(folder):
             return _read(folder, force=force)
     except PermissionError:
         raise FileError(f"{folder}: no permission to read it.") from None
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be read ({error.strerror}).") from None
+
+
+@contextmanager
+def unmixed(path: Path | str) -> Iterator[None]:
+    """Hold the folder of a file while it is read; refuse a file that its summary does not fit.
+
+    A file that no ``summary.json`` beside it lists is nobody's, and read as it is.
+
+    Examples
+    --------
+    >>> with unmixed("nowhere.csv"):
+    ...     pass
+    """
+    path = Path(path)
+    with settled(path.parent):
+        wanted = Manifest("summary.json").listed(path.parent).get(path.name)
+        if wanted is not None and path.is_file() and not fits(path, wanted):
+            raise FileError(
+                f"{path} is not the file that summary.json lists: it was changed, or comes from "
+                "another run. Run aggcal again, or copy it to another folder to read it as it is."
+            )
+        yield
 
 
 def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Columns]:

@@ -205,14 +205,15 @@ class _Brought:
         return used
 
     def _write(self, batch: Sequence[Row]) -> set[str]:
-        import duckdb
-
         columns = dict(zip(Row._fields, zip(*batch, strict=True), strict=True))
         arrays = {}
         used = set()
         for name, values in columns.items():
-            kind: Any = np.float64 if name in ("weight", "seconds") else object
-            arrays[name] = np.array(values, dtype=kind)
+            if name in ("weight", "seconds"):
+                arrays[name] = np.array(values, dtype=np.float64)
+            else:
+                # No None among texts: DuckDB 1.5 looks in vain for a first value if many are.
+                arrays[name] = np.array(_whole(["" if v is None else v for v in values]), object)
             usual = 1.0 if name == "weight" else None
             if name not in Row._fields[:5] and any(v != usual for v in values):
                 used.add(name)
@@ -225,11 +226,6 @@ class _Brought:
         self.connection.register("batch", arrays)
         try:
             self.connection.execute(f"INSERT INTO rows SELECT {cells} FROM batch")
-        except duckdb.InvalidInputException:
-            whole = [Row(*map(_whole_characters, row)) for row in batch]
-            if whole == list(batch):
-                raise
-            return self._write(whole)
         finally:
             self.connection.unregister("batch")
         return used
@@ -345,11 +341,16 @@ def _look_at(data: Any, *, tuples: bool) -> Sample:
     return replace(looked, columns=frozenset(str(c).strip().lower() for c in frame.columns))
 
 
-def _whole_characters(value: Any) -> Any:
-    """Replace the halves of characters that are left where a tool cut a text."""
-    if not isinstance(value, str):
-        return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _whole(texts: list[str]) -> list[str]:
+    """Replace the halves of characters that are left where a tool cut a text.
+
+    DuckDB refuses them, or (1.5) does nothing more on that connection.
+    """
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
+    return texts
 
 
 def _native(value: Any) -> Any:

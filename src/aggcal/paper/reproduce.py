@@ -8,7 +8,8 @@ from pathlib import Path
 from aggcal import datasets
 from aggcal._version import __version__
 from aggcal.errors import OptionError
-from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.manifest import Manifest
+from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.paper import dots, reading_level, rq3
 from aggcal.paper.cells import cell_columns
@@ -56,7 +57,7 @@ def reproduce(
         )
     root = Path(directory)
     manifest = Manifest("reproduction.json", {"version": __version__}, "reproduce")
-    refuse_foreign(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
+    check_output(root, ("index.html", "index.md", "cells.csv"), manifest, force=force)
     results: dict[str, Result] = {}
     for name in names:
         folder = datasets.find("dots" if name == "dots" else "reading-level", say=say)

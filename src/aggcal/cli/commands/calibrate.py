@@ -53,6 +53,7 @@ def calibrate(options: argparse.Namespace) -> int:
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
     from aggcal.cli.results import finish, refuse_output
+    from aggcal.io.results import unmixed
     from aggcal.io.writing.writable import refuse_unwritable
 
     began = time.perf_counter()
@@ -67,7 +68,8 @@ def calibrate(options: argparse.Namespace) -> int:
     refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
     refuse_output(options, inputs, fitted=False)
-    consensus = _consensus(options)
+    with unmixed(options.consensus):
+        consensus = _consensus(options)
     calibration = project(
         scores_from(options),
         consensus,

@@ -34,12 +34,14 @@ def evaluate(options: argparse.Namespace) -> int:
     import numpy as np
 
     from aggcal._core.tables import aligned
+    from aggcal.io.results import unmixed
     from aggcal.io.scores import read_item_columns, read_truth
     from aggcal.io.writing.write import to_json
     from aggcal.metrics import METRICS, compare
 
     console = Console(quiet=options.quiet)
-    ids, columns = read_item_columns(options.items, _COLUMNS)
+    with unmixed(options.items):
+        ids, columns = read_item_columns(options.items, _COLUMNS)
     truth, blank = read_truth(options.truth, column=options.truth_column)
     target = aligned(truth.values, truth.item_ids, ids)
     both = np.isfinite(target)

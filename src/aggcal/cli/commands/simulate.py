@@ -69,13 +69,14 @@ def simulate(options: argparse.Namespace) -> int:
 def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> list[Path]:
     """Simulate a study and write its tables, unless there are others of these names."""
     from aggcal._version import __version__
-    from aggcal.io.writing.manifest import Manifest, refuse_foreign
+    from aggcal.io.writing.manifest import Manifest
+    from aggcal.io.writing.swap import check_output
     from aggcal.io.writing.write import csv_writer, write_files
     from aggcal.simulation import simulate as make
 
     about = {"version": __version__, "study": study}
     manifest = Manifest("simulation.json", about, "simulate")
-    refuse_foreign(folder, (*TABLES, manifest.name), manifest, force=force)
+    check_output(folder, (*TABLES, manifest.name), manifest, force=force)
     made = make(**study)
     return write_files(
         folder,

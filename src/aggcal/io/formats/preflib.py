@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from aggcal.errors import TableError
+from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._base import Choices, Notes, Row, TextFormat
 from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats._sample import Sample
@@ -156,12 +156,12 @@ def _number(text: str, place: str) -> int:
     return int(stripped)
 
 
-def preflib_text(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> str:
-    """Write orders (tiers of items, the best first) as a PrefLib file with the new header.
+def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> Iterator[str]:
+    r"""Write orders (tiers of items, the best first) as a PrefLib file with the new header.
 
     Examples
     --------
-    >>> print(preflib_text([(("b",), ("a",)), (("b",), ("a",))], "two"))
+    >>> print("\n".join(preflib_lines([(("b",), ("a",)), (("b",), ("a",))], "two")))
     # FILE NAME: two
     # TITLE: two
     # DATA TYPE: soc
@@ -174,24 +174,25 @@ def preflib_text(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> s
     """
     counted = Counter(orders)
     items = sorted({item for order in counted for tier in order for item in tier})
+    broken = [item for item in items if "\n" in item or "\r" in item]
+    if broken:
+        raise OptionError(f"PrefLib has names of one line, and {broken[0]!r} has more; rename it.")
     number = {item: k for k, item in enumerate(items, 1)}
     ties = any(len(tier) > 1 for order in counted for tier in order)
     complete = all(sum(map(len, order)) == len(items) for order in counted)
-    head = [
-        f"FILE NAME: {title}",
-        f"TITLE: {title}",
-        f"DATA TYPE: {'t' if ties else 's'}o{'c' if complete else 'i'}",
-        f"NUMBER ALTERNATIVES: {len(items)}",
-        f"NUMBER VOTERS: {counted.total()}",
-        f"NUMBER UNIQUE ORDERS: {len(counted)}",
-        *(f"ALTERNATIVE NAME {k}: {item}" for item, k in number.items()),
-    ]
-    lines = [f"# {' '.join(line.split())}" for line in head]
+    title = " ".join(title.split())
+    yield f"# FILE NAME: {title}"
+    yield f"# TITLE: {title}"
+    yield f"# DATA TYPE: {'t' if ties else 's'}o{'c' if complete else 'i'}"
+    yield f"# NUMBER ALTERNATIVES: {len(items)}"
+    yield f"# NUMBER VOTERS: {counted.total()}"
+    yield f"# NUMBER UNIQUE ORDERS: {len(counted)}"
+    for item, k in number.items():
+        yield f"# ALTERNATIVE NAME {k}: {item}"
     for order, voters in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
         tiers = [sorted(number[item] for item in tier) for tier in order]
         written = [str(t[0]) if len(t) == 1 else f"{{{','.join(map(str, t))}}}" for t in tiers]
-        lines.append(f"{voters}: {','.join(written)}")
-    return "\n".join(lines)
+        yield f"{voters}: {','.join(written)}"
 
 
 FORMAT = TextFormat(_is_mine, _rows)

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 _DELIMITERS = (",", "\t", ";", "|")
 _LONGEST_HEADER = 1 << 22
 """Bytes of a header: a longer one is a file without lines, which would be read as a whole."""
-_STRIDE = 1 << 23
+_STRIDE = 1 << 22
 """Bytes from one look for an endless line to the next: fewer read more of the file, more let a
 longer line pass unseen."""
-_USUAL_LINE, _LONGEST_LINE = 2_000_000, 64_000_000
-"""Bytes of a line that DuckDB has room for: its buffers grow with the longest that is allowed."""
+_USUAL_LINE, _LONGEST_LINE = 2_000_000, 10_000_000
+"""Bytes of a row of a table: usually, and at most. DuckDB's buffers grow with them; an id, or even
+the text of a book, is shorter."""
+_MOST_REJECTS = 10_000
+"""Rows that cannot be read and are counted. Each is kept with its text."""
 
 
 def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[str, str]) -> Source:
@@ -49,7 +52,8 @@ def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[s
             f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}"
-            f", store_rejects={str(not again).lower()}, strict_mode={str(strict).lower()}"
+            f"{'' if again else f', store_rejects=true, rejects_limit={_MOST_REJECTS}'}"
+            f", strict_mode={str(strict).lower()}"
             f", skip={skip}, compression='{file.compression}'"
             f", max_line_size={longest}, hive_partitioning=false)"
         )
@@ -154,7 +158,7 @@ _REJECTS = {
     "TOO MANY COLUMNS": "has too many values: the header names {n} columns; "
     "quote values that hold the delimiter.",
     "UNQUOTED VALUE": "has a quotation mark that is not closed; close it or double it.",
-    "LINE SIZE OVER MAXIMUM": "is longer than 64 million bytes; close its quotation marks or name "
+    "LINE SIZE OVER MAXIMUM": "is longer than 10 million bytes; close its quotation marks or name "
     "items by ids instead of texts.",
     "INVALID ENCODING": "is not UTF-8 text; save the file as UTF-8.",
 }
@@ -173,7 +177,10 @@ def _has_endless_line(file: File) -> bool:
             while piece and b"\n" not in piece and b"\r" not in piece:
                 run += len(piece)
                 if run > _LONGEST_LINE:
-                    raise TableError(f"{file.name}: a line {_REJECTS['LINE SIZE OVER MAXIMUM']}")
+                    raise TableError(
+                        f"{file.name}: line {_lines_before(file.path, start) + 1} "
+                        f"{_REJECTS['LINE SIZE OVER MAXIMUM']}"
+                    )
                 piece = raw.read(HEAD_BYTES)
             if run > _STRIDE:
                 return True
@@ -190,25 +197,44 @@ def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: File, width: int) -> None:
     rejects = connection.execute(
-        "SELECT line, line_byte_position, error_type::VARCHAR, error_message, csv_line "
-        "FROM reject_errors ORDER BY line_byte_position"
+        "SELECT line, line_byte_position, byte_position, error_type::VARCHAR, error_message, "
+        "csv_line FROM reject_errors ORDER BY line_byte_position"
     ).fetchall()
     if not rejects:
         return
-    line, position, kind, message, text = rejects[0]
-    rest = "" if len(rejects) == 1 else f" ({len(rejects):,} such lines in all)"
-    remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
-    if position is not None:
+    line, position, cell_at, kind, message, text = rejects[0]
+    more = " or more" if len(rejects) >= _MOST_REJECTS else ""
+    rest = "" if len(rejects) == 1 else f" ({len(rejects):,}{more} such lines in all)"
+    if cell_at is not None and _begins_endless_cell(file.path, cell_at - 1):
+        line, kind, rest = _lines_before(file.path, cell_at) + 1, "LINE SIZE OVER MAXIMUM", ""
+    elif position is not None:
         line = _physical_line(file.path, line, position, text or "")
+    remedy = _REJECTS.get(str(kind), f"cannot be read ({message}).").format(n=width)
     raise TableError(f"{file.name}: line {line} {remedy[:-1]}{rest}.")
+
+
+def _begins_endless_cell(path: Path, position: int) -> bool:
+    """Whether a cell in quotation marks begins at a position and ends out of reach.
+
+    DuckDB takes one that is longer than its buffer for many broken rows.
+    """
+    with unpacked(path) as file:
+        file.seek(position)
+        cell = file.read(_LONGEST_LINE)
+    return len(cell) == _LONGEST_LINE and cell.startswith(b'"') and cell.count(b'"') % 2 == 1
 
 
 def _physical_line(path: Path, line: int, position: int, text: str) -> int:
     """Count lines as an editor does: breaks inside quotes and blank lines included."""
-    remaining, seen = int(position) - 1, 0
-    with unpacked(path) as file:
-        while remaining > 0 and (chunk := file.read(min(remaining, 1 << 20))):
-            seen += chunk.count(b"\n")
-            remaining -= len(chunk)
+    seen = _lines_before(path, int(position) - 1)
     blank = len(text) - len(text.lstrip("\r\n"))
     return seen + text[:blank].count("\n") + 1 if seen else line
+
+
+def _lines_before(path: Path, position: int) -> int:
+    seen = 0
+    with unpacked(path) as file:
+        while position > 0 and (chunk := file.read(min(position, 1 << 20))):
+            seen += chunk.count(b"\n")
+            position -= len(chunk)
+    return seen

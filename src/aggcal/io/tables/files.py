@@ -12,7 +12,7 @@ from aggcal.io.formats._sample import Sample, of_json, of_table
 from aggcal.io.tables.database import lacks_room
 from aggcal.io.tables.delimited import header_of, load_csv, with_header
 from aggcal.io.tables.parquet import load_parquet, look_at_parquet
-from aggcal.io.tables.reading import HEAD_BYTES, File, decoded, is_json, peek, regular
+from aggcal.io.tables.reading import HEAD_BYTES, File, decoded, is_json, peek, regular, said
 from aggcal.io.tables.source import Source, cell, exactly, fill, present_columns, quoted
 
 if TYPE_CHECKING:
@@ -39,21 +39,22 @@ def load_file(
     head = peek(path, name)
     plain = exactly(path, scratch)
     file = File(path, name, plain, head)
-    try:
-        if head.startswith(b"PAR1"):
-            return load_parquet(connection, path, name, names, scratch)
-        if is_json(head):
-            return _load_json(connection, file, names)
-        return load_csv(connection, file, names)
-    except duckdb.Error as error:
-        if lacks_room(error):
-            raise
-        if is_json(head):
-            raise FileError(
-                f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
-            ) from None
-        reason = str(error).split("\n", 1)[0].replace(plain, name)
-        raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
+    with said(name):
+        try:
+            if head.startswith(b"PAR1"):
+                return load_parquet(connection, path, name, names, scratch)
+            if is_json(head):
+                return _load_json(connection, file, names)
+            return load_csv(connection, file, names)
+        except duckdb.Error as error:
+            if lacks_room(error):
+                raise
+            if is_json(head):
+                raise FileError(
+                    f"{name}: is not valid JSON throughout, perhaps cut off; export the file again."
+                ) from None
+            reason = str(error).split("\n", 1)[0].replace(plain, name)
+            raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
 def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:

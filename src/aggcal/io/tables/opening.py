@@ -82,13 +82,17 @@ def load_memory(
     if present:
         import duckdb
 
+        halves = TableError(
+            f"the {what} hold text that is not valid Unicode (half of a character); clean it."
+        )
+        # DuckDB 1 would not refuse them, but do nothing more on this connection.
+        if duckdb.__version__.startswith("1.") and any(map(_has_halves, present.values())):
+            raise halves
         connection.register("given", {f"c{k}": c for k, c in enumerate(present.values())})
         try:
             fill(connection, {n: f"c{k}" for k, n in enumerate(present)}, "given")
         except duckdb.InvalidInputException:
-            raise TableError(
-                f"the {what} hold text that is not valid Unicode (half of a character); clean it."
-            ) from None
+            raise halves from None
 
     def everything() -> str:
         return registered(connection, columns.values() if framed is None else frame_cells(data))
@@ -101,3 +105,16 @@ def load_memory(
         backend,
         everything=everything,
     )
+
+
+def _has_halves(column: Any) -> bool:
+    """Whether a text among the cells of a column holds half of a character."""
+    if getattr(getattr(column, "dtype", None), "kind", None) != "O":
+        return False
+    try:
+        for cell in column:
+            if isinstance(cell, str):
+                cell.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -46,7 +46,7 @@ def regular(path: Path, scratch: Path) -> Path:
     if not streams:
         return path
     copy = scratch / "stream"
-    with _said(printable(str(path))), stream.open("rb") as source:
+    with said(printable(str(path))), stream.open("rb") as source:
         while piece := source.read(_PIECE):
             try:
                 with copy.open("ab") as target:
@@ -64,7 +64,7 @@ def is_json(head: bytes) -> bool:
 def text_lines(path: Path, name: str) -> Iterator[str]:
     """Read the lines of a text file."""
     number = 0
-    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+    with said(name), unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
             while line := text.readline(_LONGEST_TEXT + 1):
                 number += 1
@@ -79,20 +79,16 @@ def text_lines(path: Path, name: str) -> Iterator[str]:
                 f"{name}: line {number + 1} or one soon after it is not UTF-8 text; save the file "
                 "as UTF-8."
             ) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileError(f"{name}: cannot be read ({error}).") from None
 
 
 def text_pieces(path: Path, name: str) -> Iterator[str]:
     """Read a text file in parts, however long its lines are."""
-    with unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
+    with said(name), unpacked(path) as file, io.TextIOWrapper(file, "utf-8-sig") as text:
         try:
             while piece := text.read(_PIECE):
                 yield piece
         except UnicodeDecodeError:
             raise FileError(f"{name}: is not UTF-8 text throughout; save it as UTF-8.") from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileError(f"{name}: cannot be read ({error}).") from None
 
 
 def decoded(head: bytes, *, cut: bool) -> str:
@@ -102,7 +98,7 @@ def decoded(head: bytes, *, cut: bool) -> str:
 
 def peek(path: Path, name: str, size: int = HEAD_BYTES) -> bytes:
     """Return the first bytes of a file that can be read, and refuse others in words."""
-    with _said(name), unpacked(path) as file:
+    with said(name), unpacked(path) as file:
         head = file.read(size)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         what = (
@@ -119,7 +115,7 @@ def peek(path: Path, name: str, size: int = HEAD_BYTES) -> bytes:
 
 
 @contextmanager
-def _said(name: str) -> Iterator[None]:
+def said(name: str) -> Iterator[None]:
     """Say in words why a file cannot be opened or read."""
     try:
         yield

@@ -17,8 +17,8 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Collection, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,14 +101,22 @@ class NewSet:
         new = self.hidden / "new"
         for name in self.files:
             _copy_mode(folder / name, new / name)
-        if self._is_whole(folder) and self._exchanged(folder):
+        try:
+            whole = self._is_whole(folder)
+        except OSError:  # something in it has gone in the meantime
+            whole = False
+        if whole and self._exchanged(folder):
             return
         if self.hidden.parent != folder:
             moved = folder / self.hidden.name
             self.hidden.rename(moved)
         else:
             moved = self.hidden
-        replace_one_by_one(moved, folder, self.files, self._ours(folder))
+        try:
+            replace_one_by_one(moved, folder, self.files, self._ours(folder))
+        finally:
+            # While the folder is locked: the next one to write looks at all that is in it.
+            clear_away(moved)
 
     def _refuse(self, folder: Path) -> None:
         if self.manifest is None:
@@ -127,9 +135,9 @@ class NewSet:
 
     def _ours(self, folder: Path) -> list[str]:
         """Return what is outdated and was written by us."""
-        if self.manifest is None:
-            return [name for name in self.outdated if os.path.lexists(folder / name)]
         there = [name for name in self.outdated if os.path.lexists(folder / name)]
+        if self.manifest is None or not self.force:
+            return there  # whatever is not ours was refused
         return [name for name in there if foreign(folder, [name], self.manifest) is None]
 
     def _is_whole(self, folder: Path) -> bool:
@@ -287,6 +295,43 @@ def is_interrupted(folder: Path) -> bool:
     False
     """
     return any(folder.glob(f".aggcal-*.new/{_JOURNAL}"))
+
+
+@contextmanager
+def settled(folder: Path) -> Iterator[None]:
+    """Hold a folder as readers do: nobody writes, and what a killed process began is undone.
+
+    Examples
+    --------
+    >>> with settled(Path("nowhere")):
+    ...     pass
+    """
+    with ExitStack() as stack:
+        # Where there is no folder, or it cannot be opened, the reader will see.
+        with suppress(OSError):
+            if is_interrupted(folder):
+                with locked(folder):
+                    undo_interrupted(folder)
+            stack.enter_context(locked(folder, shared=True))
+        yield
+
+
+def check_output(
+    folder: Path | str,
+    names: Iterable[str],
+    manifest: Manifest | None,
+    *,
+    outdated: Iterable[str] = (),
+    force: bool = False,
+) -> None:
+    """Refuse to write over files of others, as `refuse_foreign`, once nobody else is writing.
+
+    Examples
+    --------
+    >>> check_output("nowhere", ["items.csv"], Manifest("summary.json"))
+    """
+    with settled(Path(folder)):
+        refuse_foreign(folder, names, manifest, outdated=outdated, force=force)
 
 
 def clear_away(hidden: Path) -> None:

@@ -20,10 +20,10 @@ import numpy as np
 from aggcal._core.interrupts import shielded
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import OutputError
-from aggcal.io.writing.manifest import Manifest, refuse_foreign
+from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.renaming import rename_new
 from aggcal.io.writing.scratch import hidden_file, hidden_folder, remove, sweep
-from aggcal.io.writing.swap import NewSet, clear_away, may_exchange, sync
+from aggcal.io.writing.swap import NewSet, check_output, clear_away, may_exchange, sync
 
 Writer = Callable[[IO[str]], object]
 
@@ -76,7 +76,7 @@ def write_files(
     names = [*files] if manifest is None else [*files, manifest.name]
     if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112
         raise OutputError(f"{directory} is a file, not a folder; choose another name.")
-    refuse_foreign(directory, names, manifest, outdated=outdated, force=force)
+    check_output(directory, names, manifest, outdated=outdated, force=force)
     made = _missing_parents(folder)
     hidden: tuple[Path, int | None] | None = None
     try:
