@@ -37,10 +37,10 @@ from aggcal.calibration import (
     check_tables,
     read_known,
 )
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
-from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines import Engine, ShardedJudgments, laid_out, place_of
+from aggcal.engines import Engine, prepare
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
 from aggcal.io import read_scores
 from aggcal.io.texts import read_texts
@@ -77,7 +77,7 @@ class Assessment:
     calibration: Calibration | None
     rows: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
-    judgments: Judgments | None = field(default=None, repr=False)
+    judgments: AnyJudgments | None = field(default=None, repr=False)
     scores: Scores | None = field(default=None, repr=False)
     advice: Advice | None = field(default=None, repr=False)
     """What is wrong with the data and what to ask next; see ``advised``."""
@@ -117,8 +117,9 @@ class Assessment:
         columns = self.consensus.annotator_columns()
         place = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
         order = [place[name] for name in columns["annotator"].tolist()]
-        if self.judgments is not None and not isinstance(self.judgments, ShardedJudgments):
-            shares = left_shares(self.judgments)
+        whole = None if self.judgments is None else self.judgments.local
+        if whole is not None:
+            shares = left_shares(whole)
             columns |= {name: column[order] for name, column in shares.items()}
         return columns | {
             "verdict": self.verdicts.verdict[order],
@@ -437,7 +438,7 @@ def assess(
     anchors, second_model = read_known(anchors, second_model)
     if features is not None:
         features = feature_choice(features)
-    judgments = laid_out(judgments, engine)
+    judgments = prepare(judgments, engine)
     known = {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
     if scores is not None:
         check_tables(calibrator, scores, judgments.item_ids, **known)
@@ -491,7 +492,7 @@ def assess(
             "draws": draws,
             "model_sd": model_sd,
             "seed": drawn,
-            "engine": place_of(judgments),
+            "engine": judgments.engine_name,
         },
     }
     result = Assessment(

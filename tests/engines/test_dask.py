@@ -14,7 +14,7 @@ from test_sharded import assert_same, by_mode, judged
 
 import aggcal
 from aggcal.cli import main
-from aggcal.engines.sharded import dask as engine_module
+from aggcal.engines.sharded import dask_cluster
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import EngineError, InputError, OptionError
 from aggcal.simulation import simulate
@@ -177,7 +177,7 @@ def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
 def test_an_engine_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine_module, "_PATIENCE", 1)
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 1)
     (tmp_path / "j.csv").write_text("annotator,winner,loser\nann,a,b\n")
     command = ["aggregate", str(tmp_path / "j.csv"), "-o", str(tmp_path / "out")]
     for more, said in (
@@ -269,7 +269,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
     with Dask(workers=2, shards=4) as engine:
         assert_same(aggcal.aggregate(str(folder), engine=engine, warn=False), wanted)
         # Shards of files are made again by Dask; what was in memory is sent again.
-        for judgments in (engine.read(str(folder)), engine.spread(aggcal.read_judgments(folder))):
+        for judgments in (
+            engine.read(str(folder)),
+            engine.distribute(aggcal.read_judgments(folder)),
+        ):
             killed: list[int] = []
             late = engine.passes + 5
 

@@ -13,9 +13,8 @@ from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.advice.suggest.beliefs import LINKS
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
 
 SUGGESTED = 10
@@ -49,7 +48,7 @@ class Advice:
 
 
 def advise(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None = None,
     *,
     consensus: Consensus | None = None,
@@ -75,7 +74,7 @@ def advise(
     -------
     Advice or None
         None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
-        for rows that lie on an engine.
+        for rows that an engine has spread over machines.
 
     Examples
     --------
@@ -85,19 +84,19 @@ def advise(
     >>> found.check.findings[0].code, found.suggestions.reason[0]
     ('disconnected', 'joins two pieces')
     """
-    rows = len(judgments.count)
-    if rows > MANY or isinstance(judgments, ShardedJudgments):
+    whole = judgments.local
+    if whole is None or len(whole.count) > MANY:
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = _USUAL if consensus is None else consensus.method
     # Whatever goes wrong from here on must not cost anybody the fit.
     try:
         looked = check(
-            judgments,
+            whole,
             scores,
             method=method if method in FITTED else _USUAL,
             consensus=fit if method in FITTED else None,
-            quick=rows > IN_FULL,
+            quick=len(whole.count) > IN_FULL,
             seed=seed,
             on_step=on_step,
             on_iteration=on_iteration,

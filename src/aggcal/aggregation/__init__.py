@@ -25,13 +25,13 @@ from aggcal.aggregation.methods import (
     RankSVM,
     Start,
 )
+from aggcal.aggregation.start import refuse_auto
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty import KINDS
 from aggcal.aggregation.uncertainty.summary import check_level
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
-from aggcal.data.judgments import Judgments
-from aggcal.engines import NAMES, Engine, laid_out
-from aggcal.engines.remote import on_engine, refuse_auto
+from aggcal.engines import NAMES, Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_features
 from aggcal.models.priors import Prior
@@ -159,14 +159,15 @@ def aggregate(
     """
     aggregator = _aggregator(method, prior, estimator, features, seed)
     check_engine(method, engine, prior=prior, estimator=estimator)
-    if isinstance(judgments, Judgments) and on_engine(judgments):
+    if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         _check_estimation(method, prior, estimator)
-    judgments = laid_out(judgments, engine)
+    judgments = prepare(judgments, engine)
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     elif isinstance(aggregator, GPPL | BARCW):
         consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     else:
+        judgments = judgments.on_one_machine(_called(method))
         consensus = aggregator.fit(judgments)
         if consensus.quantifier is None:
             consensus = replace(consensus, quantifier=Quantify(aggregator, judgments))
@@ -192,11 +193,14 @@ def check_engine(
     if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or _named(method).from_features:
-        called = method if isinstance(method, str) else type(method).__name__
         raise OptionError(
-            f"{called} works on one machine only; leave the engine out, or choose a method without "
-            "features."
+            f"{_called(method)} works on one machine only; leave the engine out, or choose a "
+            "method without features."
         )
+
+
+def _called(method: str | Aggregator) -> str:
+    return method if isinstance(method, str) else type(method).__name__
 
 
 def _check_estimation(

@@ -9,17 +9,15 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, sums
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, head, named, unwrapped, wrapped
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.remote import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count, some
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
@@ -28,7 +26,6 @@ LEVEL = 0.95
 """Of intervals, unless another is asked for."""
 
 _TIE = 1e-9
-_PIECE = 1 << 20
 
 
 @runtime_checkable
@@ -66,7 +63,7 @@ class Quantifier(Protocol):
         """Return the covariance at the optimum; None where the fit does not know its curvature."""
         ...
 
-    def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
+    def place(self, consensus: Consensus, judgments: AnyJudgments, /) -> Scores:
         """Place items that were judged later."""
         ...
 
@@ -74,7 +71,7 @@ class Quantifier(Protocol):
         """Return what telling annotators apart is worth."""
         ...
 
-    def probabilities(self, consensus: Consensus, judgments: Judgments, /) -> FloatArray:
+    def probabilities(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
         ...
 
@@ -139,7 +136,7 @@ class Consensus:
     @classmethod
     def of(
         cls,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         scores: FloatArray,
         *,
         method: str,
@@ -167,7 +164,7 @@ class Consensus:
             frozen(tied),
             judgments.annotator_ids,
             frozen(gammas),
-            frozen(_agreement(judgments, tied)),
+            frozen(judgments.agreement(tied)),
             judgments.judgments_per_item,
             judgments.judgments_per_annotator,
             warnings=warnings,
@@ -264,7 +261,7 @@ class Consensus:
         """
         return None if self.quantifier is None else self.quantifier.efficiency(self)
 
-    def place(self, judgments: Judgments) -> Scores:
+    def place(self, judgments: AnyJudgments) -> Scores:
         """Place items that were judged after the fit, everything else held fixed.
 
         Parameters
@@ -291,7 +288,7 @@ class Consensus:
             raise OptionError(f"method '{self.method}' cannot place single items.")
         return self.quantifier.place(self, judgments)
 
-    def judgment_probabilities(self, judgments: Judgments) -> FloatArray:
+    def judgment_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
 
         It is averaged over what is uncertain: the scores and the annotator's reliability. An
@@ -457,34 +454,3 @@ def _snapped(scores: FloatArray) -> FloatArray:
     # A lone item keeps its bits; only real ties are averaged.
     snapped[order] = np.where(np.bincount(group)[group] > 1, means[group], ordered)
     return snapped
-
-
-def _agreement(judgments: Judgments, scores: FloatArray) -> FloatArray:
-    if isinstance(judgments, ShardedJudgments):
-        return judgments.agreement(scores)
-    kernels, weight = library(), judgments.weight
-    plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
-    agreed = np.zeros(judgments.n_annotators)
-    if kernels is not None:
-        columns = (judgments.annotator, judgments.left, judgments.right)
-        codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
-        outcome = None if judgments.decided_for_left else np.ascontiguousarray(judgments.outcome)
-        weights = None if plain else np.ascontiguousarray(weight)
-        heights = np.ascontiguousarray(scores)
-
-        def work(begin: int, end: int) -> None:
-            rows = slice(begin, end)
-            given = [None if column is None else column[rows] for column in (outcome, weights)]
-            arrays = at(*(code[rows] for code in codes), *given, heights, agreed)
-            kernels.aggcal_agreement(end - begin, *arrays)
-
-        # Cut between annotators, of whom each thread then has its own.
-        cuts = np.searchsorted(codes[0], codes[0][even(len(weight))[1:-1]])
-        each_range(work, [0, *np.unique(cuts).tolist(), len(weight)])
-    else:
-        for k in range(0, len(weight), _PIECE):
-            rows = slice(k, k + _PIECE)
-            side = np.sign(scores[judgments.left[rows]] - scores[judgments.right[rows]])
-            agrees = weight[rows] * (0.5 + side * (judgments.outcome[rows] - 0.5))
-            agreed += sums(judgments.annotator[rows], agrees, judgments.n_annotators)
-    return agreed / sums(judgments.annotator, weight, judgments.n_annotators)

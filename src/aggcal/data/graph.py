@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 class ComparisonGraph:
     """Which items were compared, and which way.
+
+    Parameters
+    ----------
+    judgments
+        The comparisons.
+    component
+        Number of the connected piece of each item, the largest being 0, where an engine knows it.
 
     Examples
     --------
@@ -28,8 +35,8 @@ class ComparisonGraph:
     (array([2, 2]), ['d'])
     """
 
-    def __init__(self, judgments: Judgments) -> None:
-        self._judgments = judgments
+    def __init__(self, judgments: AnyJudgments, component: IntArray | None = None) -> None:
+        self._judgments, self._component = judgments, component
 
     @property
     def item_ids(self) -> TextArray:
@@ -39,7 +46,9 @@ class ComparisonGraph:
     @cached_property
     def component(self) -> IntArray:
         """Number of the connected piece of each item, the largest piece being 0."""
-        judgments, kernels = self._judgments, library()
+        if self._component is not None:
+            return self._component
+        judgments, kernels = self._judgments.on_one_machine("finding connected items"), library()
         if kernels is None:
             from scipy.sparse.csgraph import connected_components
 
@@ -86,7 +95,8 @@ class ComparisonGraph:
         """Return the matrix of who beat whom."""
         from scipy.sparse import coo_array
 
-        judgments, n = self._judgments, self._judgments.n_items
+        judgments = self._judgments.on_one_machine("following chains of wins and losses")
+        n = judgments.n_items
         ahead, behind = judgments.outcome > 0.0, judgments.outcome < 1.0
         winner = np.concatenate([judgments.left[ahead], judgments.right[behind]])
         loser = np.concatenate([judgments.right[ahead], judgments.left[behind]])

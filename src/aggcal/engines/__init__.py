@@ -9,15 +9,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
-from aggcal.engines.gpu.engine import DeviceJudgments, GpuEngine, missing
-from aggcal.engines.remote import ShardedJudgments
+from aggcal.engines.gpu.engine import GpuEngine, missing
+from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
 
-__all__ = ["NAMES", "Dask", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
+__all__ = ["NAMES", "Dask", "Engine", "RemoteJudgments", "named", "prepare"]
 
 NAMES = ("local", "dask", "gpu")
 """The engines that go by a name."""
@@ -46,15 +47,17 @@ def named(name: str) -> Engine | None:
     raise OptionError(f"engine '{name}' is unknown; choose {', '.join(NAMES)}.")
 
 
-def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
+def prepare(judgments: Any, engine: str | Engine = "local") -> AnyJudgments:
     """Return judgments, read if need be, where an engine wants them.
+
+    Those that an engine holds already stay there.
 
     Examples
     --------
-    >>> laid_out([("ann", "a", "b")], "local")
+    >>> prepare([("ann", "a", "b")])
     Judgments(2 items, 1 annotators, 1 judgments)
     """
-    if isinstance(judgments, ShardedJudgments | DeviceJudgments):
+    if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         return judgments
     found = named(engine) if isinstance(engine, str) else engine
     if found is None:
@@ -63,19 +66,4 @@ def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
         return found.read(str(judgments))
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
-    return found.spread(judgments)
-
-
-def place_of(judgments: Judgments) -> str:
-    """Name the engine on which judgments lie.
-
-    Examples
-    --------
-    >>> place_of(read_judgments([("ann", "a", "b")]))
-    'local'
-    """
-    if isinstance(judgments, DeviceJudgments):
-        return "gpu"
-    if isinstance(judgments, ShardedJudgments):
-        return type(judgments.engine).__name__.lower()
-    return "local"
+    return found.distribute(judgments)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, constant
-from aggcal.data.judgments import Judgments, Unfitted
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
 from aggcal.errors import (
     OptionError,
     OutcomeError,

@@ -23,10 +23,11 @@ from aggcal.advice.suggest.criterion import (
 )
 from aggcal.aggregation import aggregate, check_seed
 from aggcal.aggregation.consensus import Consensus
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
+from aggcal.engines import prepare
 from aggcal.errors import AggcalWarning, OptionError, count
-from aggcal.io import read_judgments, read_scores
+from aggcal.io import read_scores
 from aggcal.io.scores import read_items
 
 About = Literal["order", "scores"]
@@ -189,9 +190,12 @@ def suggest_pairs(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     further = _ids(items)
-    if not isinstance(judgments, Judgments):
-        judgments = read_judgments(judgments)
+    judgments = prepare(judgments)
     _check_tables(judgments, scores, annotators or [], new_annotators)
+    if annotators is None and per_annotator is not None:
+        annotators = [] if new_annotators else judgments.annotator_ids.tolist()
+    if annotators:
+        judgments = judgments.on_one_machine("suggesting pairs to annotators by name")
     if consensus is None:
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
@@ -201,8 +205,6 @@ def suggest_pairs(
         raise OptionError(
             "fewer than two items have a score; use the same ids in both tables, or --about order."
         )
-    if annotators is None and per_annotator is not None:
-        annotators = [] if new_annotators else judgments.annotator_ids.tolist()
     named = people(judgments, beliefs, annotators or [], new_annotators)
     persons = named or [anybody(beliefs)]
     most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
@@ -422,7 +424,7 @@ def check_suggestion(
 
 
 def _check_tables(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None,
     annotators: Sequence[str],
     new_annotators: Sequence[str],

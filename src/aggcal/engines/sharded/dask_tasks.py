@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
-from aggcal.data.judgments import Judgments, Unfitted
-from aggcal.engines.remote import Columns, nameless
+from aggcal.data.base import About, Unfitted
+from aggcal.data.judgments import Judgments
+from aggcal.engines.remote import RowColumns, nameless
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats._base import Choices
@@ -31,6 +32,10 @@ from aggcal.io.writing.scratch import scratch_folder
 
 _MOST_ASIDE = 10_000
 _WIDEST_KEY = 2**62
+
+
+Aside = dict[tuple[str, str, str, str, str], tuple[int, str]]
+"""Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +125,14 @@ class Summary:
     annotator_ids: TextArray
     rows: IntArray
     """Of each annotator."""
+    timed: FloatArray
+    """Of each annotator: the judgments whose time is known, times their median, and how many."""
     formats: frozenset[str] = frozenset()
     criteria: frozenset[str] = frozenset()
     notes: tuple[str, ...] | None = None
     """Those that all parts have."""
     sided: bool = True
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = field(default_factory=dict)
-    """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
+    aside: Aside = field(default_factory=dict)
     duplicates: int = 0
     """Rows that repeat another one of their file in every column."""
     further: bool = False
@@ -138,7 +144,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
     """Say what a part holds (2)."""
     none: TextArray = np.empty(0, dtype=object)
     if part is None:
-        return Summary(none, none, np.empty(0, dtype=np.int64))
+        return Summary(none, none, np.empty(0, dtype=np.int64), np.empty((2, 0)))
     unfitted, name = part.unfitted, Path(path).name
     columns = (unfitted.reason, unfitted.annotator, unfitted.left, unfitted.right, unfitted.detail)
     numbers = zip(
@@ -151,6 +157,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         sums(part.annotator, constant(1.0, len(part.annotator)), part.n_annotators).astype(
             np.int64
         ),
+        _timed(part),
         frozenset([part.format]),
         frozenset(part.criteria),
         part.notes,
@@ -167,7 +174,8 @@ def merged(parts: Sequence[Summary]) -> Summary:
     every = np.concatenate([part.annotator_ids for part in parts])
     annotators, which = np.unique(every, return_inverse=True)
     rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = {}
+    timed = np.hstack([part.timed for part in parts])
+    aside: Aside = {}
     for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
         before = aside.get(row, (0, place))
         aside[row] = before[0] + number, before[1]
@@ -179,6 +187,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         items,
         annotators,
         rows.astype(np.int64),
+        np.vstack([sums(which, row, len(annotators)) for row in timed]),
         frozenset().union(*(part.formats for part in parts)),
         frozenset().union(*(part.criteria for part in parts)),
         common,
@@ -189,9 +198,15 @@ def merged(parts: Sequence[Summary]) -> Summary:
     )
 
 
-def _shortened(
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]],
-) -> dict[tuple[str, str, str, str, str], tuple[int, str]]:
+def _timed(part: Judgments) -> FloatArray:
+    """Return the numbers from which the time that annotators took is averaged over files."""
+    given = part.judgments_per_annotator.astype(np.float64)
+    seconds = np.full(len(given), np.nan) if part.seconds is None else part.seconds
+    known = np.isfinite(seconds)
+    return np.vstack([np.where(known, given * seconds, 0.0), np.where(known, given, 0.0)])
+
+
+def _shortened(aside: Aside) -> Aside:
     """Keep the names of the first rows that are not fitted, and the number of all."""
     if len(aside) <= _MOST_ASIDE:
         return aside
@@ -210,8 +225,7 @@ def _shortened(
 class Numbering:
     """The ids in their order, and the number of each by the order of its text."""
 
-    about: Judgments
-    """Ids and what else was read, without rows."""
+    about: About
     rows: IntArray
     """Of each annotator."""
     item_text: TextArray
@@ -229,14 +243,9 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         )
     if criterion is not None and not total.criteria and len(total.item_ids) == 0:
         raise OptionError(f"{path}: no judgment has the criterion '{criterion}'.")
-    aside = sorted(total.aside)
-    reason, who, left, right, detail = (
-        np.array([row[k] for row in aside], dtype=object) for k in range(5)
-    )
-    numbers = np.array([total.aside[row][0] for row in aside], dtype=np.int64)
-    places = np.array([total.aside[row][1] for row in aside], dtype=object)
+    unfitted = _unfitted(total.aside)
     if len(total.item_ids) < 2:  # noqa: PLR2004
-        read = int(total.rows.sum() + numbers.sum())
+        read = int(total.rows.sum() + unfitted.count.sum())
         raise TooLittleDataError(
             f"{path}: fewer than two items have a judgment that can be fitted "
             f"({count(read, 'row')} read); add judgments between different items."
@@ -244,19 +253,13 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
     item_order, annotator_order = np.argsort(items), np.argsort(annotators)
     at = np.searchsorted(total.annotator_ids, annotators)
-    none = np.empty(0, dtype=np.int32)
-    about = Judgments(
+    about = About(
         items,
         annotators,
-        none,
-        none,
-        none,
-        np.empty(0),
-        np.empty(0),
-        np.empty(0, dtype=np.int64),
-        Unfitted(who, left, right, reason, numbers, places, detail),
+        unfitted,
         tuple(sorted(total.criteria)),
         printable(Path(path).name),
+        seconds=_seconds(total.timed[:, at]),
         sided=total.sided,
         format=next(iter(total.formats)),
         notes=total.notes or (),
@@ -272,8 +275,24 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     )
 
 
+def _seconds(timed: FloatArray) -> FloatArray | None:
+    """Return the mean of the files' medians, NaN where no file has one; the rows are elsewhere."""
+    total, given = timed
+    return np.where(given > 0.0, total / np.maximum(given, 1.0), np.nan) if given.any() else None
+
+
+def _unfitted(aside: Aside) -> Unfitted:
+    rows = sorted(aside)
+    reason, who, left, right, detail = (
+        np.array([row[k] for row in rows], dtype=object) for k in range(5)
+    )
+    numbers = np.array([aside[row][0] for row in rows], dtype=np.int64)
+    places = np.array([aside[row][1] for row in rows], dtype=object)
+    return Unfitted(who, left, right, reason, numbers, places, detail)
+
+
 class Piece(tuple[Any, ...]):
-    """Columns of judgments; None for an outcome, weight or count that is 1 throughout.
+    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
 
     Pickled, that takes no room.
     """
@@ -285,7 +304,7 @@ class Piece(tuple[Any, ...]):
         """Leave out what is 1 throughout."""
         return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:])))
 
-    def columns(self) -> Columns:
+    def columns(self) -> RowColumns:
         """Return all columns."""
         rows = len(self[0])
         ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
@@ -293,7 +312,7 @@ class Piece(tuple[Any, ...]):
             np.broadcast_to(one, (rows,)) if column is None else column
             for column, one in zip(self[3:], ones, strict=True)
         ]
-        return Columns(*self[:3], *rest)
+        return RowColumns(*self[:3], *rest)
 
 
 def _ones(column: np.ndarray) -> bool:
@@ -339,7 +358,7 @@ def shard_of(
     return Shard.of(nameless(columns, n_items, n_annotators), index, first)
 
 
-def _joined(parts: list[Columns], n_items: int) -> Columns:
+def _joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     """Put columns one after the other, sort them, and merge equal rows."""
     if len(parts) == 1:
         return parts[0]
@@ -358,7 +377,7 @@ def _joined(parts: list[Columns], n_items: int) -> Columns:
         annotator, left = np.divmod(pair, n_items)
         one = constant(1.0, len(new))
         again = len(new) < len(keys)
-        return Columns(
+        return RowColumns(
             annotator.astype(np.int32),
             left.astype(np.int32),
             right.astype(np.int32),
@@ -378,7 +397,7 @@ def _joined(parts: list[Columns], n_items: int) -> Columns:
     rows: list[Any] = [column[new] for column in whole[:4]]
     rows += [np.add.reduceat(column, new) for column in whole[4:]]
     rows[3:5] = map(_constant_if_one, rows[3:5])
-    return Columns(*rows)
+    return RowColumns(*rows)
 
 
 def _constant_if_one(column: FloatArray) -> FloatArray:
