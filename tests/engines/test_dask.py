@@ -86,6 +86,19 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
 
 
+def test_the_time_that_annotators_took_is_kept(engine: Dask, tmp_path: Path) -> None:
+    columns = {"annotator": list("uuvuwu"), "winner": list("abcabc"), "loser": list("bcabca")}
+    timed = columns | {"seconds": [4.0, None, 9.0, 1.0, None, 1.0]}
+    held = engine.read(str(write_parts(tmp_path / "one", timed, 1)))
+    read = aggcal.read_judgments(tmp_path / "one")
+    np.testing.assert_array_equal(held.seconds, read.seconds)
+    np.testing.assert_array_equal(engine.distribute(read).seconds, read.seconds)
+    # Of several files: the mean of their medians, by judgments (u has one of 4 s, three of 1 s).
+    held = engine.read(str(write_parts(tmp_path / "two", timed, 2)))
+    np.testing.assert_allclose(held.seconds, [1.75, 9.0, np.nan])
+    assert engine.read(str(write_parts(tmp_path / "none", columns, 2))).seconds is None
+
+
 def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) -> None:
     columns = {"annotator": ["u"] * 8, "winner": list("aaaaaaab"), "loser": list("bbbbbbbc")}
     judgments = engine.read(str(write_parts(tmp_path / "same", columns, 4)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -67,27 +67,6 @@ class Unfitted:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class About:
-    """Ids, and what was read besides rows; `Judgments` says what each is."""
-
-    item_ids: TextArray
-    annotator_ids: TextArray
-    unfitted: Unfitted = field(default_factory=Unfitted.none)
-    criteria: tuple[str, ...] = ()
-    source: str = "judgments"
-    backend: str | None = None
-    seconds: FloatArray | None = None
-    sided: bool = False
-    format: str = "table"
-    notes: tuple[str, ...] = ()
-    duplicates: int | None = None
-
-    @classmethod
-    def of(cls, judgments: AnyJudgments) -> About:
-        """Leave the rows of judgments out."""
-        return cls(*(getattr(judgments, part.name) for part in fields(About)))
-
-
 class AnyJudgments(ABC):
     """Judgments in memory (`Judgments`) or held by an engine (`RemoteJudgments`).
 
@@ -97,22 +76,49 @@ class AnyJudgments(ABC):
 
     item_ids: TextArray
     annotator_ids: TextArray
-    unfitted: Unfitted
-    criteria: tuple[str, ...]
-    source: str
-    backend: str | None
-    seconds: FloatArray | None
-    sided: bool
-    format: str
-    notes: tuple[str, ...]
-    duplicates: int | None
+    _: KW_ONLY
+    unfitted: Unfitted = field(default_factory=Unfitted.none)
+    criteria: tuple[str, ...] = ()
+    source: str = "judgments"
+    backend: str | None = None
+    seconds: FloatArray | None = None
+    sided: bool = False
+    format: str = "table"
+    notes: tuple[str, ...] = ()
+    duplicates: int | None = None
+    """How many rows repeat an earlier one in every column; None: all that were merged do."""
     on_engine: ClassVar[bool] = False
     """Whether an engine sums over the rows: reliabilities are then not integrated out."""
 
-    @property
-    @abstractmethod
-    def engine_name(self) -> str:
-        """Name of the engine that holds the rows; ``local`` for this machine."""
+    if TYPE_CHECKING:  # worked out from rows in memory, attributes where an engine told them
+
+        @property
+        def engine_name(self) -> str:
+            """Name of the engine that holds the rows; ``local`` for this machine."""
+
+        @property
+        def n_judgments(self) -> int:
+            """Judgments that can be fitted: rows read, less those set aside."""
+
+        @property
+        def n_merged(self) -> int:
+            """Judgments with the annotator, the items and the outcome of an earlier one."""
+
+        @property
+        def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+            """What each item won and lost, by weight; a tie is half of each."""
+
+        @property
+        def judgments_per_item(self) -> IntArray:
+            """How many judgments each item is part of."""
+
+        @property
+        def judgments_per_annotator(self) -> IntArray:
+            """How many judgments each annotator gave."""
+
+        @property
+        def component(self) -> IntArray:
+            """Number of the connected piece of each item, the largest piece being 0."""
 
     @property
     @abstractmethod
@@ -120,34 +126,11 @@ class AnyJudgments(ABC):
         """The same with all rows on this machine; None where it does not have them."""
 
     @property
-    @abstractmethod
     def graph(self) -> ComparisonGraph:
         """Which items were compared."""
+        from aggcal.data.graph import ComparisonGraph
 
-    @property
-    @abstractmethod
-    def n_judgments(self) -> int:
-        """Judgments that can be fitted: rows read, less those set aside."""
-
-    @property
-    @abstractmethod
-    def n_merged(self) -> int:
-        """Judgments with the annotator, the items and the outcome of an earlier one."""
-
-    @property
-    @abstractmethod
-    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        """What each item won and lost, by weight; a tie is half of each."""
-
-    @property
-    @abstractmethod
-    def judgments_per_item(self) -> IntArray:
-        """How many judgments each item is part of."""
-
-    @property
-    @abstractmethod
-    def judgments_per_annotator(self) -> IntArray:
-        """How many judgments each annotator gave."""
+        return ComparisonGraph(self)
 
     @abstractmethod
     def agreement(self, scores: FloatArray) -> FloatArray:
@@ -160,6 +143,10 @@ class AnyJudgments(ABC):
     @abstractmethod
     def swapped(self) -> AnyJudgments:
         """Return the same judgments with every preference turned round."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what is known without the rows, by name."""
+        return {part.name: getattr(self, part.name) for part in fields(AnyJudgments)}
 
     def on_one_machine(self, what: str) -> Judgments:
         """Return the judgments with all rows on this machine; refuse ``what`` if it has not.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +12,8 @@ from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
-from aggcal.data.base import AnyJudgments, Unfitted
+from aggcal.data.base import AnyJudgments
 from aggcal.errors import TooLittleDataError
-
-if TYPE_CHECKING:
-    from aggcal.data.graph import ComparisonGraph
 
 _ID = 80
 """Bytes that an id takes, about."""
@@ -51,25 +47,14 @@ class Judgments(AnyJudgments):
     array([2., 1.])
     """
 
-    item_ids: TextArray
-    annotator_ids: TextArray
     annotator: CodeArray
     left: CodeArray
     right: CodeArray
     outcome: FloatArray
     weight: FloatArray
     count: IntArray
-    unfitted: Unfitted = field(default_factory=Unfitted.none)
-    criteria: tuple[str, ...] = ()
-    source: str = "judgments"
-    backend: str | None = None
-    seconds: FloatArray | None = None
-    sided: bool = False
-    format: str = "table"
-    notes: tuple[str, ...] = ()
-    duplicates: int | None = None
-    """How many rows repeat an earlier one in every column; None: all that were merged do."""
     screen: IntArray | None = None
+    engine_name = "local"
 
     def __post_init__(self) -> None:
         for name in (
@@ -140,23 +125,11 @@ class Judgments(AnyJudgments):
         }
 
     @property
-    def engine_name(self) -> str:
-        """Rows in memory are summed on this machine."""
-        return "local"
-
-    @property
     def local(self) -> Judgments:
         """All rows are on this machine."""
         return self
 
     @cached_property
-    def graph(self) -> ComparisonGraph:
-        """Which items were compared."""
-        from aggcal.data.graph import ComparisonGraph
-
-        return ComparisonGraph(self)
-
-    @property
     def n_judgments(self) -> int:
         """Judgments that can be fitted: rows read, less those set aside."""
         return int(self.count.sum())
@@ -166,7 +139,7 @@ class Judgments(AnyJudgments):
         """Whether every judgment puts the left item above, as in the short form."""
         return self.outcome.strides == (0,) and bool(self.outcome[:1].all())
 
-    @property
+    @cached_property
     def n_merged(self) -> int:
         """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
@@ -194,6 +167,13 @@ class Judgments(AnyJudgments):
     def judgments_per_annotator(self) -> IntArray:
         """How many judgments each annotator gave."""
         return frozen(sums(self.annotator, self.count, self.n_annotators).astype(np.int64))
+
+    @cached_property
+    def component(self) -> IntArray:
+        """Number of the connected piece of each item, the largest piece being 0."""
+        from aggcal.data.graph import Forest
+
+        return Forest.of(self.left, self.right, self.n_items).component
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, frozen
-from aggcal.data.base import About, AnyJudgments
-from aggcal.data.graph import ComparisonGraph
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine, Shards
 from aggcal.engines.sharded.rows import ShardedRows
@@ -30,39 +28,8 @@ class RowColumns(NamedTuple):
     times: IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class ShardCounts:
-    """What shards tell of the rows that they hold; no machine has them all."""
-
-    shards: Shards
-    item_facts: FloatArray
-    """Judgments, weight of wins and weight of losses of each item, a row each."""
-    judgments_per_annotator: IntArray
-    n_merged: int
-    local: ClassVar[None] = None
-
-    @property
-    def n_judgments(self) -> int:
-        """Judgments that can be fitted."""
-        return int(self.judgments_per_annotator.sum())
-
-    @property
-    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        """What each item won and lost, by weight."""
-        return self.item_facts[1], self.item_facts[2]
-
-    @cached_property
-    def judgments_per_item(self) -> IntArray:
-        """How many judgments each item is part of."""
-        return frozen(self.item_facts[0].astype(np.int64))
-
-    def agreement(self, scores: FloatArray) -> FloatArray:
-        """Return the share of each annotator's weight that the order of the scores confirms."""
-        return np.concatenate(self.shards.listed("agreement", scores))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class RemoteJudgments(About, AnyJudgments):
+class RemoteJudgments(AnyJudgments):
     """Judgments whose rows an engine holds: in shards, or on a device beside this machine.
 
     They have no columns. What needs them asks `on_one_machine`, which a device's judgments answer
@@ -81,74 +48,67 @@ class RemoteJudgments(About, AnyJudgments):
     """
 
     on_engine: ClassVar[bool] = True
-    rows: Rows = field(kw_only=True)
-    engine: Engine = field(kw_only=True)
-    counts: ShardCounts | Judgments = field(kw_only=True)
-    """What is known of the rows: by the shards, or by the same judgments in memory."""
-    component: IntArray | None = field(default=None, kw_only=True)
-    """Number of the connected piece of each item, where the shards found it."""
+    _: KW_ONLY
+    rows: Rows
+    engine: Engine
+    engine_name: str
+    n_judgments: int
+    n_merged: int
+    wins_and_losses: tuple[FloatArray, FloatArray]
+    judgments_per_item: IntArray
+    judgments_per_annotator: IntArray
+    component: IntArray
+    shards: Shards | None = None
+    """Where the rows lie, if this machine does not have them all."""
+    host: Judgments | None = None
+    """The same in memory, if it has."""
 
     @classmethod
-    def of_shards(cls, about: About, shards: Shards, engine: Engine) -> RemoteJudgments:
-        """Ask shards what they hold."""
+    def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
+        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
         given = np.concatenate(shards.listed("annotator_counts"))
-        merged = int(given.sum()) - int(shards.total("distinct"))
+        judged, wins, losses = shards.total("item_facts")
         return cls(
-            **vars(about),
-            rows=ShardedRows.over(shards, len(about.item_ids)),
+            **about,
+            rows=ShardedRows.over(shards, len(about["item_ids"])),
             engine=engine,
-            counts=ShardCounts(shards, shards.total("item_facts"), given, merged),
+            engine_name=engine.name,
+            n_judgments=int(given.sum()),
+            n_merged=int(given.sum()) - int(shards.total("distinct")),
+            wins_and_losses=(wins, losses),
+            judgments_per_item=frozen(judged.astype(np.int64)),
+            judgments_per_annotator=given,
             component=shards.total("forest").component,
+            shards=shards,
         )
 
     @classmethod
     def of_local(cls, judgments: Judgments, rows: Rows, engine: Engine) -> RemoteJudgments:
         """Hold judgments in memory whose rows a device has, too."""
-        return cls(**vars(About.of(judgments)), rows=rows, engine=engine, counts=judgments)
-
-    @property
-    def engine_name(self) -> str:
-        """Name of the engine."""
-        return self.engine.name
+        return cls(
+            **judgments.about(),
+            rows=rows,
+            engine=engine,
+            engine_name=engine.name,
+            n_judgments=judgments.n_judgments,
+            n_merged=judgments.n_merged,
+            wins_and_losses=judgments.wins_and_losses,
+            judgments_per_item=judgments.judgments_per_item,
+            judgments_per_annotator=judgments.judgments_per_annotator,
+            component=judgments.component,
+            host=judgments,
+        )
 
     @property
     def local(self) -> Judgments | None:
         """The same with all rows on this machine; None where it does not have them."""
-        return self.counts.local
-
-    @cached_property
-    def graph(self) -> ComparisonGraph:
-        """Which items were compared."""
-        return ComparisonGraph(self, self.component)
-
-    @property
-    def n_judgments(self) -> int:
-        """Judgments that can be fitted."""
-        return self.counts.n_judgments
-
-    @property
-    def n_merged(self) -> int:
-        """Judgments with the annotator, the items and the outcome of an earlier one."""
-        return self.counts.n_merged
-
-    @property
-    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        """What each item won and lost, by weight; a tie is half of each."""
-        return self.counts.wins_and_losses
-
-    @property
-    def judgments_per_item(self) -> IntArray:
-        """How many judgments each item is part of."""
-        return self.counts.judgments_per_item
-
-    @property
-    def judgments_per_annotator(self) -> IntArray:
-        """How many judgments each annotator gave."""
-        return self.counts.judgments_per_annotator
+        return self.host
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
-        return self.counts.agreement(scores)
+        if self.shards is None:
+            return self.on_one_machine("agreement").agreement(scores)
+        return np.concatenate(self.shards.listed("agreement", scores))
 
     def of_annotators(self, chosen: IntArray) -> RemoteJudgments:
         """Return the judgments of the annotators at these positions, on the same engine."""

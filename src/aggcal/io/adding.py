@@ -74,15 +74,15 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         _inserted(old.outcome, at, new.outcome[fresh]),
         _inserted(weight, at, new.weight[fresh]),
         _inserted(count, at, new.count[fresh]),
-        _all_unfitted(first.unfitted, added.unfitted, added.source),
-        tuple(sorted({*first.criteria, *added.criteria})),
-        first.source.removesuffix(_OTHERS) + _OTHERS,
-        first.backend,
-        _seconds((first, added), annotators),
-        first.sided and added.sided,
-        first.format if first.format == added.format else "several formats",
-        tuple(dict.fromkeys((*first.notes, *added.notes))),
-        None
+        unfitted=_all_unfitted(first.unfitted, added.unfitted, added.source),
+        criteria=tuple(sorted({*first.criteria, *added.criteria})),
+        source=first.source.removesuffix(_OTHERS) + _OTHERS,
+        backend=first.backend,
+        seconds=_seconds((first, added), annotators),
+        sided=first.sided and added.sided,
+        format=first.format if first.format == added.format else "several formats",
+        notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
+        duplicates=None
         if first.duplicates is None and added.duplicates is None
         else first.n_duplicates + added.n_duplicates,
     )

@@ -19,7 +19,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from aggcal.data.base import About
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint
 from aggcal.engines.remote import RemoteJudgments, cuts, pieces
@@ -145,7 +144,7 @@ class Dask:
                 futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
             return futures
 
-        return RemoteJudgments.of_shards(About.of(judgments), DaskShards(self, made), self)
+        return RemoteJudgments.of_shards(judgments.about(), DaskShards(self, made), self)
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""

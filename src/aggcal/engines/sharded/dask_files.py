@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.arrays import IntArray
-from aggcal.data.base import About
 from aggcal.engines.remote import cuts
 from aggcal.engines.sharded import dask_tasks
-from aggcal.errors import OptionError
+from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
+from aggcal.io.rows import known_columns
+from aggcal.io.tables.parquet import refuse_partitions
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -33,9 +34,9 @@ class ShardsOfFiles:
         on_progress: Callable[[float], None] | None,
     ) -> None:
         self._engine, self._path = engine, path
-        self._files, self._how = dask_tasks.files_of(path), _reading(options)
+        self._files, self._how = _files(path), _reading(options)
         self._on_progress = on_progress
-        self.about: About
+        self.about: dict[str, Any]
         self._cut: IntArray | None = None
 
     def __call__(self) -> list[Future]:
@@ -61,7 +62,7 @@ class ShardsOfFiles:
             self._cut = cuts(numbering.rows, number)
         cut = self._cut
         ours = [submit(dask_tasks.renumbered, part, names) for part in read]
-        n, shards = len(numbering.about.item_ids), []
+        n, shards = len(numbering.about["item_ids"]), []
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
             mine = [submit(dask_tasks.cut_out, part, first, last) for part in ours]
@@ -102,3 +103,42 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
                 "engine 'local'."
             )
     return found
+
+
+def _files(path: str) -> list[str]:
+    """Return the files that a path stands for: a file, a folder of Parquet files, or a pattern.
+
+    The path may be any that fsspec knows (``s3://...``), if what that takes is installed.
+    """
+    import fsspec
+
+    try:
+        system, inside = fsspec.core.url_to_fs(path)
+        if system.isdir(inside):
+            found = [f for f in system.find(inside) if f.endswith(".parquet")]
+            if not found:
+                raise FileError(
+                    f"{path}: is a directory without Parquet files; give the file in it."
+                )
+            # Whether the files have the column, too, is known only where they are read.
+            inner = (file.removeprefix(inside) for file in found)
+            refuse_partitions(inner, path, known_columns())
+        elif system.exists(inside):
+            found = [inside]
+        elif any(sign in inside for sign in "*?["):
+            found = system.glob(inside)
+            if not found:
+                raise FileError(f"{path}: no file has such a name; check the pattern.")
+        else:
+            raise FileError(f"{path}: no such file; check the path.")
+        return sorted(_url(path, system, file) for file in found)
+    except (ImportError, ValueError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = str(error).split("\n", 1)[0]
+        raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
+
+
+def _url(path: str, system: Any, file: str) -> str:
+    """Write a file as the path was written: a plain path stays one."""
+    return str(system.unstrip_protocol(file)) if "://" in path else file

@@ -19,15 +19,13 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
-from aggcal.data.base import About, Unfitted
+from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import RowColumns, nameless
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
-from aggcal.io.rows import known_columns
-from aggcal.io.tables.parquet import refuse_partitions
 from aggcal.io.writing.scratch import scratch_folder
 
 _MOST_ASIDE = 10_000
@@ -47,45 +45,6 @@ class Reading:
     criterion: str | None
     memory: str | None
     threads: int
-
-
-def files_of(path: str) -> list[str]:
-    """Return the files that a path stands for: a file, a folder of Parquet files, or a pattern.
-
-    The path may be any that fsspec knows (``s3://...``), if what that takes is installed.
-    """
-    import fsspec
-
-    try:
-        system, inside = fsspec.core.url_to_fs(path)
-        if system.isdir(inside):
-            found = [f for f in system.find(inside) if f.endswith(".parquet")]
-            if not found:
-                raise FileError(
-                    f"{path}: is a directory without Parquet files; give the file in it."
-                )
-            # Whether the files have the column, too, is known only where they are read.
-            inner = (file.removeprefix(inside) for file in found)
-            refuse_partitions(inner, path, known_columns())
-        elif system.exists(inside):
-            found = [inside]
-        elif any(sign in inside for sign in "*?["):
-            found = system.glob(inside)
-            if not found:
-                raise FileError(f"{path}: no file has such a name; check the pattern.")
-        else:
-            raise FileError(f"{path}: no such file; check the path.")
-        return sorted(_url(path, system, file) for file in found)
-    except (ImportError, ValueError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error).split("\n", 1)[0]
-        raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
-
-
-def _url(path: str, system: Any, file: str) -> str:
-    """Write a file as the path was written: a plain path stays one."""
-    return str(system.unstrip_protocol(file)) if "://" in path else file
 
 
 def read(path: str, how: Reading) -> Judgments | None:
@@ -225,7 +184,8 @@ def _shortened(aside: Aside) -> Aside:
 class Numbering:
     """The ids in their order, and the number of each by the order of its text."""
 
-    about: About
+    about: dict[str, Any]
+    """What is known without the rows, by name (see `AnyJudgments.about`)."""
     rows: IntArray
     """Of each annotator."""
     item_text: TextArray
@@ -253,18 +213,18 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
     item_order, annotator_order = np.argsort(items), np.argsort(annotators)
     at = np.searchsorted(total.annotator_ids, annotators)
-    about = About(
-        items,
-        annotators,
-        unfitted,
-        tuple(sorted(total.criteria)),
-        printable(Path(path).name),
-        seconds=_seconds(total.timed[:, at]),
-        sided=total.sided,
-        format=next(iter(total.formats)),
-        notes=total.notes or (),
-        duplicates=total.duplicates if total.further else None,
-    )
+    about = {
+        "item_ids": items,
+        "annotator_ids": annotators,
+        "unfitted": unfitted,
+        "criteria": tuple(sorted(total.criteria)),
+        "source": printable(Path(path).name),
+        "seconds": _seconds(total.timed[:, at]),
+        "sided": total.sided,
+        "format": next(iter(total.formats)),
+        "notes": total.notes or (),
+        "duplicates": total.duplicates if total.further else None,
+    }
     return Numbering(
         about,
         total.rows[at],

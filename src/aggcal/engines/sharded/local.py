@@ -7,7 +7,6 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from aggcal.data.base import About
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import RemoteJudgments, cuts, pieces
 from aggcal.engines.sharded.shard import Shard
@@ -69,7 +68,7 @@ class LocalEngine:
         shards = [
             Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
         ]
-        return RemoteJudgments.of_shards(About.of(judgments), LocalShards(shards), self)
+        return RemoteJudgments.of_shards(judgments.about(), LocalShards(shards), self)
 
     def read(
         self,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, constant, sums
-from aggcal._core.kernels import at, library
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint, Model
+from aggcal.engines.remote import RowColumns, nameless
 from aggcal.models.information import Information, key_from
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
@@ -128,37 +128,14 @@ class Shard:
 
     def forest(self) -> Forest:
         """Return which items its comparisons connect."""
-        rows, n = self.rows, self.rows.n_items
-        kernels = library()
-        if kernels is None:
-            from scipy.sparse import coo_array
-            from scipy.sparse.csgraph import connected_components
-
-            one = np.ones(len(rows), dtype=np.float32)
-            edges = coo_array((one, (rows.winner, rows.loser)), shape=(n, n)).tocsr()
-            piece = connected_components(edges, directed=False)[1]
-            return Forest(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
-        winner, loser = (np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser))
-        parent = np.empty(n, dtype=np.int32)
-        first, second, out = at(winner, loser, parent)
-        kernels.aggcal_components(len(rows), first, second, n, out)
-        return Forest(parent)
+        return Forest.of(self.rows.winner, self.rows.loser, self.rows.n_items)
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
-        rows, kernels = self.rows, library()
-        agreed = np.zeros(rows.n_annotators)
-        if kernels is None:
-            side = np.sign(scores[rows.winner] - scores[rows.loser])
-            agreed += np.add.reduceat(0.5 * rows.weight * (1.0 + side), rows.starts[:-1])
-        else:
-            owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
-            columns = [np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser)]
-            plain = rows.weight.strides == (0,) and rows.weight[0] == 1.0
-            weight = None if plain else np.ascontiguousarray(rows.weight)
-            scores = np.ascontiguousarray(scores)
-            kernels.aggcal_agreement(len(rows), *at(owner, *columns, None, weight, scores, agreed))
-        return agreed / rows.given
+        rows, one = self.rows, constant(1.0, len(self.rows))
+        owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
+        columns = RowColumns(owner, rows.winner, rows.loser, one, rows.weight, one)
+        return nameless(columns, rows.n_items, rows.n_annotators).agreement(scores)
 
     # ------------------------------------------------------------------ a fit
 
