@@ -32,7 +32,7 @@ import numpy as np
 
 import aggcal
 from aggcal.aggregation.consensus import Consensus
-from aggcal.engines import Dask
+from aggcal.engines import Dask, prepare
 
 HERE = Path(__file__).parent
 SIZES = ((10_000, 1_000_000, 10_000), (100_000, 10_000_000, 10_000))
@@ -109,10 +109,7 @@ def fitted(name: str, folder: Path, judgments: int, *, errors: bool) -> tuple[Ru
         engine = Dask(workers=2, on_pass=lambda _, question: asked.update([question]))
     clock = Clock(run, engine, asked)
     try:
-        if engine is None:
-            read = clock("read", lambda: aggcal.read_judgments(folder))
-        else:
-            read = clock("read", lambda: engine.read(str(folder)))
+        read = clock("read", lambda: prepare(folder, engine or "local"))
         found = clock("fit", lambda: aggcal.aggregate(read, estimator="mode", warn=False))
         if errors:
             clock("errors", found.quantify)

@@ -20,9 +20,10 @@ from aggcal.aggregation.solve.newton import minimise
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceThurstone
-from aggcal.engines.sharded.rows import information, likelihood
+from aggcal.models.information import information
 from aggcal.models.links import link as named_link
 from aggcal.models.rows import Rows
+from aggcal.models.thurstone import likelihood
 
 _CHUNK = 1 << 26
 _ROUGH = 1e-3

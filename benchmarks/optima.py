@@ -31,8 +31,8 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
 from aggcal.aggregation.thurstone import Estimator
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import graph_of, rows_of
 from aggcal.errors import ConvergenceWarning, DividedWarning
+from aggcal.models.rows import rows_of
 
 HEAD = """\
 Fits that end in a worse optimum than the best of {starts} random starts, in {studies} small
@@ -149,7 +149,7 @@ def only(begin: FloatArray, best: MarginalFit | None) -> list[FloatArray]:
 def random_marginal(method: str, judgments: Judgments, starts: int, seed: int) -> float:
     """Return the lowest objective that the marginal iteration settles at from random starts."""
     random = np.random.default_rng([seed, 9])
-    fitter, rows, graph = aggregator(method, "marginal"), rows_of(judgments), graph_of(judgments)
+    fitter, rows, graph = aggregator(method, "marginal"), rows_of(judgments), judgments.graph
     sd, best = fitter.marginal_problem(rows, graph).default_sd, np.inf
     for _ in range(starts):
         begin = sd * random.choice([0.3, 1.0, 3.0]) * random.standard_normal(judgments.n_items)

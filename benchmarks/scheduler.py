@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from typing import cast
 
 import dask
 import numpy as np
@@ -22,6 +23,7 @@ from distributed.deploy.subprocess import SubprocessScheduler
 
 from aggcal import Judgments
 from aggcal.engines import Dask
+from aggcal.engines.sharded.rows import ShardedRows
 
 PASSES = 5
 QUIET = {
@@ -56,7 +58,7 @@ def measured(workers: int) -> tuple[float, float]:
             Client(cluster) as client,
             Dask(client, shards=workers) as engine,
         ):
-            shards = engine.spread(judgments).rows.shards
+            shards = cast("ShardedRows", engine.distribute(judgments).rows).shards
             before, began = client.run_on_scheduler(time.process_time), time.perf_counter()
             for _ in range(PASSES):
                 shards.total("degrees")

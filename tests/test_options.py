@@ -43,11 +43,11 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "io.convert": ["opened_rows"],
         "io": ["read_scores"],
         "io.scores": ["read_item_columns"],
-        "aggregation": ["laid_out"],
-        "assessment": ["laid_out", "read_scores"],
+        "aggregation": ["prepare"],
+        "assessment": ["prepare", "read_scores"],
         "calibration": ["read_scores"],
-        "advice.check.survey": ["ComparisonGraph"],
-        "advice.suggest.batch": ["read_judgments", "aggregate"],
+        "advice.check.survey": ["data_warnings"],
+        "advice.suggest.batch": ["prepare", "aggregate"],
         "aggregation.thurstone": ["fit_thurstone"],
     }
     # All are imported before one is changed, or they would import what was changed.

@@ -14,7 +14,7 @@ from test_sharded import assert_same, by_mode, judged
 
 import aggcal
 from aggcal.cli import main
-from aggcal.engines.sharded import dask as engine_module
+from aggcal.engines.sharded import dask_cluster
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import EngineError, InputError, OptionError
 from aggcal.simulation import simulate
@@ -84,6 +84,20 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     assert (judgments.n_rows, judgments.n_merged) == (read.n_rows, read.n_merged)
     url = aggcal.aggregate(f"file://{folder}/*.parquet", engine=engine, warn=False)
     np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
+
+
+def test_the_time_that_annotators_took_is_kept(engine: Dask, tmp_path: Path) -> None:
+    columns = {"annotator": list("uuvuwu"), "winner": list("abcabc"), "loser": list("bcabca")}
+    timed = columns | {"seconds": [4.0, None, 9.0, 1.0, None, 1.0]}
+    held = engine.read(str(write_parts(tmp_path / "one", timed, 1)))
+    read = aggcal.read_judgments(tmp_path / "one")
+    np.testing.assert_array_equal(held.seconds, read.seconds)
+    np.testing.assert_array_equal(engine.distribute(read).seconds, read.seconds)
+    # Of several files: the mean of their medians, by judgments (u has one of 4 s, three of 1 s).
+    held = engine.read(str(write_parts(tmp_path / "two", timed, 2)))
+    assert held.seconds is not None
+    np.testing.assert_allclose(held.seconds, np.array([1.75, 9.0, np.nan]))
+    assert engine.read(str(write_parts(tmp_path / "none", columns, 2))).seconds is None
 
 
 def test_equal_rows_of_different_files_are_merged(engine: Dask, tmp_path: Path) -> None:
@@ -177,7 +191,7 @@ def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
 def test_an_engine_that_is_not_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(engine_module, "_PATIENCE", 1)
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 1)
     (tmp_path / "j.csv").write_text("annotator,winner,loser\nann,a,b\n")
     command = ["aggregate", str(tmp_path / "j.csv"), "-o", str(tmp_path / "out")]
     for more, said in (
@@ -269,7 +283,10 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
     with Dask(workers=2, shards=4) as engine:
         assert_same(aggcal.aggregate(str(folder), engine=engine, warn=False), wanted)
         # Shards of files are made again by Dask; what was in memory is sent again.
-        for judgments in (engine.read(str(folder)), engine.spread(aggcal.read_judgments(folder))):
+        for judgments in (
+            engine.read(str(folder)),
+            engine.distribute(aggcal.read_judgments(folder)),
+        ):
             killed: list[int] = []
             late = engine.passes + 5
 

@@ -9,7 +9,7 @@ import pytest
 from test_sharded import by_mode
 
 import aggcal
-from aggcal.engines.gpu.engine import DeviceJudgments, missing
+from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.engines.gpu.layout import _units
 from aggcal.errors import NoGpuWarning
 from aggcal.simulation import simulate
@@ -95,14 +95,15 @@ def test_the_same_bits_every_time() -> None:
 @pytest.mark.parametrize("method", ["hra-g", "btl"])
 def test_standard_errors_of_many_items(method: str) -> None:
     from aggcal.engines.gpu.information import DeviceInformation
-    from aggcal.engines.sharded.rows import information, likelihood
+    from aggcal.models.information import information
     from aggcal.models.links import link
     from aggcal.models.rows import rows_of
+    from aggcal.models.thurstone import likelihood
 
     judgments = study(9_000, 50, 60_000)
     precision = 4.0 if method == "hra-g" else None
     scores = np.random.default_rng(4).normal(size=judgments.n_items)
-    moved = DeviceJudgments.of(judgments).rows
+    moved = GpuEngine().distribute(judgments).rows
     found = []
     for rows in (rows_of(judgments), moved):
         used = rows if precision is not None else rows.pooled()

@@ -11,7 +11,7 @@ import pytest
 import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.cli import main
-from aggcal.engines.base import Model, Place
+from aggcal.engines.base import FitPoint, Model
 from aggcal.engines.remote import cuts
 from aggcal.engines.sharded.local import LocalEngine
 from aggcal.engines.sharded.shard import Shard
@@ -153,7 +153,7 @@ def test_engines_do_not_integrate_reliabilities_out(method: str, tmp_path: Path)
 class Untouched(LocalEngine):
     """An engine that must not be asked for anything."""
 
-    def spread(self, judgments: aggcal.Judgments, /) -> Any:
+    def distribute(self, judgments: aggcal.Judgments, /) -> Any:
         raise AssertionError(judgments)
 
     def read(self, path: str, /, **options: Any) -> Any:
@@ -163,7 +163,7 @@ class Untouched(LocalEngine):
 @pytest.mark.parametrize("method", ["hra-g", "hra-e", "crowd-bt", "crowd-tcv"])
 def test_what_engines_do_not_estimate_is_refused_before_any_work(method: str) -> None:
     judgments, untouched = judged("plain"), Untouched(shards=2)
-    held = LocalEngine(shards=2).spread(judgments)
+    held = LocalEngine(shards=2).distribute(judgments)
     refused: list[tuple[str, dict[str, Any]]] = [
         ("estimator 'marginal' works on one machine only", {"estimator": "marginal"}),
         (f"{method} cannot estimate its prior on an engine", {"prior": "auto"}),
@@ -233,7 +233,7 @@ def test_a_shard_that_forgot_answers_as_before() -> None:
     judgments = judged("plain")
     shard = Shard.of(judgments, 0, 0)
     scores = np.linspace(-1.0, 1.0, judgments.n_items)
-    place = Place("fit", 1, Model("logistic", 4.0), scores, 1e-12)
+    place = FitPoint("fit", 1, Model("logistic", 4.0), scores, 1e-12)
     vector = np.cos(np.arange(judgments.n_items))
     shard.evaluate(place)
     wanted = shard.product(place, vector)

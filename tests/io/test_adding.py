@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggcal
-from aggcal.data.judgments import Judgments, Unfitted
-from aggcal.engines import laid_out
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
+from aggcal.engines import prepare
 from aggcal.engines.sharded.local import LocalEngine
 
 _IDS = st.sampled_from(["a", "b", "10", "9", "c d", "é", "-3"])
@@ -110,4 +111,4 @@ def test_times_and_places_of_both() -> None:
 def test_rows_on_an_engine_are_refused() -> None:
     rows = [("ann", "a", "b"), ("bob", "b", "c")]
     with pytest.raises(aggcal.AggcalError, match="lie on an engine"):
-        aggcal.add_judgments(laid_out(rows, LocalEngine(2)), rows)
+        aggcal.add_judgments(prepare(rows, LocalEngine(2)), rows)

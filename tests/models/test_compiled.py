@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(library() is None, reason="no C compiler when ag
 
 # fmt: off
 WITH_KERNELS = (
-    "models.compiled", "models.rows", "data.graph", "aggregation.agreement", "_core.arrays",
+    "models.compiled", "models.rows", "data.graph", "data.judgments", "_core.arrays",
 )
 # fmt: on
 

@@ -19,9 +19,8 @@ from aggcal.advice.check.survey import MANY
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
@@ -57,7 +56,7 @@ class Advice:
 
 
 def advise(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None = None,
     *,
     consensus: Consensus | None = None,
@@ -83,7 +82,7 @@ def advise(
     -------
     Advice or None
         None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
-        for rows that lie on an engine.
+        for rows that an engine has spread over machines.
 
     Examples
     --------
@@ -93,19 +92,19 @@ def advise(
     >>> found.check.findings[0].code, found.suggestions.reason[0]
     ('disconnected', 'joins two pieces')
     """
-    rows = len(judgments.count)
-    if rows > MANY or isinstance(judgments, ShardedJudgments):
+    whole = judgments.local
+    if whole is None or len(whole.count) > MANY:
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = DEFAULT_METHOD if consensus is None else consensus.method
     # Whatever goes wrong from here on must not cost anybody the fit.
     try:
         looked = check(
-            judgments,
+            whole,
             scores,
             method=method if method in FITTED else DEFAULT_METHOD,
             consensus=fit if method in FITTED else None,
-            quick=rows > IN_FULL,
+            quick=len(whole.count) > IN_FULL,
             seed=seed,
             on_step=on_step,
             on_iteration=on_iteration,
@@ -127,7 +126,7 @@ def advise(
 
 
 def _asked_next(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None,
     fit: Consensus | None,
     method: str | None,

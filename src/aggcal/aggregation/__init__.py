@@ -21,13 +21,12 @@ from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import BARCW, GPPL, Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import start_scores
+from aggcal.aggregation.start import refuse_auto, start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty.summary import check_level
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
-from aggcal.data.judgments import Judgments
-from aggcal.engines import Engine, laid_out
-from aggcal.engines.remote import on_engine, refuse_auto
+from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_features
 from aggcal.models.priors import Prior
@@ -102,15 +101,16 @@ def aggregate(
     """
     aggregator = _aggregator(method, prior, estimator, features, seed)
     check_engine(method, engine, prior=prior, estimator=estimator)
-    if isinstance(judgments, Judgments) and on_engine(judgments):
+    if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         _check_estimation(method, prior, estimator)
-    judgments = laid_out(judgments, engine)
+    judgments = prepare(judgments, engine)
     start_scores(start, judgments)  # a wrong start is refused also where it is not used
     if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
         consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     elif isinstance(aggregator, GPPL | BARCW):
         consensus = aggregator.fit(judgments, on_iteration=on_iteration)
     else:
+        judgments = judgments.on_one_machine(_called(method))
         consensus = aggregator.fit(judgments)
         if consensus.quantifier is None:
             consensus = replace(consensus, quantifier=Quantify(aggregator, judgments))
@@ -136,10 +136,14 @@ def check_engine(
     if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
-        called = method if isinstance(method, str) else type(method).__name__
         raise OptionError(
-            f"{called} works on one machine only; leave the engine out, or choose {DEFAULT_METHOD}."
+            f"{_called(method)} works on one machine only; leave the engine out, or choose "
+            f"{DEFAULT_METHOD}."
         )
+
+
+def _called(method: str | Aggregator) -> str:
+    return method if isinstance(method, str) else type(method).__name__
 
 
 def _check_estimation(

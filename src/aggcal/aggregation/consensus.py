@@ -13,11 +13,11 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
-from aggcal.aggregation.agreement import agreement, snapped
 from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, UnknownItemError, count, some
 from aggcal.models.features.covariance_functions import Kernel
@@ -76,7 +76,7 @@ class Consensus:
     @classmethod
     def of(
         cls,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         scores: FloatArray,
         *,
         method: str,
@@ -109,7 +109,7 @@ class Consensus:
             frozen(tied),
             judgments.annotator_ids,
             frozen(gammas),
-            frozen(agreement(judgments, tied)),
+            frozen(judgments.agreement(tied)),
             judgments.judgments_per_item,
             judgments.judgments_per_annotator,
             warnings=warnings,
@@ -207,7 +207,7 @@ class Consensus:
         """
         return None if self.quantifier is None else self.quantifier.efficiency(self)
 
-    def place(self, judgments: Judgments) -> Scores:
+    def place(self, judgments: AnyJudgments) -> Scores:
         """Place items that were judged after the fit, everything else held fixed.
 
         Parameters
@@ -232,7 +232,7 @@ class Consensus:
         """
         return self._known_fit("cannot place single items").place(self, judgments)
 
-    def judgment_probabilities(self, judgments: Judgments) -> FloatArray:
+    def judgment_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probability that its annotator prefers the left item.
 
         It is averaged over what is uncertain: the scores and the annotator's reliability. An

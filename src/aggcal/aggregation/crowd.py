@@ -26,22 +26,21 @@ from aggcal.aggregation.start import (
     Progress,
     Start,
     not_converged,
+    refuse_auto,
     start_reliabilities,
     start_scores,
 )
 from aggcal.aggregation.thurstone import Estimator, PriorChoice, check_estimator
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
-from aggcal.engines.remote import graph_of, on_engine, refuse_auto, rows_of
-from aggcal.engines.sharded.rows import crowd
 from aggcal.errors import OptionError
-from aggcal.models.crowd import MARGIN, Crowd
+from aggcal.models.crowd import MARGIN, Crowd, crowd
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal_crowd import IntegratedCrowd
 from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, rows_of
 
 _TOLERANCE = 1e-10
 _ROUGH = 1e-4
@@ -84,7 +83,7 @@ class CrowdAggregator:
 
     def fit(
         self,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         /,
         *,
         start: Start = None,
@@ -95,22 +94,22 @@ class CrowdAggregator:
 
     def _fitted(
         self,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         start: Start,
         on_iteration: Progress | None = None,
         *,
         trusted: bool = False,
     ) -> Consensus:
         began = time.perf_counter()
-        if self.prior == "auto" and on_engine(judgments):
+        if self.prior == "auto" and judgments.on_engine:
             refuse_auto(self.name)
-        rows, graph = rows_of(judgments), graph_of(judgments)
-        said = data_warnings(judgments, graph)
+        rows, graph = rows_of(judgments), judgments.graph
+        said = data_warnings(judgments)
         begin = start_scores(start, judgments)
         starts = [] if begin is None else [begin]
         if not (trusted and starts):
             starts += self._starts(rows)
-        if self.estimator == "marginal" and not on_engine(judgments):
+        if self.estimator == "marginal" and not judgments.on_engine:
             found = fit_marginal(
                 self.marginal_problem(rows, graph),
                 lambda best: starts if best is None else [],
@@ -224,7 +223,7 @@ class CrowdAggregator:
         """Return none: a chance of honest reports does not stretch the scores."""
         return None
 
-    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way."""
         kept = replace(self, prior=consensus.prior)
         return kept._fitted(judgments, start, trusted=True)  # noqa: SLF001

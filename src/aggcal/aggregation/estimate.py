@@ -20,17 +20,15 @@ from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovarianc
 from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.sandwich import Design, sandwich
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
-from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines.remote import ShardedJudgments, graph_of, refuse, rows_of
-from aggcal.engines.sharded.rows import information
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
-from aggcal.models.information import Information
+from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, rows_of
 
 _FEWEST_DRAWS = 10
 _FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
@@ -73,7 +71,7 @@ class Curved(Protocol):
         """Return what of each annotator's parameter makes up the unit; None where there is none."""
         ...
 
-    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments in the same way, from an earlier consensus."""
         ...
 
@@ -82,11 +80,11 @@ class Curved(Protocol):
 class Alike(Curved, Protocol):
     """One that may take annotators to be alike."""
 
-    def chances(self, judgments: Judgments) -> FloatArray:
+    def chances(self, judgments: AnyJudgments) -> FloatArray:
         """Return the chance of each row's outcome, with annotators told apart."""
         ...
 
-    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+    def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         ...
 
@@ -96,7 +94,7 @@ class Quantify:
     """Holds what is needed to work out the uncertainty of a consensus when it is asked for."""
 
     aggregator: Aggregator
-    judgments: Judgments
+    judgments: AnyJudgments
 
     @property
     def quick(self) -> bool:
@@ -119,8 +117,8 @@ class Quantify:
             known = ", ".join(registry.UNCERTAINTIES)
             raise OptionError(f"uncertainty '{kind}' is unknown; choose {known}.")
         own: object = self.aggregator
-        if kind != registry.LAPLACE.name and isinstance(self.judgments, ShardedJudgments):
-            refuse(f"uncertainty '{kind}'")
+        if kind != registry.LAPLACE.name:
+            self.judgments.on_one_machine(f"uncertainty '{kind}'")
         if kind == registry.BOOTSTRAP.name:
             return self._bootstrap(consensus, level, draws, seed, on_draw)
         if not isinstance(own, Curved):
@@ -167,7 +165,8 @@ class Quantify:
             curved,
             _DESIGNS[kind],
             chances=own.chances(self.judgments) if kind == registry.SANDWICH_FIXED.name else None,
-            unit=float(self.judgments.weight.sum()) / self.judgments.n_judgments,
+            unit=float(self.judgments.on_one_machine(kind).weight.sum())
+            / self.judgments.n_judgments,
             seed=seed,
         )
         by_annotator = kind == registry.SANDWICH.name
@@ -204,7 +203,7 @@ class Quantify:
         """Return the component of each item; None where features relate items nobody compared."""
         if isinstance(getattr(self.aggregator, "features", None), Features):
             return None
-        return graph_of(self.judgments).component
+        return self.judgments.graph.component
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
         m = self.judgments.n_annotators
@@ -228,8 +227,9 @@ class Quantify:
             observed=observed,
         )
 
-    def place(self, consensus: Consensus, judgments: Judgments) -> Scores:
+    def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
         """Place items that were judged later, with all that was fitted held fixed."""
+        judgments = judgments.on_one_machine("placing items")
         own: object = self.aggregator
         if not isinstance(own, Curved):
             raise OptionError(
@@ -266,8 +266,9 @@ class Quantify:
             found[k], sd[k] = _placed(problem, sign, other, theta[mine], weight)
         return Scores(judgments.item_ids[new], found, sd, judgments.source)
 
-    def probabilities(self, consensus: Consensus, judgments: Judgments) -> FloatArray:
+    def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
+        judgments = judgments.on_one_machine("the probability of each judgment")
         own: object = self.aggregator
         if not isinstance(own, Curved) or consensus.uncertainty is None:
             raise OptionError(
@@ -297,7 +298,7 @@ class Quantify:
         return total
 
     def _nodes(
-        self, own: Curved, consensus: Consensus, judgments: Judgments
+        self, own: Curved, consensus: Consensus, judgments: AnyJudgments
     ) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameter and their probabilities."""
         found = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
@@ -320,7 +321,7 @@ class Quantify:
         if (
             not isinstance(known.covariance, DenseCovariance)
             or len(consensus.scores) > _MOST_COMPARED
-            or isinstance(self.judgments, ShardedJudgments)
+            or self.judgments.local is None
         ):
             return found
         alike = own.alike(self.judgments, consensus)
@@ -353,7 +354,9 @@ class Quantify:
             part = self.judgments.of_annotators(chosen)
             own = self.aggregator
             found = (
-                own.refit(part, consensus, consensus) if isinstance(own, Curved) else own.fit(part)
+                own.refit(part, consensus, consensus)
+                if isinstance(own, Curved)
+                else own.fit(part.on_one_machine("a bootstrap"))
             )
             # An item that nobody in this draw has judged is at the mean of the others.
             drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
@@ -392,9 +395,9 @@ def _placed(
     return best, max(precision, 1e-300) ** -0.5
 
 
-def _refuse_pieces(judgments: Judgments) -> None:
+def _refuse_pieces(judgments: AnyJudgments) -> None:
     """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
-    pieces = len(graph_of(judgments).component_sizes)
+    pieces = len(judgments.graph.component_sizes)
     if pieces > 1:
         raise OptionError(
             f"the comparison graph is in {pieces:,} pieces and there is no prior, so scores of "

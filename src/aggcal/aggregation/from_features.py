@@ -17,6 +17,7 @@ from aggcal.aggregation.solve.reweighting import fit_weighted
 from aggcal.aggregation.start import Progress, not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
+from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
@@ -57,9 +58,10 @@ class GPPL:
     def __post_init__(self) -> None:
         _refuse_others(self.features)
 
-    def fit(self, judgments: Judgments, /, *, on_iteration: Progress | None = None) -> Consensus:
+    def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Choose the kernel and find the mode."""
         began = time.perf_counter()
+        judgments = judgments.on_one_machine(registry.GPPL.name)
         geometry = _geometry(registry.GPPL.name, self.features, judgments)
         rows = rows_of(judgments).pooled()
         fit = fit_gaussian(rows, geometry, self.kernel, on_iteration=on_iteration)
@@ -107,9 +109,10 @@ class BARCW:
     def __post_init__(self) -> None:
         _refuse_others(self.features)
 
-    def fit(self, judgments: Judgments, /, *, on_iteration: Progress | None = None) -> Consensus:
+    def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Alternate between the scores and the weights of the annotators."""
         began = time.perf_counter()
+        judgments = judgments.on_one_machine(registry.BARCW.name)
         geometry = _geometry(registry.BARCW.name, self.features, judgments)
         fit = fit_weighted(rows_of(judgments), geometry, self.kernel, on_iteration=on_iteration)
         return Consensus.of(
@@ -160,9 +163,10 @@ class RankSVM:
         if not self.cost > 0.0:
             raise OptionError(f"cost of rank-svm is {self.cost}; give a number above 0.")
 
-    def fit(self, judgments: Judgments, /) -> Consensus:
+    def fit(self, judgments: AnyJudgments, /) -> Consensus:
         """Find the separating direction."""
         began = time.perf_counter()
+        judgments = judgments.on_one_machine(registry.RANK_SVM.name)
         features = _matrix(self.features, judgments)
         rows = rows_of(judgments).pooled()
         slopes, value, record = fit_rank_svm(differences(rows, features), rows.weight, self.cost)

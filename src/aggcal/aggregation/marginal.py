@@ -18,11 +18,10 @@ from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.marginal import posterior
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import graph_of, rows_of
 from aggcal.errors import AggcalWarning
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, rows_of
 
 _ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Quantiles of the reliabilities that stand for an annotator who is not known."""
@@ -43,7 +42,7 @@ class Marginal(Aggregator, Protocol):
 
 def marginal_consensus(
     aggregator: Marginal,
-    judgments: Judgments,
+    judgments: AnyJudgments,
     fit: MarginalFit,
     warnings: list[AggcalWarning],
     began: float,
@@ -99,7 +98,7 @@ class QuantifyMarginal(Quantify):
         seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
-        rows, graph = rows_of(self.judgments), graph_of(self.judgments)
+        rows, graph = rows_of(self.judgments), self.judgments.graph
         problem = self.maker.marginal_problem(rows, graph)
         return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
 
@@ -107,7 +106,7 @@ class QuantifyMarginal(Quantify):
         self,
         own: Curved,  # noqa: ARG002
         consensus: Consensus,
-        judgments: Judgments,
+        judgments: AnyJudgments,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the nodes of known annotators; of others, those of all known ones together."""
         nodes, weights = self.fit.beliefs.nodes, self.fit.beliefs.weights

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.solve.fit import Fit
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, NoMaximumWarning, some
 from aggcal.models.rows import Rows
 
@@ -61,7 +61,7 @@ def likelihood_maximum(
 
 
 def no_prior_warnings(
-    judgments: Judgments, rows: Rows, fit: Fit, graph: ComparisonGraph, *, heterogeneous: bool
+    judgments: AnyJudgments, rows: Rows, fit: Fit, graph: ComparisonGraph, *, heterogeneous: bool
 ) -> list[AggcalWarning]:
     """Say for whom there is no maximum, and where standard errors are far too small."""
     if not heterogeneous and _within_bounds(fit):

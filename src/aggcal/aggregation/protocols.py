@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 
@@ -51,7 +52,7 @@ class Quantifier(Protocol):
         """Return the covariance at the optimum; None where the fit does not know its curvature."""
         ...
 
-    def place(self, consensus: Consensus, judgments: Judgments, /) -> Scores:
+    def place(self, consensus: Consensus, judgments: AnyJudgments, /) -> Scores:
         """Place items that were judged later."""
         ...
 
@@ -59,7 +60,7 @@ class Quantifier(Protocol):
         """Return what telling annotators apart is worth."""
         ...
 
-    def probabilities(self, consensus: Consensus, judgments: Judgments, /) -> FloatArray:
+    def probabilities(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
         ...
 

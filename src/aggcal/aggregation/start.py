@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.solve.newton import Convergence
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError, some
 
@@ -18,7 +19,7 @@ Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
 
 
-def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
+def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
     """Return the scores to start from, in the order of the judgments' items."""
     if start is None:
         return None
@@ -48,7 +49,7 @@ def start_scores(start: Start, judgments: Judgments) -> FloatArray | None:
     return array
 
 
-def start_reliabilities(start: Start, judgments: Judgments, method: str) -> FloatArray | None:
+def start_reliabilities(start: Start, judgments: AnyJudgments, method: str) -> FloatArray | None:
     """Return the annotators' parameters of an earlier consensus, NaN for those it does not know.
 
     Another method's mean something else: then there are none.
@@ -78,3 +79,11 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             "use a stronger prior, or look for items and annotators with few judgments",
         )
     ]
+
+
+def refuse_auto(method: str) -> NoReturn:
+    """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
+    raise OptionError(
+        f"{method} cannot estimate its prior on an engine; leave the prior out or state its "
+        "spreads, or choose the engine 'local'."
+    )

@@ -22,27 +22,20 @@ from aggcal.aggregation.start import (
     Progress,
     Start,
     not_converged,
+    refuse_auto,
     start_reliabilities,
     start_scores,
 )
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import data_warnings
-from aggcal.engines.remote import (
-    ShardedJudgments,
-    graph_of,
-    on_engine,
-    refuse,
-    refuse_auto,
-    rows_of,
-)
-from aggcal.engines.sharded.rows import likelihood
 from aggcal.errors import AggcalWarning, DividedWarning, OptionError
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, rows_of
+from aggcal.models.thurstone import likelihood
 
 PriorChoice = Prior | Literal["default", "auto"] | None
 Estimator = Literal["marginal", "mode"]
@@ -68,7 +61,7 @@ class ThurstoneAggregator:
 
     def fit(
         self,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         /,
         *,
         start: Start = None,
@@ -79,19 +72,19 @@ class ThurstoneAggregator:
 
     def _fitted(
         self,
-        judgments: Judgments,
+        judgments: AnyJudgments,
         start: Start,
         on_iteration: Progress | None = None,
         *,
         trusted: bool = False,
     ) -> Consensus:
         began = time.perf_counter()
-        if self.prior is None and isinstance(judgments, ShardedJudgments):
-            refuse("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and on_engine(judgments):
+        if self.prior is None:
+            judgments.on_one_machine("a fit without a prior")
+        if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
             refuse_auto(self.name)
-        rows, graph = rows_of(judgments), graph_of(judgments)
-        said = data_warnings(judgments, graph)
+        rows, graph = rows_of(judgments), judgments.graph
+        said = data_warnings(judgments)
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
@@ -128,10 +121,10 @@ class ThurstoneAggregator:
             quantifier=Quantify(self, judgments),
         )
 
-    def _integrates(self, judgments: Judgments) -> bool:
+    def _integrates(self, judgments: AnyJudgments) -> bool:
         """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
         integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and not on_engine(judgments)
+        return integrates and self.prior is not None and not judgments.on_engine
 
     def _marginal(
         self,
@@ -194,7 +187,7 @@ class ThurstoneAggregator:
             return np.ones(len(consensus.reliabilities))
         return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
 
-    def chances(self, judgments: Judgments) -> FloatArray:
+    def chances(self, judgments: AnyJudgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""
         apart = HRA(link=self.link, estimator="mode").fit(judgments)
         rows = rows_of(judgments)
@@ -202,14 +195,14 @@ class ThurstoneAggregator:
         gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
         return link_of(self.link).probability(gamma * gap)
 
-    def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
+    def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         plain = ThurstoneAggregator(
             self.link, consensus.prior, _TOLERANCE, self.seed, heterogeneous=False, name="alike"
         )
         return plain.fit(judgments)
 
-    def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
+    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""
         return replace(self, prior=consensus.prior)._fitted(judgments, start, trusted=True)  # noqa: SLF001
 

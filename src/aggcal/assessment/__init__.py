@@ -26,7 +26,7 @@ from aggcal.calibration import calibrate, check_calibration, check_tables, read_
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.engines import Engine, laid_out, place_of
+from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
@@ -90,7 +90,7 @@ def assess(
     scores, known = _read(scores, model_sd, anchors, second_model)
     if features is not None:
         features = feature_choice(features)
-    judgments = laid_out(judgments, engine)
+    judgments = prepare(judgments, engine)
     if scores is not None:
         check_tables(calibrator, scores, judgments.item_ids, **known)
     stage_1: dict[str, Any] = {
@@ -189,6 +189,6 @@ def _provenance(
             "method": method if isinstance(method, str) else None,
             "prior": "none" if prior is None else prior if isinstance(prior, str) else "own",
             "seed": given["seed"] or 0,
-            "engine": place_of(judgments),
+            "engine": judgments.engine_name,
         },
     }

@@ -22,9 +22,8 @@ from aggcal.calibration import (
     SHOWN,
     Calibration,
 )
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.engines import ShardedJudgments
 from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
@@ -60,7 +59,7 @@ class Assessment:
     calibration: Calibration | None
     rows: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
-    judgments: Judgments | None = field(default=None, repr=False)
+    judgments: AnyJudgments | None = field(default=None, repr=False)
     scores: Scores | None = field(default=None, repr=False)
     advice: Advice | None = field(default=None, repr=False)
     """What is wrong with the data and what to ask next; see ``advised``."""
@@ -100,8 +99,9 @@ class Assessment:
         columns = self.consensus.annotator_columns()
         place = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
         order = [place[name] for name in columns["annotator"].tolist()]
-        if self.judgments is not None and not isinstance(self.judgments, ShardedJudgments):
-            shares = left_shares(self.judgments)
+        whole = None if self.judgments is None else self.judgments.local
+        if whole is not None:
+            shares = left_shares(whole)
             columns |= {name: column[order] for name, column in shares.items()}
         return columns | {
             "verdict": self.verdicts.verdict[order],

@@ -24,7 +24,7 @@ from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.matching import direction_warnings, unmatched_warnings
 from aggcal.calibration.prediction import Prediction, predict
 from aggcal.calibration.recommendation import contradictions, recommendation
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count, some
 from aggcal.io import read_judgments, read_scores
@@ -157,7 +157,7 @@ class Calibration:
                     "that aggcal.aggregate returned."
                 )
             placed = self.fit.place(
-                judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+                judgments if isinstance(judgments, AnyJudgments) else read_judgments(judgments)
             )
         ids, model = scores.item_ids[new], scores.values[new]
         return predict(self.inputs, ids, model, placed, scores.backend or self.backend)

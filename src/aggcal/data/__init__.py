@@ -1,6 +1,7 @@
 """What people bring, checked and in arrays: judgments, a model's scores, features.
 
-- `judgments`: one row a distinct judgment, items and annotators as codes into their ids.
+- `judgments`: one row a distinct judgment, items and annotators as codes into their ids; `base`:
+  what is known of judgments wherever their rows lie.
 - `scores`, `features`: one row an item.
 - `graph`: which items are compared, directly or through others.
 - `warnings`: what judgments warn of by themselves, before anything is fitted.

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,7 +28,7 @@ class ComparisonGraph:
     (array([2, 2]), ['d'])
     """
 
-    def __init__(self, judgments: Judgments) -> None:
+    def __init__(self, judgments: AnyJudgments) -> None:
         self._judgments = judgments
 
     @property
@@ -36,19 +36,10 @@ class ComparisonGraph:
         """The items."""
         return self._judgments.item_ids
 
-    @cached_property
+    @property
     def component(self) -> IntArray:
         """Number of the connected piece of each item, the largest piece being 0."""
-        judgments, kernels = self._judgments, library()
-        if kernels is None:
-            from scipy.sparse.csgraph import connected_components
-
-            return _largest_first(connected_components(self._edges(), directed=False)[1])
-        left, right = (np.ascontiguousarray(c) for c in (judgments.left, judgments.right))
-        parent = np.empty(judgments.n_items, dtype=np.int32)
-        rows, (a, b, c) = len(left), at(left, right, parent)
-        kernels.aggcal_components(rows, a, b, judgments.n_items, c)
-        return Forest(parent).component
+        return self._judgments.component
 
     @cached_property
     def strong(self) -> IntArray:
@@ -86,7 +77,8 @@ class ComparisonGraph:
         """Return the matrix of who beat whom."""
         from scipy.sparse import coo_array
 
-        judgments, n = self._judgments, self._judgments.n_items
+        judgments = self._judgments.on_one_machine("following chains of wins and losses")
+        n = judgments.n_items
         ahead, behind = judgments.outcome > 0.0, judgments.outcome < 1.0
         winner = np.concatenate([judgments.left[ahead], judgments.right[behind]])
         loser = np.concatenate([judgments.right[ahead], judgments.left[behind]])
@@ -109,16 +101,37 @@ class Forest:
 
     parent: CodeArray | IntArray
 
+    @classmethod
+    def of(cls, one: CodeArray, other: CodeArray, n_items: int) -> Forest:
+        """Connect the items of each pair.
+
+        Examples
+        --------
+        >>> Forest.of(np.array([0, 2]), np.array([1, 1]), 4).component
+        array([0, 0, 0, 1])
+        """
+        kernels = library()
+        if kernels is None:
+            return cls._joined(one, other, n_items)
+        ends = [np.ascontiguousarray(column, dtype=np.int32) for column in (one, other)]
+        parent = np.empty(n_items, dtype=np.int32)
+        first, second, out = at(*ends, parent)
+        kernels.aggcal_components(len(one), first, second, n_items, out)
+        return cls(parent)
+
     def __add__(self, other: Forest) -> Forest:
+        item, n = np.arange(len(self.parent), dtype=self.parent.dtype), len(self.parent)
+        ends = np.concatenate([item, item]), np.concatenate([self.parent, other.parent])
+        return self._joined(*ends, n)
+
+    @classmethod
+    def _joined(cls, one: CodeArray | IntArray, other: CodeArray | IntArray, n: int) -> Forest:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        n = len(self.parent)
-        item = np.arange(n, dtype=self.parent.dtype)
-        ends = np.concatenate([item, item]), np.concatenate([self.parent, other.parent])
-        edges = coo_array((np.ones(2 * n, dtype=np.float32), ends), shape=(n, n))
+        edges = coo_array((np.ones(len(one), dtype=np.float32), (one, other)), shape=(n, n))
         piece = connected_components(edges.tocsr(), directed=False)[1]
-        return Forest(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
+        return cls(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
 
     @property
     def component(self) -> IntArray:

@@ -3,74 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.tables import Columns, as_text
-from aggcal._core.text import ROWS, card, clipped, wrapped
-from aggcal.errors import TooLittleDataError, count, printable, some
-from aggcal.registry import TABLE
+from aggcal._core.text import ROWS
+from aggcal.data.base import AnyJudgments
+from aggcal.errors import TooLittleDataError, count, some
+from aggcal.registry import LOCAL
 
 _ID = 80
 """Bytes that an id takes, about."""
+_PIECE = 1 << 20
+"""Rows that NumPy takes at a time: few enough for the cache, enough for each call to pay."""
 
 
-@dataclass(frozen=True)
-class Unfitted:
-    """Rows that are kept and counted but say nothing about the order.
-
-    ``reason`` is one of ``skip``, ``failed``, ``self-pair``, ``zero weight`` and ``other
-    criterion``; ``detail`` what the file says beyond that, ``place`` where the first of ``count``
-    such rows stands.
-    """
-
-    annotator: TextArray
-    left: TextArray
-    right: TextArray
-    reason: TextArray
-    count: IntArray
-    place: TextArray
-    detail: TextArray
-
-    @classmethod
-    def none(cls) -> Unfitted:
-        """No such row."""
-        empty: TextArray = np.empty(0, dtype=object)
-        number: IntArray = np.empty(0, dtype=np.int64)
-        return cls(empty, empty, empty, empty, number, empty, empty)
-
-    def __str__(self) -> str:
-        """Name every such row, a line each."""
-        columns = (self.place, self.annotator, self.left, self.right, self.reason, self.detail)
-        lines = []
-        for place, who, left, right, reason, detail, n in zip(
-            *columns, self.count.tolist(), strict=True
-        ):
-            shown = f"{left} and {right}" if left and right else left or right or "items unknown"
-            why = f"{reason} ({detail})" if detail else reason
-            more = f", {n:,} times" if n > 1 else ""
-            line = f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}"
-            lines.append(printable(line))
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"Unfitted({count(int(self.count.sum()), 'row')})"
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many rows there are for each reason."""
-        total: Counter[str] = Counter()
-        for reason, number in zip(self.reason, self.count.tolist(), strict=True):
-            total[reason] += number
-        return dict(sorted(total.items()))
-
-
-@dataclass(frozen=True, eq=False)
-class Judgments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgments(AnyJudgments):
     """Pairwise judgments: integer codes with their labels, equal rows merged.
 
     Row k says that annotator ``annotator[k]`` saw ``left[k]`` and ``right[k]`` and preferred
@@ -95,25 +50,14 @@ class Judgments:
     array([2., 1.])
     """
 
-    item_ids: TextArray
-    annotator_ids: TextArray
     annotator: CodeArray
     left: CodeArray
     right: CodeArray
     outcome: FloatArray
     weight: FloatArray
     count: IntArray
-    unfitted: Unfitted = field(default_factory=Unfitted.none)
-    criteria: tuple[str, ...] = ()
-    source: str = "judgments"
-    backend: str | None = None
-    seconds: FloatArray | None = None
-    sided: bool = False
-    format: str = TABLE.name
-    notes: tuple[str, ...] = ()
-    duplicates: int | None = None
-    """How many rows repeat an earlier one in every column; None: all that were merged do."""
     screen: IntArray | None = None
+    engine_name = LOCAL
 
     def __post_init__(self) -> None:
         for name in (
@@ -174,18 +118,10 @@ class Judgments:
         rows = sum(column.nbytes for column in columns if column.strides != (0,))
         return rows + _ID * (self.n_items + self.n_annotators)
 
-    def __repr__(self) -> str:
-        return (
-            f"Judgments({self.n_items:,} items, {self.n_annotators:,} annotators, "
-            f"{self.n_judgments:,} judgments)"
-        )
-
-    def __str__(self) -> str:
-        return wrapped(repr(self), *self._remarks())
-
-    def _repr_html_(self) -> str:
+    def first_rows(self) -> Columns:
+        """Return as many rows as a card shows, with ids."""
         first = slice(0, ROWS)
-        columns: Columns = {
+        return {
             "annotator": self.annotator_ids[self.annotator[first]],
             "left": self.item_ids[self.left[first]],
             "right": self.item_ids[self.right[first]],
@@ -193,60 +129,26 @@ class Judgments:
             "weight": self.weight[first],
             "rows": self.count[first],
         }
-        return card(repr(self), columns, rows=len(self.count), notes=self._remarks())
-
-    def _remarks(self) -> list[str]:
-        """Say what is not in the counts: where it comes from, what was merged or set aside."""
-        said = [f"from {clipped(self.source, 60)} ({self.format})"]
-        if self.n_duplicates:
-            said.append(f"{count(self.n_duplicates, 'duplicate row')} (every column equal)")
-        if self.n_repeated:
-            said.append(f"{count(self.n_repeated, 'repeated answer')}")
-        if self.unfitted.counts:
-            kinds = ", ".join(f"{n:,} {reason}" for reason, n in self.unfitted.counts.items())
-            said.append(f"not fitted: {kinds}")
-        said += [clipped(note, 200) for note in self.notes]
-        return said
 
     @property
-    def n_items(self) -> int:
-        """Items with at least one fitted judgment."""
-        return len(self.item_ids)
+    def local(self) -> Judgments:
+        """All rows are on this machine."""
+        return self
 
-    @property
-    def n_annotators(self) -> int:
-        """Annotators with at least one fitted judgment."""
-        return len(self.annotator_ids)
-
-    @property
+    @cached_property
     def n_judgments(self) -> int:
         """Judgments that can be fitted: rows read, less those set aside."""
         return int(self.count.sum())
-
-    @property
-    def n_rows(self) -> int:
-        """Rows read, those that are not fitted included."""
-        return self.n_judgments + int(self.unfitted.count.sum())
 
     @property
     def decided_for_left(self) -> bool:
         """Whether every judgment puts the left item above, as in the short form."""
         return self.outcome.strides == (0,) and bool(self.outcome[:1].all())
 
-    @property
+    @cached_property
     def n_merged(self) -> int:
         """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
-
-    @property
-    def n_duplicates(self) -> int:
-        """Rows that are equal to an earlier one in every column of the file."""
-        return self.n_merged if self.duplicates is None else self.duplicates
-
-    @property
-    def n_repeated(self) -> int:
-        """Judgments that repeat an earlier answer of the same annotator, duplicates left out."""
-        return self.n_merged - self.n_duplicates
 
     @cached_property
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
@@ -272,11 +174,41 @@ class Judgments:
         """How many judgments each annotator gave."""
         return frozen(sums(self.annotator, self.count, self.n_annotators).astype(np.int64))
 
-    @property
-    def unjudged_ids(self) -> list[str]:
-        """Items that were shown but have no judgment that can be fitted."""
-        shown = set(self.unfitted.left) | set(self.unfitted.right)
-        return sorted(shown - {""} - set(self.item_ids))
+    @cached_property
+    def component(self) -> IntArray:
+        """Number of the connected piece of each item, the largest piece being 0."""
+        from aggcal.data.graph import Forest
+
+        return Forest.of(self.left, self.right, self.n_items).component
+
+    def agreement(self, scores: FloatArray) -> FloatArray:
+        """Return the share of each annotator's weight that the order of the scores confirms."""
+        kernels, weight = library(), self.weight
+        plain = weight.strides == (0,) and bool((weight[:1] == 1.0).all())
+        agreed = np.zeros(self.n_annotators)
+        if kernels is not None:
+            columns = (self.annotator, self.left, self.right)
+            codes = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
+            outcome = None if self.decided_for_left else np.ascontiguousarray(self.outcome)
+            weights = None if plain else np.ascontiguousarray(weight)
+            heights = np.ascontiguousarray(scores)
+
+            def work(begin: int, end: int) -> None:
+                rows = slice(begin, end)
+                given = [None if column is None else column[rows] for column in (outcome, weights)]
+                arrays = at(*(code[rows] for code in codes), *given, heights, agreed)
+                kernels.aggcal_agreement(end - begin, *arrays)
+
+            # Cut between annotators, of whom each thread then has its own.
+            cuts = np.searchsorted(codes[0], codes[0][even(len(weight))[1:-1]])
+            each_range(work, [0, *np.unique(cuts).tolist(), len(weight)])
+        else:
+            for k in range(0, len(weight), _PIECE):
+                rows = slice(k, k + _PIECE)
+                side = np.sign(scores[self.left[rows]] - scores[self.right[rows]])
+                agrees = weight[rows] * (0.5 + side * (self.outcome[rows] - 0.5))
+                agreed += sums(self.annotator[rows], agrees, self.n_annotators)
+        return agreed / sums(self.annotator, weight, self.n_annotators)
 
     def of_annotators(self, chosen: IntArray) -> Judgments:
         """Return the judgments of the annotators at these positions, each as often as it stands.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
 from aggcal.errors import (
     AggcalWarning,
     DisconnectedWarning,
@@ -18,9 +18,7 @@ from aggcal.errors import (
 )
 
 
-def data_warnings(
-    judgments: Judgments, graph: ComparisonGraph | None = None
-) -> list[AggcalWarning]:
+def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     """List what a user should know about these judgments.
 
     Examples
@@ -32,11 +30,10 @@ def data_warnings(
     1 self-pair was not fitted ('bob' compared 'b' with itself)
     1 duplicate row (every column equal) is counted separately
     """
-    graph = graph or ComparisonGraph(judgments)
-    return [*_rows(judgments), *_annotators(judgments), *_items(graph)]
+    return [*_rows(judgments), *_annotators(judgments), *_items(judgments.graph)]
 
 
-def _rows(judgments: Judgments) -> list[AggcalWarning]:
+def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     found: list[AggcalWarning] = []
     unfitted, counts = judgments.unfitted, judgments.unfitted.counts
     selves = counts.pop("self-pair", 0)
@@ -87,7 +84,7 @@ def _rows(judgments: Judgments) -> list[AggcalWarning]:
     return found
 
 
-def _annotators(judgments: Judgments) -> list[AggcalWarning]:
+def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
     if judgments.n_annotators > 1:
         return []
     return [

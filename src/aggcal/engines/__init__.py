@@ -9,16 +9,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
-from aggcal.engines.gpu.engine import DeviceJudgments, GpuEngine, missing
-from aggcal.engines.remote import ShardedJudgments
+from aggcal.engines.gpu.engine import GpuEngine, missing
+from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError
 from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
-__all__ = ["Dask", "Engine", "ShardedJudgments", "laid_out", "named", "place_of"]
+__all__ = ["Dask", "Engine", "RemoteJudgments", "named", "prepare"]
 
 
 def named(name: str) -> Engine | None:
@@ -44,15 +45,17 @@ def named(name: str) -> Engine | None:
     raise OptionError(f"engine '{name}' is unknown; choose {', '.join(ENGINES)}.")
 
 
-def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
+def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:
     """Return judgments, read if need be, where an engine wants them.
+
+    Those that an engine holds already stay there.
 
     Examples
     --------
-    >>> laid_out([("ann", "a", "b")], "local")
+    >>> prepare([("ann", "a", "b")])
     Judgments(2 items, 1 annotators, 1 judgments)
     """
-    if isinstance(judgments, ShardedJudgments | DeviceJudgments):
+    if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         return judgments
     found = named(engine) if isinstance(engine, str) else engine
     if found is None:
@@ -61,19 +64,4 @@ def laid_out(judgments: Any, engine: str | Engine) -> Judgments:
         return found.read(str(judgments))
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
-    return found.spread(judgments)
-
-
-def place_of(judgments: Judgments) -> str:
-    """Name the engine on which judgments lie.
-
-    Examples
-    --------
-    >>> place_of(read_judgments([("ann", "a", "b")]))
-    'local'
-    """
-    if isinstance(judgments, DeviceJudgments):
-        return GPU
-    if isinstance(judgments, ShardedJudgments):
-        return type(judgments.engine).__name__.lower()
-    return LOCAL
+    return found.distribute(judgments)

@@ -1,9 +1,9 @@
 """What an engine is: shards of compact columns, and sums over them.
 
 The optimum of Stage 1 is a few dozen sums over the judgments. An `Engine` decides where they are
-computed: it lays judgments out as `Shards`, and shards answer questions. A question is the name of
-a method of `aggcal.engines.sharded.shard.Shard` with its parameters (scores, a vector, ...); what
-comes back has the size of the parameters, never of the data. Everything above (the solver, the
+computed: it distributes judgments as `Shards`, and shards answer questions. A question is the name
+of a method of `aggcal.engines.sharded.shard.Shard` with its parameters (scores, a vector, ...).
+What comes back has the size of the parameters, never of the data. Everything above (the solver, the
 standard errors) asks questions and does not know where they are answered.
 
 **How a further engine plugs in.** Write two classes:
@@ -11,13 +11,13 @@ standard errors) asks questions and does not know where they are answered.
 1. ``Shards`` below: ``total`` asks every shard and adds up the answers, ``listed`` returns them
    one by one, ``derived`` makes new shards out of the answers. The shortest example, three loops,
    is `aggcal.engines.sharded.local.LocalShards`.
-2. ``Engine`` below: ``spread`` takes `Judgments` in memory, ``read`` a path, and both return
-   `aggcal.engines.remote.ShardedJudgments` (``ShardedJudgments.of(judgments, shards)`` makes
-   one from what the shards tell about themselves). Add its name to `aggcal.engines.named`.
+2. ``Engine`` below: ``distribute`` takes `Judgments` in memory, ``read`` a path, and both return
+   `aggcal.engines.remote.RemoteJudgments` (``RemoteJudgments.of_shards`` makes them from what the
+   shards tell about themselves). Add its name to `aggcal.engines.named`.
 
 An engine that has all rows in one place needs no shards: `aggcal.engines.gpu` moves them to a
-device, where an objective and an information of its own take them (see
-`aggcal.engines.sharded.rows`).
+device (``RemoteJudgments.of_local``). Either way a kind of rows registers the objectives that sum
+over it (`aggcal.models.compiled.thurstone` and its like are dispatched by the kind of rows).
 
 **The rules.** Shards hold consecutive annotators in the order of their ids, all rows of an
 annotator in one shard: each reliability is then eliminated within one shard, and the shards' rows
@@ -46,10 +46,11 @@ from aggcal.models.thurstone import Thurstone
 
 if TYPE_CHECKING:
     from aggcal.data.judgments import Judgments
+    from aggcal.engines.remote import RemoteJudgments
 
 
 class Shards(Protocol):
-    """Judgments that are laid out somewhere."""
+    """Judgments that lie somewhere, in parts."""
 
     def __len__(self) -> int:
         """How many shards there are."""
@@ -63,8 +64,8 @@ class Shards(Protocol):
         question
             Name of a method of `Shard`.
         parameters
-            Of that method, the same for all shards. `Place` and `Spot` come again with many
-            questions (the same object each time) and need to be sent once only.
+            Of that method, the same for all shards. `FitPoint` and `InformationPoint` come
+            again with many questions (the same object each time) and need to be sent once only.
         """
         ...
 
@@ -78,10 +79,15 @@ class Shards(Protocol):
 
 
 class Engine(Protocol):
-    """A place where judgments can be laid out."""
+    """Holds the rows of judgments, and sums over them."""
 
-    def spread(self, judgments: Judgments, /) -> Judgments:
-        """Lay out judgments that are in memory."""
+    @property
+    def name(self) -> str:
+        """What ``summary.json`` calls it."""
+        ...
+
+    def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
+        """Take judgments that are in memory."""
         ...
 
     def read(
@@ -91,7 +97,7 @@ class Engine(Protocol):
         *,
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
-    ) -> Judgments:
+    ) -> RemoteJudgments:
         """Read judgments where they are to lie; the options are those of `read_judgments`."""
         ...
 
@@ -126,19 +132,11 @@ class Model:
         return self._mixture(rows, self.crowd)
 
     def _mixture(self, rows: Rows, options: Mapping[str, float]) -> Objective:
-        return Crowd(
-            rows,
-            link_of(self.link),
-            0.0,
-            alpha=options["alpha"],
-            beta=options["beta"],
-            width=options["width"],
-            virtual=0.0,
-        )
+        return Crowd(rows, link_of(self.link), 0.0, **{**options, "virtual": 0.0})
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class FitPoint:
     """A point of a fit: a shard that has forgotten its curvature there finds it again from this."""
 
     fit: str
@@ -149,7 +147,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Spot:
+class InformationPoint:
     """Where the Fisher information is taken."""
 
     model: Model

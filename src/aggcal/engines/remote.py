@@ -1,26 +1,23 @@
-"""Judgments that lie on an engine: here are their ids, counts and pieces, not their rows."""
+"""Judgments that an engine holds: here are their ids and counts, and the sums over their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple, NoReturn
+from dataclasses import KW_ONLY, dataclass
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, frozen
-from aggcal.data.graph import ComparisonGraph
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine, Shards
-from aggcal.engines.gpu.engine import DeviceJudgments
 from aggcal.engines.sharded.rows import ShardedRows
-from aggcal.errors import OptionError
-from aggcal.models.rows import Rows
-from aggcal.models.rows import rows_of as rows_in_memory
+from aggcal.models.rows import Rows, rows_of
 
 
-class Columns(NamedTuple):
+class RowColumns(NamedTuple):
     """The columns of judgments, without ids."""
 
     annotator: CodeArray
@@ -31,140 +28,99 @@ class Columns(NamedTuple):
     times: IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class ShardedJudgments(Judgments):
-    """Judgments whose rows lie on an engine."""
+@dataclass(frozen=True, eq=False, repr=False)
+class RemoteJudgments(AnyJudgments):
+    """Judgments whose rows an engine holds: in shards, or on a device beside this machine.
 
-    rows: ShardedRows = field(kw_only=True, repr=False)
-    engine: Engine = field(kw_only=True, repr=False)
-    item_facts: FloatArray = field(kw_only=True, repr=False)
-    annotator_counts: IntArray = field(kw_only=True, repr=False)
-    distinct: int = field(kw_only=True, repr=False)
-    component: IntArray = field(kw_only=True, repr=False)
-    """Number of the connected piece of each item, the largest being 0."""
-
-    @classmethod
-    def of(cls, about: Judgments, shards: Shards, engine: Engine) -> ShardedJudgments:
-        """Ask shards what they hold; ids and what else was read come from ``about``."""
-        none = np.empty(0, dtype=np.int32)
-        return cls(
-            about.item_ids,
-            about.annotator_ids,
-            none,
-            none,
-            none,
-            np.empty(0),
-            np.empty(0),
-            np.empty(0, dtype=np.int64),
-            about.unfitted,
-            about.criteria,
-            about.source,
-            about.backend,
-            about.seconds,
-            about.sided,
-            about.format,
-            about.notes,
-            about.duplicates,
-            rows=ShardedRows.over(shards, about.n_items),
-            engine=engine,
-            item_facts=shards.total("item_facts"),
-            annotator_counts=np.concatenate(shards.listed("annotator_counts")),
-            distinct=int(shards.total("distinct")),
-            component=shards.total("forest").component,
-        )
-
-    @property
-    def n_judgments(self) -> int:
-        """Judgments that can be fitted."""
-        return int(self.annotator_counts.sum())
-
-    @property
-    def n_merged(self) -> int:
-        """Judgments with the annotator, the items and the outcome of an earlier one."""
-        return self.n_judgments - self.distinct
-
-    @cached_property
-    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
-        """What each item won and lost, by weight; a tie is half of each."""
-        return self.item_facts[1], self.item_facts[2]
-
-    @cached_property
-    def judgments_per_item(self) -> IntArray:
-        """How many judgments each item is part of."""
-        return frozen(self.item_facts[0].astype(np.int64))
-
-    @cached_property
-    def judgments_per_annotator(self) -> IntArray:
-        """How many judgments each annotator gave."""
-        return self.annotator_counts
-
-    def agreement(self, scores: FloatArray) -> FloatArray:
-        """Return the share of each annotator's weight that the order of the scores confirms."""
-        return np.concatenate(self.rows.shards.listed("agreement", scores))
-
-    def of_annotators(self, chosen: IntArray) -> NoReturn:  # noqa: ARG002
-        """Refuse: rows are not copied between shards."""
-        refuse("resampling annotators")
-
-
-class ShardedGraph(ComparisonGraph):
-    """The comparison graph of judgments that lie on an engine."""
-
-    def __init__(self, judgments: ShardedJudgments) -> None:
-        super().__init__(judgments)
-        self._sharded = judgments
-
-    @cached_property
-    def component(self) -> IntArray:
-        """Number of the connected piece of each item, the largest piece being 0."""
-        return self._sharded.component
-
-    @cached_property
-    def strong(self) -> IntArray:
-        """Refuse: who beats whom through a chain takes all rows in one place."""
-        refuse("a fit without a prior")
-
-
-def graph_of(judgments: Judgments) -> ComparisonGraph:
-    """Return the comparison graph of judgments, wherever they lie."""
-    if isinstance(judgments, ShardedJudgments):
-        return ShardedGraph(judgments)
-    return ComparisonGraph(judgments)
-
-
-def rows_of(judgments: Judgments) -> Rows:
-    """Return the rows that a likelihood sums over, wherever they lie."""
-    if isinstance(judgments, ShardedJudgments | DeviceJudgments):
-        return judgments.rows
-    return rows_in_memory(judgments)
-
-
-def on_engine(judgments: Judgments) -> bool:
-    """Whether an engine holds the rows of judgments.
+    They have no columns. What needs them asks `on_one_machine`, which a device's judgments answer
+    and those in shards refuse.
 
     Examples
     --------
     >>> import aggcal
-    >>> on_engine(aggcal.read_judgments([("ann", "a", "b")]))
-    False
+    >>> from aggcal.engines.sharded.local import LocalEngine
+    >>> held = LocalEngine().distribute(aggcal.read_judgments([("ann", "a", "b")]))
+    >>> held
+    RemoteJudgments(2 items, 1 annotators, 1 judgments)
+    >>> held.on_one_machine("a check")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: a check needs all rows on one machine, and an engine has spread ...
     """
-    return isinstance(judgments, ShardedJudgments | DeviceJudgments)
+
+    on_engine: ClassVar[bool] = True
+    _: KW_ONLY
+    rows: Rows
+    engine: Engine
+    engine_name: str
+    n_judgments: int
+    n_merged: int
+    wins_and_losses: tuple[FloatArray, FloatArray]
+    judgments_per_item: IntArray
+    judgments_per_annotator: IntArray
+    component: IntArray
+    shards: Shards | None = None
+    """Where the rows lie, if this machine does not have them all."""
+    host: Judgments | None = None
+    """The same in memory, if it has."""
+
+    @classmethod
+    def of_shards(cls, about: dict[str, Any], shards: Shards, engine: Engine) -> RemoteJudgments:
+        """Ask shards what they hold; what else is known of it is ``about`` (see `AnyJudgments`)."""
+        given = np.concatenate(shards.listed("annotator_counts"))
+        judged, wins, losses = shards.total("item_facts")
+        return cls(
+            **about,
+            rows=ShardedRows.over(shards, len(about["item_ids"])),
+            engine=engine,
+            engine_name=engine.name,
+            n_judgments=int(given.sum()),
+            n_merged=int(given.sum()) - int(shards.total("distinct")),
+            wins_and_losses=(wins, losses),
+            judgments_per_item=frozen(judged.astype(np.int64)),
+            judgments_per_annotator=given,
+            component=shards.total("forest").component,
+            shards=shards,
+        )
+
+    @classmethod
+    def of_local(cls, judgments: Judgments, rows: Rows, engine: Engine) -> RemoteJudgments:
+        """Hold judgments in memory whose rows a device has, too."""
+        return cls(
+            **judgments.about(),
+            rows=rows,
+            engine=engine,
+            engine_name=engine.name,
+            n_judgments=judgments.n_judgments,
+            n_merged=judgments.n_merged,
+            wins_and_losses=judgments.wins_and_losses,
+            judgments_per_item=judgments.judgments_per_item,
+            judgments_per_annotator=judgments.judgments_per_annotator,
+            component=judgments.component,
+            host=judgments,
+        )
+
+    @property
+    def local(self) -> Judgments | None:
+        """The same with all rows on this machine; None where it does not have them."""
+        return self.host
+
+    def agreement(self, scores: FloatArray) -> FloatArray:
+        """Return the share of each annotator's weight that the order of the scores confirms."""
+        if self.shards is None:
+            return self.on_one_machine("agreement").agreement(scores)
+        return np.concatenate(self.shards.listed("agreement", scores))
+
+    def of_annotators(self, chosen: IntArray) -> RemoteJudgments:
+        """Return the judgments of the annotators at these positions, on the same engine."""
+        whole = self.on_one_machine("resampling annotators")
+        return self.engine.distribute(whole.of_annotators(chosen))
+
+    def swapped(self) -> RemoteJudgments:
+        """Return the same with every preference turned round, on the same engine."""
+        return self.engine.distribute(self.on_one_machine("turning preferences round").swapped())
 
 
-def refuse_auto(method: str) -> NoReturn:
-    """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
-    raise OptionError(
-        f"{method} cannot estimate its prior on an engine; leave the prior out or state its "
-        "spreads, or choose the engine 'local'."
-    )
-
-
-def refuse(what: str) -> NoReturn:
-    """Refuse what needs all rows on one machine."""
-    raise OptionError(
-        f"{what} needs all rows on one machine, and an engine has spread them; choose the engine "
-        "'local'."
-    )
+rows_of.register(RemoteJudgments, attrgetter("rows"))
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:
@@ -193,7 +149,7 @@ def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgment
     edges = np.searchsorted(judgments.annotator, cuts.astype(judgments.annotator.dtype))
     for k in range(len(cuts) - 1):
         rows, first = slice(edges[k], edges[k + 1]), int(cuts[k])
-        columns = Columns(
+        columns = RowColumns(
             judgments.annotator[rows] - np.int32(first),
             judgments.left[rows],
             judgments.right[rows],
@@ -204,7 +160,7 @@ def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgment
         yield first, nameless(columns, judgments.n_items, int(cuts[k + 1]) - first)
 
 
-def nameless(columns: Columns, n_items: int, n_annotators: int) -> Judgments:
+def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
     """Return judgments of so many items and annotators, without their ids."""
     items, annotators = (
         np.broadcast_to(np.array("", dtype=object), (k,)) for k in (n_items, n_annotators)

@@ -10,7 +10,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
-from aggcal.data.judgments import Judgments, Unfitted
+from aggcal.data.base import AnyJudgments, Unfitted
+from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 from aggcal.io.judgments import natural_order, read_judgments, read_more
 
@@ -48,20 +49,12 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
     >>> tuesday.weight
     array([2., 1., 1.])
     """
-    first = judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
-    added: Judgments | None = None
-    if isinstance(more, Judgments):
-        added = more
-    elif not (isinstance(more, list | tuple) and not more):
+    first = _in_memory(judgments) or read_judgments(judgments)
+    added = _in_memory(more)
+    if added is None and not (isinstance(more, list | tuple) and not more):
         added = read_more(more)
     if added is None:
         return first
-    for part in (first, added):
-        if part.n_judgments and not len(part.count):
-            raise OptionError(
-                "the rows of these judgments lie on an engine, where none can be added; add them "
-                "to judgments that read_judgments returned."
-            )
     items = _united(first.item_ids, added.item_ids)
     annotators = _united(first.annotator_ids, added.annotator_ids)
     old, new = (_merged(_numbered(part, items, annotators)) for part in (first, added))
@@ -81,18 +74,30 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         _inserted(old.outcome, at, new.outcome[fresh]),
         _inserted(weight, at, new.weight[fresh]),
         _inserted(count, at, new.count[fresh]),
-        _all_unfitted(first.unfitted, added.unfitted, added.source),
-        tuple(sorted({*first.criteria, *added.criteria})),
-        first.source.removesuffix(_OTHERS) + _OTHERS,
-        first.backend,
-        _seconds((first, added), annotators),
-        first.sided and added.sided,
-        first.format if first.format == added.format else "several formats",
-        tuple(dict.fromkeys((*first.notes, *added.notes))),
-        None
+        unfitted=_all_unfitted(first.unfitted, added.unfitted, added.source),
+        criteria=tuple(sorted({*first.criteria, *added.criteria})),
+        source=first.source.removesuffix(_OTHERS) + _OTHERS,
+        backend=first.backend,
+        seconds=_seconds((first, added), annotators),
+        sided=first.sided and added.sided,
+        format=first.format if first.format == added.format else "several formats",
+        notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
+        duplicates=None
         if first.duplicates is None and added.duplicates is None
         else first.n_duplicates + added.n_duplicates,
     )
+
+
+def _in_memory(given: Any) -> Judgments | None:
+    """Return what are judgments already, with their rows; None for what is to be read."""
+    if not isinstance(given, AnyJudgments):
+        return None
+    if given.local is None:
+        raise OptionError(
+            "the rows of these judgments lie on an engine, where none can be added; add them to "
+            "judgments that read_judgments returned."
+        )
+    return given.local
 
 
 def _united(known: TextArray, more: TextArray) -> TextArray:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, constant
-from aggcal.data.judgments import Judgments, Unfitted
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
 from aggcal.errors import (
     OptionError,
     OutcomeError,
@@ -235,11 +236,11 @@ def encoded(
         outcome,
         weight,
         number,
-        unfitted,
-        criteria,
-        Path(source.name).name if source.path else source.name,
-        source.backend,
-        _seconds(source, len(annotator_ids)),
+        unfitted=unfitted,
+        criteria=criteria,
+        source=Path(source.name).name if source.path else source.name,
+        backend=source.backend,
+        seconds=_seconds(source, len(annotator_ids)),
         # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
         sided=means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
@@ -96,9 +98,13 @@ class CompiledThurstone(Thurstone):
         return self._near32.astype(np.float64), self._cross32.astype(np.float64)
 
 
+@singledispatch
 def thurstone(
     rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
 ) -> Thurstone:
-    """Return the objective with compiled sums where they are there, else in NumPy."""
+    """Return the objective of the Thurstone family for a fit.
+
+    Its sums are compiled where they can be, else in NumPy; rows that lie elsewhere register theirs.
+    """
     kind = Thurstone if library() is None else CompiledThurstone
     return kind(rows, link, score_precision, reliability_precision)

@@ -7,6 +7,8 @@ With a Beta(α, β) prior (α, β ≥ 1) the problem in each η is convex; that 
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
@@ -110,3 +112,9 @@ class Crowd(Objective):
             slope = slope + self._virtual / self._width * (down[1] - up[1])
             bend = bend + self._virtual / self._width**2 * (down[2] + up[2])
         return value, slope, bend
+
+
+@singledispatch
+def crowd(rows: Rows, link: Link, score_precision: float, **options: float) -> Crowd:
+    """Return the objective of a crowd mixture, with the options of `Crowd`."""
+    return Crowd(rows, link, score_precision, **options)

@@ -13,6 +13,7 @@ the exact diagonal, for any number: none of these needs room that grows with ite
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -293,6 +294,14 @@ class Information:
     def _spread(self, flow: FloatArray) -> FloatArray:
         n = self.n_items
         return sums(self._winner, flow, n) - sums(self._loser, flow, n)
+
+
+@singledispatch
+def information(
+    problem: Objective, scores: FloatArray, theta: FloatArray, *, observed: bool = False
+) -> Information:
+    """Return the Fisher information of a problem at some scores and annotators' parameters."""
+    return Information(problem, scores, theta, observed=observed)
 
 
 def _coins(key: int, number: int) -> FloatArray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
 _WORTH_MERGING = 4
@@ -119,8 +120,11 @@ class Rows:
         return Rows(*columns, starts, n, self.whole, self.item_weights)
 
 
-def rows_of(judgments: Judgments) -> Rows:
+@singledispatch
+def rows_of(judgments: AnyJudgments) -> Rows:
     """Turn judgments into weighted wins; an outcome between 0 and 1 is part of a win each way.
+
+    An engine registers where it has the rows of its own judgments.
 
     Examples
     --------
@@ -129,6 +133,11 @@ def rows_of(judgments: Judgments) -> Rows:
     >>> rows.winner, rows.weight
     (array([0, 1], dtype=int32), array([0.75, 0.25]))
     """
+    return _in_memory(judgments.on_one_machine("summing rows"))
+
+
+@rows_of.register
+def _in_memory(judgments: Judgments) -> Rows:
     outcome, weight = judgments.outcome, judgments.weight
     if judgments.decided_for_left:
         edges = np.arange(judgments.n_annotators + 1, dtype=judgments.annotator.dtype)

@@ -7,6 +7,8 @@ Thurstone's case V (normal link), and the whole problem is convex.
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
@@ -73,6 +75,14 @@ class Thurstone(Objective):
         precision, excess = self.reliability_precision or 0.0, theta - 1.0
         value = 0.5 * precision * dot(excess, excess)
         return value, precision * excess, np.full(theta.shape, precision)
+
+
+@singledispatch
+def likelihood(
+    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
+) -> Thurstone:
+    """Return the objective for its formulae alone, without the room that the sums of a fit take."""
+    return Thurstone(rows, link, score_precision, reliability_precision)
 
 
 def stiffness(

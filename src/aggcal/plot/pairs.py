@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.palette import CALIBRATED
 from aggcal.aggregation.consensus import Consensus
-from aggcal.data.graph import ComparisonGraph
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, count
 from aggcal.plot.style import axes, dot_size, label, short, thinned
@@ -24,7 +24,7 @@ _WIDEST = 5.0
 _UPRIGHT = 0.1
 
 
-def comparisons(judgments: Judgments, *, ax: Axes | None = None) -> Axes:
+def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:
     """Draw how often items were compared: a graph if they are few, else a matrix.
 
     The items stand by the share of their judgments that they won, in the graph clockwise from the
@@ -47,6 +47,7 @@ def comparisons(judgments: Judgments, *, ax: Axes | None = None) -> Axes:
     >>> plot.comparisons(judgments, ax=Figure().subplots()).get_title()
     'Comparisons: 2 pairs of 3 items'
     """
+    judgments = judgments.on_one_machine("a plot of the comparisons")
     n = judgments.n_items
     won = sums(judgments.left, judgments.count * judgments.outcome, n)
     won += sums(judgments.right, judgments.count * (1.0 - judgments.outcome), n)
@@ -81,7 +82,7 @@ def _graph(
     edges = LineCollection(at[ends].tolist(), linewidths=widths.tolist())
     edges.set(color=CALIBRATED, alpha=0.4, zorder=1)
     ax.add_collection(edges)
-    pieces = ComparisonGraph(judgments).component[order]
+    pieces = judgments.graph.component[order]
     # Ten colours, then from the first again: pieces only have to differ from their neighbours.
     colours = [f"C{piece % 10}" for piece in pieces]
     ax.scatter(at[:, 0], at[:, 1], s=4.0 * dot_size(n), c=colours, zorder=2)

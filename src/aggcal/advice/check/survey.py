@@ -28,6 +28,7 @@ from aggcal.advice.check.volume import few_judgments
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
+from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -45,7 +46,7 @@ Step = Callable[[str], None]
 
 
 def check(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None = None,
     *,
     method: str = DEFAULT_METHOD,
@@ -96,11 +97,12 @@ def check(
     """
     check_aims(method, wanted_error, seed)
     step = on_step or (lambda _: None)
+    judgments = judgments.on_one_machine("a check")
     if quick is None:
         quick = len(judgments.count) > MANY
     step("looking at the comparisons")
-    graph = ComparisonGraph(judgments)
-    findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments, graph)]
+    graph = judgments.graph
+    findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments)]
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:
         findings += unmatched(judgments, scores)

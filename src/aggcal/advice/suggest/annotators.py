@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal.advice.suggest.beliefs import Beliefs
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError, count, some
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
@@ -44,7 +44,7 @@ def anybody(beliefs: Beliefs) -> Person:
 
 
 def refuse_people(
-    judgments: Judgments, annotators: Sequence[str], new_annotators: Sequence[str]
+    judgments: AnyJudgments, annotators: Sequence[str], new_annotators: Sequence[str]
 ) -> None:
     """Refuse annotators who did not judge, new ones who did, and any who are named twice."""
     named = [str(who) for who in annotators]
@@ -70,7 +70,7 @@ def refuse_people(
 
 
 def people(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     beliefs: Beliefs,
     annotators: Sequence[str],
     new_annotators: Sequence[str],
@@ -90,12 +90,11 @@ def people(
     fresh = [str(who) for who in new_annotators]
     known = {who: u for u, who in enumerate(judgments.annotator_ids)}
     n = beliefs.n_items
-    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
     found = []
     for who in named:
-        u = known[who]
-        rows = slice(int(starts[u]), int(starts[u + 1]))
-        both = np.stack([judgments.left[rows], judgments.right[rows]]).astype(np.int64)
+        whole, u = judgments.on_one_machine("what an annotator judged"), known[who]
+        rows = slice(*np.searchsorted(whole.annotator, [u, u + 1]).tolist())
+        both = np.stack([whole.left[rows], whole.right[rows]]).astype(np.int64)
         keys = np.unique(both.min(axis=0) * n + both.max(axis=0))
         reliability, sd = float(beliefs.reliabilities[u]), float(beliefs.reliability_sd[u])
         found.append(Person(who, reliability, sd, _with_unanswered(judgments, beliefs, who, keys)))
@@ -103,7 +102,9 @@ def people(
     return found + [Person(who, beliefs.reliability_mean, sd) for who in fresh]
 
 
-def _with_unanswered(judgments: Judgments, beliefs: Beliefs, who: str, keys: IntArray) -> IntArray:
+def _with_unanswered(
+    judgments: AnyJudgments, beliefs: Beliefs, who: str, keys: IntArray
+) -> IntArray:
     """Add the pairs that someone was shown and did not answer: they had their chance."""
     unfitted = judgments.unfitted
     shown = np.flatnonzero(unfitted.annotator == who)

@@ -24,10 +24,11 @@ from aggcal.advice.suggest.criterion import (
 from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
+from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
-from aggcal.io import read_judgments, read_scores
+from aggcal.io import read_scores
 from aggcal.io.scores import read_items
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
@@ -112,9 +113,12 @@ def suggest_pairs(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     further = _ids(items)
-    if not isinstance(judgments, Judgments):
-        judgments = read_judgments(judgments)
+    judgments = prepare(judgments)
     _check_tables(judgments, scores, annotators or [], new_annotators)
+    if annotators is None and per_annotator is not None:
+        annotators = [] if new_annotators else judgments.annotator_ids.tolist()
+    if annotators:
+        judgments = judgments.on_one_machine("suggesting pairs to annotators by name")
     if consensus is None:
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
@@ -122,8 +126,6 @@ def suggest_pairs(
     beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores":
         _check_scored(beliefs)
-    if annotators is None and per_annotator is not None:
-        annotators = [] if new_annotators else judgments.annotator_ids.tolist()
     named = people(judgments, beliefs, annotators or [], new_annotators)
     persons = named or [anybody(beliefs)]
     most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
@@ -338,7 +340,7 @@ def check_suggestion(
 
 
 def _check_tables(
-    judgments: Judgments,
+    judgments: AnyJudgments,
     scores: Scores | None,
     annotators: Sequence[str],
     new_annotators: Sequence[str],

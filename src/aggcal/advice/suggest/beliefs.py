@@ -10,8 +10,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
@@ -70,7 +69,7 @@ class Beliefs:
 
     @classmethod
     def of(
-        cls, judgments: Judgments, consensus: Consensus, scores: Scores | None, more: TextArray
+        cls, judgments: AnyJudgments, consensus: Consensus, scores: Scores | None, more: TextArray
     ) -> Beliefs:
         """Gather what a consensus, model scores and a list of further items tell.
 
@@ -106,7 +105,7 @@ class Beliefs:
             matrix = np.zeros((n, n))
             matrix[:old, :old] = known.covariance.matrix
             matrix[np.arange(old, n), np.arange(old, n)] = spread
-        pieces = ComparisonGraph(judgments).component
+        pieces = judgments.graph.component
         apart = int(pieces.max()) + 1 + np.arange(n - old)
         alike = np.zeros(len(consensus.reliabilities))
         loose = known.reliability_variances

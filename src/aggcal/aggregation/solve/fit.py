@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.solve.newton import Convergence, minimise
-from aggcal.engines.sharded.rows import thurstone
+from aggcal.models.compiled import thurstone
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows

@@ -17,7 +17,7 @@ from aggcal.cli.options.formats import (
 from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
-    from aggcal.data.judgments import Judgments
+    from aggcal.data.base import AnyJudgments
     from aggcal.engines import Engine
 
 
@@ -38,7 +38,7 @@ def add_judgment_options(command: Parser) -> None:
 
 def judgments_from(
     options: argparse.Namespace, console: Console, engine: Engine | None = None
-) -> Judgments:
+) -> AnyJudgments:
     """Read the file, and say as what it was read."""
     from aggcal.io import read_judgments
 

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from typing import Any
 
-from aggcal._core.arrays import IntArray
 from aggcal.data.judgments import Judgments
+from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
+from aggcal.engines.remote import RemoteJudgments
 from aggcal.io import read_judgments
+from aggcal.models.compiled import thurstone
+from aggcal.models.information import information
 from aggcal.models.rows import rows_of
+from aggcal.models.thurstone import likelihood
 
-
-@dataclass(frozen=True, eq=False)
-class DeviceJudgments(Judgments):
-    """Judgments whose rows were also moved to a GPU."""
-
-    rows: DeviceRows = field(kw_only=True, repr=False)
-
-    @classmethod
-    def of(cls, judgments: Judgments) -> DeviceJudgments:
-        """Move the rows of judgments to the device."""
-        columns = {part.name: getattr(judgments, part.name) for part in fields(Judgments)}
-        return cls(**columns, rows=DeviceRows.of(rows_of(judgments)))
-
-    def of_annotators(self, chosen: IntArray) -> Judgments:
-        """Return the judgments of these annotators, moved to the device."""
-        return DeviceJudgments.of(super().of_annotators(chosen))
+thurstone.register(DeviceRows, DeviceThurstone)
+likelihood.register(DeviceRows, DeviceLikelihood)
+information.register(DeviceLikelihood, DeviceInformation)
 
 
 class GpuEngine:
-    """Moves rows to the GPU of this machine."""
+    """Moves rows to the GPU of this machine, which has them, too."""
 
-    def spread(self, judgments: Judgments, /) -> Judgments:
+    name = "gpu"
+
+    def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Move the rows of judgments to the device."""
-        return DeviceJudgments.of(judgments)
+        return RemoteJudgments.of_local(judgments, DeviceRows.of(rows_of(judgments)), self)
 
     def read(
         self,
@@ -44,9 +37,9 @@ class GpuEngine:
         *,
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
-    ) -> Judgments:
+    ) -> RemoteJudgments:
         """Read judgments, and move their rows to the device."""
-        return self.spread(read_judgments(path, on_progress=on_progress, **options))
+        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
 
     def close(self) -> None:
         """Let the device's memory go."""

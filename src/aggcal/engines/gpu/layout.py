@@ -116,6 +116,12 @@ class Layout:
         units = _units(tiles, side, self.span)
         self.n_units = len(units)
         self.units = cupy.asarray(units.view(np.uint8))
+        self._sum_weights(weight, starts)
+
+    def _sum_weights(self, weight: Any, starts: Any) -> None:
+        """Sum what each item and each annotator has, for the scales of the kernels' sums."""
+        import cupy
+
         self.launch("crowding", 8, self.pair, np.int32(self.span))
         self.largest_weight = 1.0 if self.weight is None else float(self.weight.max())
         counts = self._degrees(None, 1.0)

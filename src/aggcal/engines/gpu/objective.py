@@ -125,10 +125,14 @@ class Curvature:
         return total * (most / scale)
 
 
-class DeviceThurstone(Thurstone):
-    """`Thurstone` whose sums are made on a GPU: the same numbers, and the same bits every time."""
+class DeviceLikelihood(Thurstone):
+    """The formulae of the Thurstone family; its information is taken on the device."""
 
     rows: DeviceRows
+
+
+class DeviceThurstone(DeviceLikelihood):
+    """`Thurstone` whose sums are made on a GPU: the same numbers, and the same bits every time."""
 
     def __init__(
         self, rows: DeviceRows, link: Link, score_precision: float, precision: float | None

@@ -1,5 +1,6 @@
 """Judgments in shards: threads of this process (`local`) or the workers of a cluster (`dask`).
 
 A `shard` answers questions about its rows, `rows` adds the answers up, and the solver asks as it
-asks rows in memory. `dask_tasks` reads and numbers files on the workers.
+asks rows in memory. `dask_cluster` starts a cluster, `dask_files` has its workers read and number
+files by the tasks of `dask_tasks`.
 """

@@ -9,39 +9,36 @@ again.
 
 from __future__ import annotations
 
-import logging
-import signal
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial, reduce
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
-from aggcal._core.arrays import IntArray
-from aggcal._core.machine import cores
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Place, Spot
-from aggcal.engines.remote import ShardedJudgments, cuts, pieces
+from aggcal.engines.base import FitPoint, InformationPoint
+from aggcal.engines.remote import RemoteJudgments, cuts, pieces
 from aggcal.engines.sharded import dask_tasks
+from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
+from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
 from aggcal.engines.sharded.shard import Shard
-from aggcal.errors import EngineError, OptionError
-from aggcal.io.formats._base import Choices
-from aggcal.io.writing.scratch import scratch_folder
+from aggcal.errors import EngineError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, Security
+    from distributed import Client, Future
 
-_BRANCHES = 8
 _TRIES = 4
+"""Times that something is tried on a cluster that loses workers, before it is given up."""
 _SHARDS_PER_THREAD = 2
+"""More shards even out the work of the threads; each costs a message in every pass."""
 _FEWEST_ROWS, _MOST_ROWS = 20_000, 50_000_000
-_PATIENCE = 10
+"""Rows of a shard: fewer cost more in messages than in sums, more may not fit a worker."""
 _AHEAD = 1 << 16
+"""Bytes from which a parameter is sent to the workers ahead of the questions that need it."""
 
 Answer = TypeVar("Answer")
 
@@ -73,6 +70,8 @@ class Dask:
     array([ 0.272,  0.   , -0.272])
     """
 
+    name = "dask"
+
     def __init__(
         self,
         scheduler: str | Client | None = None,
@@ -81,16 +80,14 @@ class Dask:
         shards: int | None = None,
         on_pass: Callable[[int, str], None] | None = None,
     ) -> None:
-        if workers is not None and workers < 1:
-            raise OptionError(f"the number of workers is {workers}; give at least 1.")
         self._shards = shards
         self._on_pass = on_pass
         self._stack = ExitStack()
         self.passes = 0
         """How often every shard was asked something."""
         try:
-            self.client = self._connected(scheduler, workers)
-            self._check_workers()
+            self.client = connected(scheduler, workers, self._stack)
+            check_workers(self.client)
         except BaseException:
             self._stack.close()
             raise
@@ -113,7 +110,7 @@ class Dask:
         *,
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
-    ) -> ShardedJudgments:
+    ) -> RemoteJudgments:
         """Read judgments on the workers, a task for each file.
 
         Parameters
@@ -127,16 +124,12 @@ class Dask:
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``criterion``,
             ``annotator``, ``memory``.
         """
-        files = dask_tasks.files_of(path)
-        how = _reading(options)
-        made = _FromFiles(self, path, files, how, on_progress)
+        made = ShardsOfFiles(self, path, options, on_progress)
         shards = DaskShards(self, made)
-        return ShardedJudgments.of(made.about, shards, self)
+        return RemoteJudgments.of_shards(made.about, shards, self)
 
-    def spread(self, judgments: Judgments, /) -> ShardedJudgments:
+    def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
-        if isinstance(judgments, ShardedJudgments):
-            return judgments
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
         def made() -> list[Future]:
@@ -151,7 +144,7 @@ class Dask:
                 futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
             return futures
 
-        return ShardedJudgments.of(judgments, DaskShards(self, made), self)
+        return RemoteJudgments.of_shards(judgments.about(), DaskShards(self, made), self)
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""
@@ -181,7 +174,7 @@ class Dask:
         for tried in range(1, _TRIES + 1):
             try:
                 if tried > 1:
-                    self.client.wait_for_workers(1, timeout=_PATIENCE * 6)
+                    self.client.wait_for_workers(1, timeout=PATIENCE * 6)
                     renew()
                 return work()
             except (CancelledError, KilledWorker, TimeoutError, OSError) as error:
@@ -192,77 +185,6 @@ class Dask:
                         "see its logs: most often a worker has too little memory."
                     ) from error
         raise AssertionError  # pragma: no cover
-
-    def _connected(self, scheduler: str | Client | None, workers: int | None) -> Client:
-        try:
-            import dask
-            from distributed import Client, LocalCluster
-        except ImportError:
-            raise EngineError(
-                "the engine 'dask' is not installed; install aggcal with its extra dask (in its "
-                "folder: pip install '.[dask]')."
-            ) from None
-        if isinstance(scheduler, Client):
-            return scheduler
-        if scheduler is not None:
-            if workers is not None:
-                raise OptionError(
-                    "workers are those of the scheduler whose address is given; leave one out."
-                )
-            try:
-                return self._stack.enter_context(Client(scheduler, timeout=_PATIENCE))
-            except (OSError, ValueError, TimeoutError) as error:
-                reason = str(error).split("\n", 1)[0] or type(error).__name__
-                raise EngineError(
-                    f"no Dask scheduler answers at '{scheduler}' ({reason}); check the address, or "
-                    "leave it out to start a cluster here."
-                ) from None
-        folder = str(self._stack.enter_context(scratch_folder()))
-        security = _credentials()
-        # Stealing would copy shards that are pinned on purpose; nobody reads the profiles.
-        settings = {
-            "distributed.scheduler.work-stealing": False,
-            "distributed.worker.profile.enabled": False,
-            # A terminal's Ctrl-C reaches the workers, too, but it is this process that ends them.
-            "distributed.worker.preload": ["import signal; signal.signal(2, signal.SIG_IGN)"],
-        }
-        with dask.config.set(settings), _uninterrupted():
-            cluster = self._stack.enter_context(
-                LocalCluster(
-                    n_workers=workers or cores(),
-                    threads_per_worker=1,
-                    processes=True,
-                    # Whoever reaches a scheduler runs code as its owner: nobody on another machine,
-                    # and nobody here without these credentials.
-                    host="127.0.0.1",
-                    protocol="tls://",
-                    security=security,
-                    dashboard_address="127.0.0.1:0",
-                    scheduler_kwargs={"dashboard": False},
-                    silence_logs=logging.CRITICAL,
-                    local_directory=folder,
-                )
-            )
-        return self._stack.enter_context(Client(cluster, security=security))
-
-    def _check_workers(self) -> None:
-        """Refuse a cluster without workers, or with another aggcal than this."""
-        try:
-            self.client.wait_for_workers(1, timeout=_PATIENCE)
-        except TimeoutError:
-            raise EngineError(
-                "the Dask scheduler has no workers; start some, or leave the address out to start "
-                "a cluster here."
-            ) from None
-        try:
-            found = set(self.client.run(_version).values())
-        except (ImportError, AttributeError):
-            found = {"none"}
-        if found != {_version()}:
-            raise EngineError(
-                f"the workers have aggcal {', '.join(sorted(found))} and this is {_version()}; "
-                "install the same version on all."
-            )
 
 
 class DaskShards:
@@ -295,12 +217,12 @@ class DaskShards:
 
         def work() -> Any:
             level = self._asked(question, parameters)
-            if len(level) <= _BRANCHES and all(map(_small, parameters)):
+            if len(level) <= BRANCHES and all(map(_small, parameters)):
                 return _added(self._engine.client.gather(level))
             while len(level) > 1:
                 level = [
-                    self._engine.submit(_added, level[k : k + _BRANCHES])
-                    for k in range(0, len(level), _BRANCHES)
+                    self._engine.submit(_added, level[k : k + BRANCHES])
+                    for k in range(0, len(level), BRANCHES)
                 ]
             return level[0].result()
 
@@ -355,7 +277,7 @@ class DaskShards:
 
     def _on_workers(self, parameter: Any) -> Any:
         """Send a parameter to all workers, unless it is small or there already."""
-        lasting = isinstance(parameter, Place | Spot)
+        lasting = isinstance(parameter, FitPoint | InformationPoint)
         if _small(parameter):
             return parameter
         if id(parameter) in self._sent:
@@ -368,133 +290,18 @@ class DaskShards:
         return future
 
 
-class _FromFiles:
-    """Makes shards of files; called again, it reads them again."""
-
-    def __init__(
-        self,
-        engine: Dask,
-        path: str,
-        files: list[str],
-        how: dask_tasks.Reading,
-        on_progress: Callable[[float], None] | None,
-    ) -> None:
-        self._engine, self._path, self._files, self._how = engine, path, files, how
-        self._on_progress = on_progress
-        self.about: Judgments
-        self._cut: IntArray | None = None
-
-    def __call__(self) -> list[Future]:
-        engine, submit = self._engine, self._engine.submit
-        read = [submit(dask_tasks.read, file, self._how) for file in self._files]
-        level = [
-            submit(dask_tasks.summary, file, part)
-            for file, part in zip(self._files, read, strict=True)
-        ]
-        self._watch(level)
-        while len(level) > 1:
-            level = [
-                submit(dask_tasks.merged, level[k : k + _BRANCHES])
-                for k in range(0, len(level), _BRANCHES)
-            ]
-        names = submit(dask_tasks.numbered, level[0], self._path, self._how.criterion)
-        numbering: dask_tasks.Numbering = names.result()
-        self.about = numbering.about
-        if self._cut is None:
-            # Made once: shards that are made again must be those that were lost.
-            number = engine.number_of_shards(int(numbering.rows.sum()))
-            self._cut = cuts(numbering.rows, number)
-        cut = self._cut
-        ours = [submit(dask_tasks.renumbered, part, names) for part in read]
-        n, shards = numbering.about.n_items, []
-        for k in range(len(cut) - 1):
-            first, last = int(cut[k]), int(cut[k + 1])
-            mine = [submit(dask_tasks.cut_out, part, first, last) for part in ours]
-            shards.append(submit(dask_tasks.shard_of, mine, k, first, n, last - first))
-        return shards
-
-    def _watch(self, level: list[Future]) -> None:
-        """Tell how many files are read, and stop at the first that cannot be."""
-        from distributed import as_completed
-
-        for done, future in enumerate(as_completed(level), 1):
-            if future.status == "error":
-                future.result()
-            if self._on_progress is not None:
-                self._on_progress(100.0 * done / len(level))
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back while a cluster starts: half of one cannot be ended in good order.
-
-    Its processes start with it held back, too: this one ends them.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _answer(shard: Shard, question: str, *parameters: Any) -> Any:
     return getattr(shard, question)(*parameters)
 
 
 def _small(parameter: Any) -> bool:
     """Whether something travels with the question itself: sending it ahead takes longer."""
-    if isinstance(parameter, Place):
+    if isinstance(parameter, FitPoint):
         return _small(parameter.scores)
-    if isinstance(parameter, Spot):
+    if isinstance(parameter, InformationPoint):
         return _small(parameter.scores) and _small(parameter.theta)
     return not isinstance(parameter, np.ndarray) or parameter.nbytes < _AHEAD
 
 
 def _added(answers: Sequence[Any]) -> Any:
     return reduce(add, answers)
-
-
-def _version() -> str:
-    return version("aggcal")
-
-
-def _credentials() -> Security:
-    """Make a key and a certificate for one cluster; they exist in memory only."""
-    from distributed import Security
-
-    try:
-        return Security.temporary()
-    except ImportError:
-        raise EngineError(
-            "to start a Dask cluster, the package 'cryptography' must be installed; install aggcal "
-            "with its extra dask (in its folder: pip install '.[dask]'), or give the address of a "
-            "scheduler."
-        ) from None
-
-
-def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
-    """Take the options of `read_judgments` that make sense for parts of a table."""
-    given = dict(options)
-    choices = Choices(
-        given.pop("outcomes", None) or {},
-        given.pop("columns", None) or {},
-        given.pop("annotator", None),
-    )
-    how = partial(dask_tasks.Reading, choices, threads=1)
-    found = how(
-        format=given.pop("format", None),
-        criterion=given.pop("criterion", None),
-        memory=given.pop("memory", None),
-    )
-    # What is left belongs to formats that are not read in parts; what is not set is not missed.
-    usual = Choices({}, {})
-    for name, value in given.items():
-        if value is not None and value != getattr(usual, name, None):
-            raise OptionError(
-                f"{name} is for formats that are read on one machine; leave it out, or choose the "
-                "engine 'local'."
-            )
-    return found

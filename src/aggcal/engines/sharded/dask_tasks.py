@@ -19,18 +19,21 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
-from aggcal.data.judgments import Judgments, Unfitted
-from aggcal.engines.remote import Columns, nameless
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
+from aggcal.engines.remote import RowColumns, nameless
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
-from aggcal.io.rows import known_columns
-from aggcal.io.tables.parquet import refuse_partitions
 from aggcal.io.writing.scratch import scratch_folder
 
 _MOST_ASIDE = 10_000
 _WIDEST_KEY = 2**62
+
+
+Aside = dict[tuple[str, str, str, str, str], tuple[int, str]]
+"""Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
 
 
 @dataclass(frozen=True)
@@ -42,45 +45,6 @@ class Reading:
     criterion: str | None
     memory: str | None
     threads: int
-
-
-def files_of(path: str) -> list[str]:
-    """Return the files that a path stands for: a file, a folder of Parquet files, or a pattern.
-
-    The path may be any that fsspec knows (``s3://...``), if what that takes is installed.
-    """
-    import fsspec
-
-    try:
-        system, inside = fsspec.core.url_to_fs(path)
-        if system.isdir(inside):
-            found = [f for f in system.find(inside) if f.endswith(".parquet")]
-            if not found:
-                raise FileError(
-                    f"{path}: is a directory without Parquet files; give the file in it."
-                )
-            # Whether the files have the column, too, is known only where they are read.
-            inner = (file.removeprefix(inside) for file in found)
-            refuse_partitions(inner, path, known_columns())
-        elif system.exists(inside):
-            found = [inside]
-        elif any(sign in inside for sign in "*?["):
-            found = system.glob(inside)
-            if not found:
-                raise FileError(f"{path}: no file has such a name; check the pattern.")
-        else:
-            raise FileError(f"{path}: no such file; check the path.")
-        return sorted(_url(path, system, file) for file in found)
-    except (ImportError, ValueError, OSError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = str(error).split("\n", 1)[0]
-        raise FileError(f"{path}: cannot be opened ({reason}); check the path.") from None
-
-
-def _url(path: str, system: Any, file: str) -> str:
-    """Write a file as the path was written: a plain path stays one."""
-    return str(system.unstrip_protocol(file)) if "://" in path else file
 
 
 def read(path: str, how: Reading) -> Judgments | None:
@@ -120,13 +84,14 @@ class Summary:
     annotator_ids: TextArray
     rows: IntArray
     """Of each annotator."""
+    timed: FloatArray
+    """Of each annotator: the judgments whose time is known, times their median, and how many."""
     formats: frozenset[str] = frozenset()
     criteria: frozenset[str] = frozenset()
     notes: tuple[str, ...] | None = None
     """Those that all parts have."""
     sided: bool = True
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = field(default_factory=dict)
-    """Rows that are not fitted: reason, annotator, left, right, detail; how many, and where."""
+    aside: Aside = field(default_factory=dict)
     duplicates: int = 0
     """Rows that repeat another one of their file in every column."""
     further: bool = False
@@ -138,7 +103,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
     """Say what a part holds (2)."""
     none: TextArray = np.empty(0, dtype=object)
     if part is None:
-        return Summary(none, none, np.empty(0, dtype=np.int64))
+        return Summary(none, none, np.empty(0, dtype=np.int64), np.empty((2, 0)))
     unfitted, name = part.unfitted, Path(path).name
     columns = (unfitted.reason, unfitted.annotator, unfitted.left, unfitted.right, unfitted.detail)
     numbers = zip(
@@ -151,6 +116,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         sums(part.annotator, constant(1.0, len(part.annotator)), part.n_annotators).astype(
             np.int64
         ),
+        _timed(part),
         frozenset([part.format]),
         frozenset(part.criteria),
         part.notes,
@@ -167,7 +133,8 @@ def merged(parts: Sequence[Summary]) -> Summary:
     every = np.concatenate([part.annotator_ids for part in parts])
     annotators, which = np.unique(every, return_inverse=True)
     rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]] = {}
+    timed = np.hstack([part.timed for part in parts])
+    aside: Aside = {}
     for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
         before = aside.get(row, (0, place))
         aside[row] = before[0] + number, before[1]
@@ -179,6 +146,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         items,
         annotators,
         rows.astype(np.int64),
+        np.vstack([sums(which, row, len(annotators)) for row in timed]),
         frozenset().union(*(part.formats for part in parts)),
         frozenset().union(*(part.criteria for part in parts)),
         common,
@@ -189,9 +157,15 @@ def merged(parts: Sequence[Summary]) -> Summary:
     )
 
 
-def _shortened(
-    aside: dict[tuple[str, str, str, str, str], tuple[int, str]],
-) -> dict[tuple[str, str, str, str, str], tuple[int, str]]:
+def _timed(part: Judgments) -> FloatArray:
+    """Return the numbers from which the time that annotators took is averaged over files."""
+    given = part.judgments_per_annotator.astype(np.float64)
+    seconds = np.full(len(given), np.nan) if part.seconds is None else part.seconds
+    known = np.isfinite(seconds)
+    return np.vstack([np.where(known, given * seconds, 0.0), np.where(known, given, 0.0)])
+
+
+def _shortened(aside: Aside) -> Aside:
     """Keep the names of the first rows that are not fitted, and the number of all."""
     if len(aside) <= _MOST_ASIDE:
         return aside
@@ -210,8 +184,8 @@ def _shortened(
 class Numbering:
     """The ids in their order, and the number of each by the order of its text."""
 
-    about: Judgments
-    """Ids and what else was read, without rows."""
+    about: dict[str, Any]
+    """What is known without the rows, by name (see `AnyJudgments.about`)."""
     rows: IntArray
     """Of each annotator."""
     item_text: TextArray
@@ -229,14 +203,9 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         )
     if criterion is not None and not total.criteria and len(total.item_ids) == 0:
         raise OptionError(f"{path}: no judgment has the criterion '{criterion}'.")
-    aside = sorted(total.aside)
-    reason, who, left, right, detail = (
-        np.array([row[k] for row in aside], dtype=object) for k in range(5)
-    )
-    numbers = np.array([total.aside[row][0] for row in aside], dtype=np.int64)
-    places = np.array([total.aside[row][1] for row in aside], dtype=object)
+    unfitted = _unfitted(total.aside)
     if len(total.item_ids) < 2:  # noqa: PLR2004
-        read = int(total.rows.sum() + numbers.sum())
+        read = int(total.rows.sum() + unfitted.count.sum())
         raise TooLittleDataError(
             f"{path}: fewer than two items have a judgment that can be fitted "
             f"({count(read, 'row')} read); add judgments between different items."
@@ -244,24 +213,18 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
     item_order, annotator_order = np.argsort(items), np.argsort(annotators)
     at = np.searchsorted(total.annotator_ids, annotators)
-    none = np.empty(0, dtype=np.int32)
-    about = Judgments(
-        items,
-        annotators,
-        none,
-        none,
-        none,
-        np.empty(0),
-        np.empty(0),
-        np.empty(0, dtype=np.int64),
-        Unfitted(who, left, right, reason, numbers, places, detail),
-        tuple(sorted(total.criteria)),
-        printable(Path(path).name),
-        sided=total.sided,
-        format=next(iter(total.formats)),
-        notes=total.notes or (),
-        duplicates=total.duplicates if total.further else None,
-    )
+    about = {
+        "item_ids": items,
+        "annotator_ids": annotators,
+        "unfitted": unfitted,
+        "criteria": tuple(sorted(total.criteria)),
+        "source": printable(Path(path).name),
+        "seconds": _seconds(total.timed[:, at]),
+        "sided": total.sided,
+        "format": next(iter(total.formats)),
+        "notes": total.notes or (),
+        "duplicates": total.duplicates if total.further else None,
+    }
     return Numbering(
         about,
         total.rows[at],
@@ -272,8 +235,24 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     )
 
 
+def _seconds(timed: FloatArray) -> FloatArray | None:
+    """Return the mean of the files' medians, NaN where no file has one; the rows are elsewhere."""
+    total, given = timed
+    return np.where(given > 0.0, total / np.maximum(given, 1.0), np.nan) if given.any() else None
+
+
+def _unfitted(aside: Aside) -> Unfitted:
+    rows = sorted(aside)
+    reason, who, left, right, detail = (
+        np.array([row[k] for row in rows], dtype=object) for k in range(5)
+    )
+    numbers = np.array([aside[row][0] for row in rows], dtype=np.int64)
+    places = np.array([aside[row][1] for row in rows], dtype=object)
+    return Unfitted(who, left, right, reason, numbers, places, detail)
+
+
 class Piece(tuple[Any, ...]):
-    """Columns of judgments; None for an outcome, weight or count that is 1 throughout.
+    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
 
     Pickled, that takes no room.
     """
@@ -285,7 +264,7 @@ class Piece(tuple[Any, ...]):
         """Leave out what is 1 throughout."""
         return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:])))
 
-    def columns(self) -> Columns:
+    def columns(self) -> RowColumns:
         """Return all columns."""
         rows = len(self[0])
         ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
@@ -293,7 +272,7 @@ class Piece(tuple[Any, ...]):
             np.broadcast_to(one, (rows,)) if column is None else column
             for column, one in zip(self[3:], ones, strict=True)
         ]
-        return Columns(*self[:3], *rest)
+        return RowColumns(*self[:3], *rest)
 
 
 def _ones(column: np.ndarray) -> bool:
@@ -339,7 +318,7 @@ def shard_of(
     return Shard.of(nameless(columns, n_items, n_annotators), index, first)
 
 
-def _joined(parts: list[Columns], n_items: int) -> Columns:
+def _joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     """Put columns one after the other, sort them, and merge equal rows."""
     if len(parts) == 1:
         return parts[0]
@@ -358,7 +337,7 @@ def _joined(parts: list[Columns], n_items: int) -> Columns:
         annotator, left = np.divmod(pair, n_items)
         one = constant(1.0, len(new))
         again = len(new) < len(keys)
-        return Columns(
+        return RowColumns(
             annotator.astype(np.int32),
             left.astype(np.int32),
             right.astype(np.int32),
@@ -378,7 +357,7 @@ def _joined(parts: list[Columns], n_items: int) -> Columns:
     rows: list[Any] = [column[new] for column in whole[:4]]
     rows += [np.add.reduceat(column, new) for column in whole[4:]]
     rows[3:5] = map(_constant_if_one, rows[3:5])
-    return Columns(*rows)
+    return RowColumns(*rows)
 
 
 def _constant_if_one(column: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any
 
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import ShardedJudgments, cuts, pieces
+from aggcal.engines.remote import RemoteJudgments, cuts, pieces
 from aggcal.engines.sharded.shard import Shard
 from aggcal.io import read_judgments
 
@@ -57,16 +57,18 @@ class LocalEngine:
     True
     """
 
+    name = "shards"
+
     def __init__(self, shards: int = 2) -> None:
         self._number = shards
 
-    def spread(self, judgments: Judgments, /) -> ShardedJudgments:
+    def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Cut judgments into shards."""
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [
             Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
         ]
-        return ShardedJudgments.of(judgments, LocalShards(shards), self)
+        return RemoteJudgments.of_shards(judgments.about(), LocalShards(shards), self)
 
     def read(
         self,
@@ -75,9 +77,9 @@ class LocalEngine:
         *,
         on_progress: Callable[[float], None] | None = None,
         **options: Any,
-    ) -> ShardedJudgments:
+    ) -> RemoteJudgments:
         """Read and cut judgments."""
-        return self.spread(read_judgments(path, on_progress=on_progress, **options))
+        return self.distribute(read_judgments(path, on_progress=on_progress, **options))
 
     def close(self) -> None:
         """Nothing is held."""

@@ -1,7 +1,4 @@
-"""Rows, objectives and information whose sums are computed by shards, wherever those are.
-
-The functions at the end take rows of either kind, those of one machine and those of an engine.
-"""
+"""Rows, objectives and information whose sums are computed by shards, wherever those are."""
 
 from __future__ import annotations
 
@@ -14,17 +11,14 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.engines.base import Model, Place, Shards, Spot
-from aggcal.engines.gpu.information import DeviceInformation
-from aggcal.engines.gpu.layout import DeviceRows
-from aggcal.engines.gpu.objective import DeviceThurstone
-from aggcal.models.compiled import thurstone as compiled_thurstone
-from aggcal.models.crowd import Crowd
-from aggcal.models.information import Information
+from aggcal.engines.base import FitPoint, InformationPoint, Model, Shards
+from aggcal.models.compiled import thurstone
+from aggcal.models.crowd import Crowd, crowd
+from aggcal.models.information import Information, information
 from aggcal.models.links import Link
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows
-from aggcal.models.thurstone import Thurstone
+from aggcal.models.thurstone import Thurstone, likelihood
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -102,30 +96,30 @@ class _Sharded(Objective):
 
     rows: ShardedRows
     _model: Model
-    _place: Place | None = None
+    _point: FitPoint | None = None
     _known: dict[str, FloatArray]
 
     def sums(self, scores: FloatArray, tolerance: float) -> Sums:
         """Have every shard eliminate θ at these scores."""
         self.data_passes += 1
-        if self._place is None:
+        if self._point is None:
             self._fit = uuid4().hex
-        self._place = Place(self._fit, self.data_passes, self._model, scores.copy(), tolerance)
+        self._point = FitPoint(self._fit, self.data_passes, self._model, scores.copy(), tolerance)
         self._known = {}
-        found: Sums = self.rows.shards.total("evaluate", self._place)
+        found: Sums = self.rows.shards.total("evaluate", self._point)
         return found
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
-        return np.asarray(self.rows.shards.total("product", self._place, vector))
+        return np.asarray(self.rows.shards.total("product", self._point, vector))
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
-        return np.asarray(self.rows.shards.total("carry", self._place, vector))
+        return np.asarray(self.rows.shards.total("carry", self._point, vector))
 
     def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
-        return _beside(self.rows.shards.listed("dense", self._place))
+        return _beside(self.rows.shards.listed("dense", self._point))
 
     @property
     def reliabilities(self) -> FloatArray:
@@ -138,10 +132,10 @@ class _Sharded(Objective):
         return self._per_annotator("inner", super().inner)
 
     def _per_annotator(self, question: str, before: FloatArray) -> FloatArray:
-        if self._place is None or not self.heterogeneous:
+        if self._point is None or not self.heterogeneous:
             return before
         if question not in self._known:
-            answers = self.rows.shards.listed(question, self._place)
+            answers = self.rows.shards.listed(question, self._point)
             self._known[question] = np.concatenate(answers)
         return self._known[question]
 
@@ -162,15 +156,7 @@ class ShardedCrowd(_Sharded, Crowd):
     def __init__(
         self, rows: ShardedRows, link: Link, score_precision: float, **options: float
     ) -> None:
-        super().__init__(
-            rows,
-            link,
-            score_precision,
-            alpha=options["alpha"],
-            beta=options["beta"],
-            width=options["width"],
-            virtual=options["virtual"],
-        )
+        super().__init__(rows, link, score_precision, **options)
         self._model = Model(link.name, crowd=options)
 
 
@@ -181,35 +167,35 @@ class ShardedInformation(Information):
     problem: _Sharded
 
     def _take(self) -> FloatArray:
-        self._spot = Spot(self.problem._model, self._scores, self._theta)  # noqa: SLF001
+        self._point = InformationPoint(self.problem._model, self._scores, self._theta)  # noqa: SLF001
         if not self.heterogeneous:
             return np.ones(1)
-        return np.concatenate(self._rows.shards.listed("inner_at", self._spot))
+        return np.concatenate(self._rows.shards.listed("inner_at", self._point))
 
     def shared(self, weights: FloatArray) -> FloatArray:
         """Return B D⁻¹ w for weights of the annotators."""
-        return np.asarray(self._rows.shards.total("shared_at", self._spot, weights))
+        return np.asarray(self._rows.shards.total("shared_at", self._point, weights))
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
-        return np.asarray(self._rows.shards.total("spread_at", self._spot, vector))
+        return np.asarray(self._rows.shards.total("flow_at", self._point, vector))
 
     def tossed(self, key: int, noise: FloatArray) -> FloatArray:
         """Return the judgments' part of a random vector of covariance S."""
         offsets = self._rows.offsets
-        return np.asarray(self._rows.shards.total("toss_at", self._spot, key, noise, offsets))
+        return np.asarray(self._rows.shards.total("toss_at", self._point, key, noise, offsets))
 
     def border(self, vector: FloatArray) -> FloatArray:
         """Return B'v, a number per annotator."""
-        return np.concatenate(self._rows.shards.listed("border_at", self._spot, vector))
+        return np.concatenate(self._rows.shards.listed("border_at", self._point, vector))
 
     def flow_diagonal(self) -> FloatArray:
         """Return the diagonal of the judgments' part of S."""
-        return np.array(self._rows.shards.total("diagonal_at", self._spot))
+        return np.array(self._rows.shards.total("diagonal_at", self._point))
 
     def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""
-        return _beside(self._rows.shards.listed("dense_at", self._spot))
+        return _beside(self._rows.shards.listed("dense_at", self._point))
 
 
 def _beside(parts: Sequence[tuple[FloatArray, Any]]) -> tuple[FloatArray, sparse.csr_array | None]:
@@ -222,51 +208,7 @@ def _beside(parts: Sequence[tuple[FloatArray, Any]]) -> tuple[FloatArray, sparse
     return total, sparse.hstack([part[1] for part in parts]).tocsr()
 
 
-# ---------------------------------------------------------------------- rows of either kind
-
-
-def thurstone(
-    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
-) -> Thurstone:
-    """Return the objective of the Thurstone family for a fit."""
-    if isinstance(rows, ShardedRows):
-        return ShardedThurstone(rows, link, score_precision, reliability_precision)
-    if isinstance(rows, DeviceRows):
-        return DeviceThurstone(rows, link, score_precision, reliability_precision)
-    return compiled_thurstone(rows, link, score_precision, reliability_precision)
-
-
-def likelihood(
-    rows: Rows, link: Link, score_precision: float, reliability_precision: float | None
-) -> Thurstone:
-    """Return it for its formulae alone, without the room that the sums of a fit take."""
-    if isinstance(rows, ShardedRows):
-        return ShardedThurstone(rows, link, score_precision, reliability_precision)
-    return Thurstone(rows, link, score_precision, reliability_precision)
-
-
-def crowd(rows: Rows, link: Link, score_precision: float, **options: float) -> Crowd:
-    """Return the objective of a crowd mixture."""
-    if isinstance(rows, ShardedRows):
-        return ShardedCrowd(rows, link, score_precision, **options)
-    return Crowd(
-        rows,
-        link,
-        score_precision,
-        alpha=options["alpha"],
-        beta=options["beta"],
-        width=options["width"],
-        virtual=options["virtual"],
-    )
-
-
-def information(
-    problem: Objective, scores: FloatArray, theta: FloatArray, *, observed: bool = False
-) -> Information:
-    """Return the Fisher information of a problem at some scores and annotators' parameters."""
-    kind = Information
-    if isinstance(problem, _Sharded):
-        kind = ShardedInformation
-    elif isinstance(problem.rows, DeviceRows) and isinstance(problem, Thurstone):
-        kind = DeviceInformation
-    return kind(problem, scores, theta, observed=observed)
+thurstone.register(ShardedRows, ShardedThurstone)
+likelihood.register(ShardedRows, ShardedThurstone)
+crowd.register(ShardedRows, ShardedCrowd)
+information.register(_Sharded, ShardedInformation)

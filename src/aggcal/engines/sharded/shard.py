@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, constant, sums
-from aggcal._core.kernels import at, library
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import Model, Place, Spot
+from aggcal.engines.base import FitPoint, InformationPoint, Model
+from aggcal.engines.remote import RowColumns, nameless
 from aggcal.models.information import Information, key_from
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
@@ -72,7 +72,7 @@ class Shard:
         self._fit: str | None = None
         self._number = -1
         self._problem: Objective | None = None
-        self._spot: str | None = None
+        self._informed_at: str | None = None
         self._information: Information | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -128,107 +128,87 @@ class Shard:
 
     def forest(self) -> Forest:
         """Return which items its comparisons connect."""
-        rows, n = self.rows, self.rows.n_items
-        kernels = library()
-        if kernels is None:
-            from scipy.sparse import coo_array
-            from scipy.sparse.csgraph import connected_components
-
-            one = np.ones(len(rows), dtype=np.float32)
-            edges = coo_array((one, (rows.winner, rows.loser)), shape=(n, n)).tocsr()
-            piece = connected_components(edges, directed=False)[1]
-            return Forest(np.unique(piece, return_index=True)[1].astype(np.int32)[piece])
-        winner, loser = (np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser))
-        parent = np.empty(n, dtype=np.int32)
-        first, second, out = at(winner, loser, parent)
-        kernels.aggcal_components(len(rows), first, second, n, out)
-        return Forest(parent)
+        return Forest.of(self.rows.winner, self.rows.loser, self.rows.n_items)
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
-        rows, kernels = self.rows, library()
-        agreed = np.zeros(rows.n_annotators)
-        if kernels is None:
-            side = np.sign(scores[rows.winner] - scores[rows.loser])
-            agreed += np.add.reduceat(0.5 * rows.weight * (1.0 + side), rows.starts[:-1])
-        else:
-            owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
-            columns = [np.ascontiguousarray(c, dtype=np.int32) for c in (rows.winner, rows.loser)]
-            plain = rows.weight.strides == (0,) and rows.weight[0] == 1.0
-            weight = None if plain else np.ascontiguousarray(rows.weight)
-            scores = np.ascontiguousarray(scores)
-            kernels.aggcal_agreement(len(rows), *at(owner, *columns, None, weight, scores, agreed))
-        return agreed / rows.given
+        rows, one = self.rows, constant(1.0, len(self.rows))
+        times = np.broadcast_to(np.int64(1), (len(rows),))
+        owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
+        columns = RowColumns(owner, rows.winner, rows.loser, one, rows.weight, times)
+        return nameless(columns, rows.n_items, rows.n_annotators).agreement(scores)
 
     # ------------------------------------------------------------------ a fit
 
-    def evaluate(self, place: Place) -> Sums:
-        """Eliminate the annotators' parameters at a place; return the sums."""
+    def evaluate(self, point: FitPoint) -> Sums:
+        """Eliminate the annotators' parameters at a point; return the sums."""
         with self._lock:
-            return self._moved(place)
+            return self._moved(point)
 
-    def product(self, place: Place, vector: FloatArray) -> FloatArray:
-        """Multiply by this shard's part of the curvature at a place."""
+    def product(self, point: FitPoint, vector: FloatArray) -> FloatArray:
+        """Multiply by this shard's part of the curvature at a point."""
         with self._lock:
-            return self._at(place).flow(vector)
+            return self._at(point).flow(vector)
 
-    def reliabilities(self, place: Place) -> FloatArray:
-        """Return the annotators' parameters at a place."""
+    def reliabilities(self, point: FitPoint) -> FloatArray:
+        """Return the annotators' parameters at a point."""
         with self._lock:
-            return self._at(place).reliabilities
+            return self._at(point).reliabilities
 
-    def inner(self, place: Place) -> FloatArray:
-        """Return the curvature in each annotator's parameter at a place."""
+    def inner(self, point: FitPoint) -> FloatArray:
+        """Return the curvature in each annotator's parameter at a point."""
         with self._lock:
-            return self._at(place).inner
+            return self._at(point).inner
 
-    def carry(self, place: Place, vector: FloatArray) -> FloatArray:
+    def carry(self, point: FitPoint, vector: FloatArray) -> FloatArray:
         """Multiply a vector over all annotators by B D⁻¹."""
         with self._lock:
-            return self._at(place).carry(self._mine(vector))
+            return self._at(point).carry(self._mine(vector))
 
-    def dense(self, place: Place) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense(self, point: FitPoint) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return this shard's part of the Schur complement as a matrix, and of B."""
         with self._lock:
-            return self._at(place).dense_flow()
+            return self._at(point).dense_flow()
 
     # ------------------------------------------------------------------ information
 
-    def inner_at(self, spot: Spot) -> FloatArray:
+    def inner_at(self, point: InformationPoint) -> FloatArray:
         """Return D."""
         with self._lock:
-            return self._informed(spot).inner
+            return self._informed(point).inner
 
-    def spread_at(self, spot: Spot, vector: FloatArray) -> FloatArray:
+    def flow_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
         """Multiply by this shard's part of S."""
         with self._lock:
-            return self._informed(spot).flow(vector)
+            return self._informed(point).flow(vector)
 
-    def toss_at(self, spot: Spot, key: int, noise: FloatArray, offsets: IntArray) -> FloatArray:
+    def toss_at(
+        self, point: InformationPoint, key: int, noise: FloatArray, offsets: IntArray
+    ) -> FloatArray:
         """Return this shard's part of a random vector of covariance S."""
         with self._lock:
             mine = key_from(key, int(offsets[self.index]))
-            return self._informed(spot).tossed(mine, self._mine(noise))
+            return self._informed(point).tossed(mine, self._mine(noise))
 
-    def border_at(self, spot: Spot, vector: FloatArray) -> FloatArray:
+    def border_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
         """Return B'v for its annotators."""
         with self._lock:
-            return self._informed(spot).border(vector)
+            return self._informed(point).border(vector)
 
-    def diagonal_at(self, spot: Spot) -> FloatArray:
+    def diagonal_at(self, point: InformationPoint) -> FloatArray:
         """Return the diagonal of this shard's part of S."""
         with self._lock:
-            return self._informed(spot).flow_diagonal()
+            return self._informed(point).flow_diagonal()
 
-    def shared_at(self, spot: Spot, weights: FloatArray) -> FloatArray:
+    def shared_at(self, point: InformationPoint, weights: FloatArray) -> FloatArray:
         """Return this shard's part of B D⁻¹ w."""
         with self._lock:
-            return self._informed(spot).shared(self._mine(weights))
+            return self._informed(point).shared(self._mine(weights))
 
-    def dense_at(self, spot: Spot) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_at(self, point: InformationPoint) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return this shard's part of S as a matrix, and of B D⁻¹."""
         with self._lock:
-            return self._informed(spot).dense_flow()
+            return self._informed(point).dense_flow()
 
     # ------------------------------------------------------------------ other shards
 
@@ -249,33 +229,33 @@ class Shard:
     def _mine(self, values: FloatArray) -> FloatArray:
         return np.ascontiguousarray(values[self.first : self.first + self.rows.n_annotators])
 
-    def _moved(self, place: Place) -> Sums:
-        self._information = self._spot = None
-        if self._problem is None or self._fit != place.fit:
-            self._problem, self._fit = self._objective(place.model), place.fit
+    def _moved(self, point: FitPoint) -> Sums:
+        self._information = self._informed_at = None
+        if self._problem is None or self._fit != point.fit:
+            self._problem, self._fit = self._objective(point.model), point.fit
         self._number = -1
-        found = self._problem.sums(place.scores, place.tolerance)
-        self._number = place.number
+        found = self._problem.sums(point.scores, point.tolerance)
+        self._number = point.number
         return found
 
-    def _at(self, place: Place) -> Objective:
+    def _at(self, point: FitPoint) -> Objective:
         """Return the objective where it was last evaluated, evaluating it again if need be."""
-        if self._problem is None or (self._fit, self._number) != (place.fit, place.number):
-            self._moved(place)
+        if self._problem is None or (self._fit, self._number) != (point.fit, point.number):
+            self._moved(point)
         if self._problem is None:  # pragma: no cover  # moved there just now
-            raise RuntimeError("a shard has lost its place")
+            raise RuntimeError("a shard has lost its point")
         return self._problem
 
     def _objective(self, model: Model) -> Objective:
         return model.problem(self.rows)
 
-    def _informed(self, spot: Spot) -> Information:
-        if self._information is None or self._spot != spot.name:
+    def _informed(self, point: InformationPoint) -> Information:
+        if self._information is None or self._informed_at != point.name:
             self._problem = None
-            problem = spot.model.formulae(self.rows)
-            theta = spot.of(self.first, self.first + self.rows.n_annotators)
-            self._information = Information(problem, spot.scores, theta)
-            self._spot = spot.name
+            problem = point.model.formulae(self.rows)
+            theta = point.of(self.first, self.first + self.rows.n_annotators)
+            self._information = Information(problem, point.scores, theta)
+            self._informed_at = point.name
         return self._information
 
 

@@ -1,0 +1,346 @@
+"""Every public function that takes judgments, wherever their rows lie.
+
+The same answer as on one machine, or one sentence that refuses it: never nonsense. The device here
+is a stand-in that keeps the rows where they are: what a real one adds up, test_gpu.py compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_sharded import judged
+
+import aggcal
+from aggcal._core.arrays import sums
+from aggcal.data.base import AnyJudgments
+from aggcal.data.graph import ComparisonGraph
+from aggcal.engines.gpu.engine import GpuEngine
+from aggcal.engines.gpu.layout import DeviceRows
+from aggcal.engines.remote import RemoteJudgments
+from aggcal.engines.sharded.local import LocalEngine
+from aggcal.errors import OptionError
+from aggcal.models.rows import rows_of
+from aggcal.registry import METHODS
+
+REFUSED = "needs all rows on one machine, and an engine has spread them; choose the engine 'local'."
+HELD = ("sharded", "device")
+
+
+@pytest.fixture(autouse=True)
+def _device_stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DeviceRows, "of", lambda rows: rows)
+
+
+def held(where: str, judgments: aggcal.Judgments) -> RemoteJudgments:
+    engine = LocalEngine(shards=3) if where == "sharded" else GpuEngine()
+    return engine.distribute(judgments)
+
+
+@cache
+def study() -> aggcal.Judgments:
+    """Return connected judgments with ties, weights, repeats and rows that are not fitted."""
+    whole = judged("weighted", items=9, judgments=400)
+    more = [("u1", "x", "x", "left"), ("u1", "x", "y", "skip")]
+    rows = [dict(zip(("annotator", "left", "right", "outcome"), row, strict=True)) for row in more]
+    return aggcal.add_judgments(whole, rows)
+
+
+@cache
+def model() -> aggcal.Scores:
+    random = np.random.default_rng(3)
+    return aggcal.read_scores({item: random.normal() for item in study().item_ids})
+
+
+def by_mode(judgments: Any, method: str = "hra-g", **options: Any) -> aggcal.Consensus:
+    """Fit as engines do: reliabilities are not integrated out."""
+    apart = not judgments.on_engine and METHODS[method].integrates
+    if apart and not METHODS[method].from_features:
+        options["estimator"] = "mode"
+    return aggcal.aggregate(judgments, method, warn=False, **options)
+
+
+def numbers(answer: Any) -> Any:
+    """Return what of an answer is compared."""
+    if isinstance(answer, aggcal.Consensus):
+        return [answer.scores, answer.reliabilities, answer.agreement, answer.judgments_per_item,
+                answer.judgments_per_annotator, [str(w) for w in answer.warnings]]  # fmt: skip
+    if isinstance(answer, aggcal.Scores):
+        return [answer.item_ids.tolist(), answer.values, answer.sd]
+    if isinstance(answer, aggcal.Suggestions):
+        return [answer.left.tolist(), answer.right.tolist(), list(answer.reason)]
+    if isinstance(answer, aggcal.Check):
+        return [[f.code for f in answer.findings], [f.message for f in answer.findings]]
+    if isinstance(answer, AnyJudgments):
+        whole = answer.on_one_machine("a comparison")
+        return [whole.item_ids.tolist(), whole.left, whole.outcome, whole.weight]
+    return answer
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    found, wanted = numbers(found), numbers(wanted)
+    if isinstance(wanted, list | tuple):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert_same(one, other)
+    elif isinstance(wanted, dict):
+        assert found.keys() == wanted.keys()
+        for key in wanted:
+            assert_same(found[key], wanted[key])
+    elif isinstance(wanted, np.ndarray) and wanted.dtype != object:
+        np.testing.assert_allclose(found, wanted, atol=1e-7)
+    elif isinstance(wanted, np.ndarray):
+        assert found.tolist() == wanted.tolist()
+    elif isinstance(wanted, float):
+        assert found == pytest.approx(wanted, abs=1e-7)
+    else:
+        assert found == wanted
+
+
+def errors(judgments: Any, kind: str = "laplace", method: str = "btl", **options: Any) -> Any:
+    known = by_mode(judgments, method).quantify(kind, draws=12, **options).uncertainty
+    assert known is not None
+    return [known.se, known.rank_low, known.rank_high]
+
+
+def later() -> aggcal.Judgments:
+    ids = study().item_ids
+    return aggcal.read_judgments([("u1", "new", ids[0]), ("zoe", ids[1], "new")])
+
+
+def assessed(judgments: Any, **options: Any) -> aggcal.Assessment:
+    if not judgments.on_engine and "method" not in options:
+        options["estimator"] = "mode"
+    return aggcal.assess(judgments, model(), warn=False, **options)
+
+
+def told(summary: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of a summary what tells where and how fast, and who asked for the mode."""
+    settings = {k: v for k, v in summary["settings"].items() if k not in ("engine", "estimator")}
+    left_out = ("seconds", "iterations", "gradient_norm", "objective", "log_likelihood", "check",
+                "suggestions", "guarantees", "settings", "prior")  # fmt: skip
+    return {k: v for k, v in summary.items() if k not in left_out} | {"settings": settings}
+
+
+def saved(judgments: Any, folder: Path) -> list[str]:
+    assessed(judgments).save(folder / judgments.engine_name)
+    return sorted(path.name for path in (folder / judgments.engine_name).iterdir())
+
+
+def drawn(judgments: Any) -> list[Any]:
+    figure = pytest.importorskip("matplotlib.figure")
+    from aggcal import plot
+
+    ax = plot.comparisons(judgments, ax=figure.Figure().subplots())
+    return [ax.get_title(), [text.get_text() for text in ax.texts]]
+
+
+ANYWHERE: dict[str, Callable[[Any], Any]] = {
+    **{
+        f"aggregate {name}": partial(by_mode, method=name)
+        for name, known in METHODS.items()
+        if not known.from_features
+    },
+    "stated prior": lambda j: by_mode(j, prior=aggcal.Prior(0.8, 0.4)),
+    "start": lambda j: by_mode(j, start=model()),
+    "laplace": partial(errors, method="hra-g", level=0.9),
+    "items": lambda j: by_mode(j).items,
+    "annotators": lambda j: by_mode(j).annotators,
+    "place": lambda j: by_mode(j).place(later()),
+    "probabilities of others": lambda j: by_mode(j).judgment_probabilities(later()),
+    "order": lambda j: by_mode(j).order_probability(*study().item_ids[:2]),
+    "calibrate": lambda j: aggcal.calibrate(model(), by_mode(j), warn=False).items,
+    "predict": lambda j: aggcal.calibrate(model(), by_mode(j), warn=False)
+    .predict({"new": 0.3}, later())
+    .items,
+    "assess": lambda j: assessed(j).items,
+    "summary": lambda j: told(assessed(j).to_dict()),
+    "suggest": lambda j: aggcal.suggest_pairs(j, model(), consensus=by_mode(j), n=5),
+    "suggest to new": lambda j: aggcal.suggest_pairs(
+        j, consensus=by_mode(j), n=4, new_annotators=["zoe"]
+    ),
+    "graph": lambda j: [j.graph.component, j.graph.never_win, j.graph.never_lose],
+    "a graph of one's own": lambda j: ComparisonGraph(j).never_win,
+    "counts": lambda j: [
+        j.n_items, j.n_annotators, j.n_judgments, j.n_rows, j.n_merged, j.n_duplicates,
+        j.n_repeated, j.unjudged_ids, j.unfitted.counts, j.judgments_per_item,
+        j.judgments_per_annotator, j.wins_and_losses, j.source, j.format, j.notes, j.criteria,
+        j.sided, j.backend, j.agreement(np.arange(j.n_items, dtype=float)),
+    ],
+    "rows": lambda j: [len(rows_of(j)), rows_of(j).degrees, rows_of(j).given],
+    "str": lambda j: str(by_mode(j)).split(";")[0],
+}  # fmt: skip
+ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
+    **{
+        f"aggregate {name}": partial(by_mode, method=name, features="identity")
+        for name, known in METHODS.items()
+        if known.from_features
+    },
+    "a class of features": lambda j: aggcal.GPPL("identity").fit(j),
+    "assess by features": lambda j: assessed(j, method="gppl", features="identity").items,
+    "no prior": lambda j: by_mode(j, "btl", prior=None),
+    **{
+        kind: partial(errors, kind=kind)
+        for kind in ("sandwich", "sandwich-random", "sandwich-fixed", "bootstrap")
+    },
+    "own method": lambda j: aggcal.aggregate(j, Wins(), warn=False),
+    "check": lambda j: aggcal.check(j, model(), consensus=by_mode(j)),
+    "check by itself": aggcal.check,
+    "suggest by name": lambda j: aggcal.suggest_pairs(
+        j, consensus=by_mode(j), n=3, annotators=list(j.annotator_ids[:2])
+    ),
+    "suggest per annotator": lambda j: aggcal.suggest_pairs(
+        j, consensus=by_mode(j), n=3, per_annotator=2
+    ),
+    "place them": lambda j: aggcal.aggregate(
+        [("u1", "x", "y"), ("u1", "y", j.item_ids[0])], warn=False
+    ).place(j),
+    "predict with them": lambda j: aggcal.calibrate(
+        {"x": 1.0, "y": 2.0, j.item_ids[0]: 3.0},
+        aggcal.aggregate([("u1", "x", "y"), ("u1", "y", j.item_ids[0])], warn=False),
+        warn=False,
+    ).predict({j.item_ids[1]: 0.3}, j).items,
+    "probabilities": lambda j: by_mode(j).judgment_probabilities(j),
+    "strong components": lambda j: j.graph.strong,
+    "resampled": lambda j: j.of_annotators(np.array([2, 2, 0])),
+    "swapped": lambda j: j.swapped(),
+    "swapped fit": lambda j: by_mode(j.swapped()),
+    "plot": drawn,
+}  # fmt: skip
+
+
+class Wins:
+    """A method of somebody else's."""
+
+    def fit(self, judgments: aggcal.Judgments, /) -> aggcal.Consensus:
+        won = sums(judgments.left, judgments.outcome, judgments.n_items)
+        return aggcal.Consensus.of(judgments, won, method="wins")
+
+
+def test_every_public_function_that_takes_judgments_is_here() -> None:
+    """One that is new needs a row in a table above: the same answer, or a refusal."""
+    from aggcal import plot
+
+    public = {name: getattr(aggcal, name) for name in aggcal.__all__}
+    public |= {f"plot.{name}": getattr(plot, name) for name in plot.__all__}
+    for owner, known in [(o, k) for o, k in public.items() if isinstance(k, type)]:
+        methods = [name for name in vars(known) if not name.startswith("_")]
+        public |= {f"{owner}.{name}": getattr(known, name) for name in methods}
+    taking = {
+        name
+        for name, known in public.items()
+        if callable(known) and not isinstance(known, type)
+        if "judgments" in signature(known).parameters
+    }
+    assert taking - {"simulate"} == {  # which takes their number
+        "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
+        "Consensus.of", "Consensus.place", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
+        "assess", "check", "plot.comparisons", "suggest_pairs",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+@pytest.mark.parametrize("where", HELD)
+def test_the_same_wherever_rows_lie(where: str, name: str) -> None:
+    judgments, ask = study(), ANYWHERE[name]
+    assert_same(ask(held(where, judgments)), ask(judgments))
+
+
+@pytest.mark.parametrize("name", ON_ONE_MACHINE)
+def test_a_device_leaves_the_rows_on_this_machine(name: str) -> None:
+    judgments, ask = study(), ON_ONE_MACHINE[name]
+    assert_same(ask(held("device", judgments)), ask(judgments))
+
+
+@pytest.mark.parametrize("name", ON_ONE_MACHINE)
+def test_what_shards_cannot_answer_is_refused_by_name(name: str) -> None:
+    with pytest.raises(OptionError) as told_:
+        ON_ONE_MACHINE[name](held("sharded", study()))
+    text = str(told_.value)
+    assert text.endswith(REFUSED)
+    assert len(text) > len(REFUSED) + 3
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("where", HELD)
+def test_rows_cannot_be_changed_behind_an_engine(where: str) -> None:
+    judgments = study()
+    there = held(where, judgments)
+    with pytest.raises(TypeError):
+        replace(there, weight=2.0 * judgments.weight)  # type: ignore[call-arg]
+    for column in ("annotator", "left", "right", "outcome", "weight", "count", "screen"):
+        assert not hasattr(there, column)
+    assert aggcal.Judgments not in type(there).__mro__
+
+
+@pytest.mark.parametrize("where", HELD)
+def test_what_is_added(where: str) -> None:
+    judgments = study()
+    for order in (lambda j: (j, later()), lambda j: (later(), j)):
+        if where == "device":
+            assert_same(
+                aggcal.add_judgments(*order(held(where, judgments))),
+                aggcal.add_judgments(*order(judgments)),
+            )
+        else:
+            with pytest.raises(OptionError, match="lie on an engine"):
+                aggcal.add_judgments(*order(held(where, judgments)))
+
+
+@pytest.mark.parametrize(("where", "name"), [("sharded", "shards"), ("device", "gpu")])
+def test_results_name_the_engine(where: str, name: str, tmp_path: Path) -> None:
+    judgments = study()
+    there = held(where, judgments)
+    assert there.engine_name == name
+    assert judgments.engine_name == "local"
+    result = assessed(there)
+    assert result.to_dict()["settings"]["engine"] == name
+    assert saved(there, tmp_path) == saved(judgments, tmp_path)
+    advice, here = result.advised().advice, assessed(judgments).advised().advice
+    assert here is not None
+    if where == "sharded":  # the look at the data is left out, as the documentation says
+        assert advice is None
+    else:
+        assert advice is not None
+        assert_same(advice.check, here.check)
+        assert_same(advice.suggestions, here.suggestions)
+        assert_same(
+            result.advised().annotator_columns(), assessed(judgments).advised().annotator_columns()
+        )
+
+
+@pytest.mark.parametrize("where", HELD)
+def test_they_say_what_they_are(where: str) -> None:
+    judgments = study()
+    there = held(where, judgments)
+    assert repr(there) == f"Remote{judgments!r}"
+    assert f"held by the engine {there.engine_name}" in str(there)
+    assert "not fitted: 1 self-pair, 1 skip" in str(there)
+    page = there._repr_html_()
+    assert "400 judgments" in page
+    assert ("<table" in page) == (where == "device")
+
+
+@pytest.mark.parametrize("where", HELD)
+def test_efficiency_is_that_of_one_machine_or_says_less(where: str) -> None:
+    judgments = judged("plain")
+    found, wanted = by_mode(held(where, judgments)).efficiency(), by_mode(judgments).efficiency()
+    assert found is not None
+    assert wanted is not None
+    assert len(wanted) > 2
+    assert_same(found, {name: wanted[name] for name in found})
+    assert len(found) == (2 if where == "sharded" else len(wanted))
+
+
+def test_separate_pieces_are_told_and_connected_ones_are_not() -> None:
+    rows = [("u1", "a", "b"), ("u2", "b", "c"), ("u3", "c", "a")]
+    there = held("sharded", aggcal.read_judgments(rows))
+    assert "joins two pieces" not in aggcal.suggest_pairs(there, n=2).reason
+    apart = held("sharded", aggcal.read_judgments([*rows, ("u4", "x", "y")]))
+    assert "joins two pieces" in aggcal.suggest_pairs(apart, n=2).reason
