@@ -132,9 +132,12 @@ def link(name: str) -> Link:
     array([0.5])
     >>> link("probit")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal, laplace.
+    aggcal.errors.OptionError: link 'probit' is unknown; choose logistic, normal or laplace.
     """
     try:
         return _LINKS[name]
     except KeyError:
-        raise OptionError(f"link '{name}' is unknown; choose {', '.join(_LINKS)}.") from None
+        *first, last = _LINKS
+        raise OptionError(
+            f"link '{name}' is unknown; choose {', '.join(first)} or {last}."
+        ) from None
