@@ -25,7 +25,7 @@ IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
 _USUAL = "hra-g"
-_LONGEST_REASON = 200
+_LONGEST_REASON = 200  # columns of an error that is quoted
 _TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
 _REVERSED = "reversed-annotators"
@@ -65,7 +65,7 @@ def advise(
     Parameters
     ----------
     judgments, scores
-        The study.
+        The study: its judgments and the model's scores.
     consensus
         The fit that the results come from; used where it can be, so that nothing is fitted twice.
     warnings

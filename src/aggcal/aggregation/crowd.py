@@ -36,12 +36,14 @@ from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows
 
 _TOLERANCE = 1e-10
-_ROUGH = 1e-4
+"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_ROUGH = 1e-4  # the same for a start, which the fit improves on
 _ALPHA, _BETA = 4.0, 1.0
+"""A prior of mostly honest annotators: it predicted held-out judgments best, or nearly."""
 _ROW_CAP = 1.0
 """Uncertainty of a gap, in units of the default spread, up to which it is averaged over: with more,
 where items were judged some twenty times, intervals of η cover too little."""
-_RANDOM = 0.5
+_RANDOM = 0.5  # η of one who tosses a coin
 
 
 @dataclass(frozen=True)
@@ -243,8 +245,8 @@ class CrowdBT(CrowdAggregator):
     prior
         A `Prior`, whose ``score_sd`` is used, or ``"default"`` to estimate the spread.
     alpha, beta
-        Of the Beta prior of η, the chance of an honest report; each at least 1. The default
-        (4, 1) predicted held-out judgments of the real datasets best, or nearly.
+        Parameters of the Beta prior of η, the probability of an honest report; each at least 1.
+        The default (4, 1) predicted held-out judgments of the real datasets best, or nearly.
     virtual
         Weight of the virtual annotator of the original, who sees every item win once and lose
         once against an item of score 0.

@@ -50,8 +50,9 @@ ESTIMATORS = ("marginal", "mode")
 """How a model with reliabilities is fitted: see `HRA`."""
 
 _TOLERANCE = 1e-10
-_ROUGH = 1e-5
-_CLOSE_CALL = 2.0
+"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
+_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ LINKS = {
 """The methods whose judgments carry a known information, and their links."""
 
 _ENOUGH_TO_PLACE = 10
+"""Items in both tables: with fewer, a line through them places new items badly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +86,9 @@ class Beliefs:
         Parameters
         ----------
         judgments, consensus
-            Stage 1.
+            The judgments and their consensus.
         scores
-            Of a model; items that only they have are new.
+            A model's scores; items that only they have are new.
         more
             Ids that may be new, too.
         """

@@ -20,9 +20,9 @@ from aggcal.aggregation.uncertainty.covariance import (
 )
 from aggcal.models.information import Information
 
-_PROBES = 12
-_CLOSE = 1e-4
-_FLAT = 1e-10
+_PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
+_CLOSE = 1e-4  # relative residual of a solve: well below the error of the probes
+_FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
 def laplace(
@@ -43,7 +43,7 @@ def laplace(
         Weights of the annotators' parameters in the sum that fixes the unit; None where it is not
         free.
     seed
-        Of the random probes that take the place of a matrix for many items.
+        Seed for the random probes that take the place of a matrix for many items.
     probes
         How many of them.
     on_draw
