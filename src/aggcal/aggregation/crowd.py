@@ -50,15 +50,15 @@ _RANDOM = 0.5  # η of one who tosses a coin
 class CrowdAggregator:
     """P(u puts i above j) = η_u F(d/c) + (1 − η_u) F(−d/c): η integrated out, or the joint mode."""
 
-    prior: PriorChoice
-    alpha: float
-    beta: float
-    virtual: float
-    tolerance: float
-    seed: int
-    link: str
-    width: float
-    name: str
+    prior: PriorChoice = "default"
+    alpha: float = _ALPHA
+    beta: float = _BETA
+    virtual: float = 0.0
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    link: str = field(default="logistic", init=False, repr=False)
+    width: float = field(default=1.0, init=False, repr=False)
+    name: str = field(default="crowd-bt", init=False, repr=False)
     estimator: Estimator = "marginal"
 
     def __post_init__(self) -> None:
@@ -266,17 +266,6 @@ class CrowdBT(CrowdAggregator):
     True
     """
 
-    prior: PriorChoice = "default"
-    alpha: float = _ALPHA
-    beta: float = _BETA
-    virtual: float = 0.0
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    link: str = field(default="logistic", init=False, repr=False)
-    width: float = field(default=1.0, init=False, repr=False)
-    name: str = field(default="crowd-bt", init=False, repr=False)
-    estimator: Estimator = "marginal"
-
 
 @dataclass(frozen=True)
 class CrowdTCV(CrowdAggregator):
@@ -290,13 +279,6 @@ class CrowdTCV(CrowdAggregator):
     True
     """
 
-    prior: PriorChoice = "default"
-    alpha: float = _ALPHA
-    beta: float = _BETA
-    virtual: float = 0.0
-    tolerance: float = _TOLERANCE
-    seed: int = 0
     link: str = field(default="normal", init=False, repr=False)
     width: float = field(default=sqrt(2.0), init=False, repr=False)
     name: str = field(default="crowd-tcv", init=False, repr=False)
-    estimator: Estimator = "marginal"

@@ -60,12 +60,12 @@ class ThurstoneAggregator:
     """P(u puts i above j) = F(γ_u (s_i − s_j))."""
 
     link: str
-    prior: PriorChoice
-    tolerance: float
-    seed: int
-    heterogeneous: bool
-    name: str
-    estimator: Estimator = "mode"
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="alike", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)
 
     def fit(
         self,
@@ -205,9 +205,7 @@ class ThurstoneAggregator:
 
     def alike(self, judgments: Judgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
-        plain = ThurstoneAggregator(
-            self.link, consensus.prior, _TOLERANCE, self.seed, heterogeneous=False, name="alike"
-        )
+        plain = ThurstoneAggregator(self.link, consensus.prior, seed=self.seed)
         return plain.fit(judgments)
 
     def refit(self, judgments: Judgments, start: Start, consensus: Consensus) -> Consensus:
@@ -330,9 +328,6 @@ class HRA(ThurstoneAggregator):
     """
 
     link: str = "logistic"
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"
@@ -359,12 +354,7 @@ class BTL(ThurstoneAggregator):
     """
 
     link: str = field(default="logistic", init=False, repr=False)
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default="btl", init=False, repr=False)
-    estimator: Estimator = field(default="mode", init=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -379,9 +369,4 @@ class TCV(ThurstoneAggregator):
     """
 
     link: str = field(default="normal", init=False, repr=False)
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default="tcv", init=False, repr=False)
-    estimator: Estimator = field(default="mode", init=False, repr=False)
