@@ -33,12 +33,12 @@ _ATC = (
     "Datas/Reading_level_datas_reg10"
 )
 _DOTS = "ryankemmer/dotsactivity-data/2465d2d9"
-_PATIENCE = 60.0
+_PATIENCE = 60.0  # seconds without an answer
 _AT_LONGEST = 600.0
 """Seconds that one file may take: it is small, and a server may send a byte a minute."""
 _LARGEST = 1 << 21
 """Bytes of the largest file that is downloaded, several times over: servers may send forever."""
-_PIECE = 1 << 16
+_PIECE = 1 << 16  # bytes at a time
 
 SUMS = {
     "reading-level/judgments.csv": (

@@ -44,8 +44,8 @@ A message says what is wrong, where, and what to do.
 import re
 from collections.abc import Iterable
 
-_SHOWN = 3
-_LONGEST = 100
+_SHOWN = 3  # ids that a message names before it counts
+_LONGEST = 100  # characters of an id in a message
 
 # What moves a terminal's cursor or begins another line, and what turns the direction of the text
 # beside it or cannot be encoded at all.

@@ -8,11 +8,11 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 
-_GRID = 2049
-_REACH = 8.0
-_AT_ONCE = 1 << 22
-_MANY = 5000
-_FINE = 0.02
+_GRID = 2049  # points at which densities are compared: fewer blur, more take longer
+_REACH = 8.0  # widths of the kernel beyond the data: further out a density is 0
+_AT_ONCE = 1 << 22  # numbers at a time: fewer take longer, more take more memory
+_MANY = 5000  # points, beyond which near ones are put together
+_FINE = 0.02  # in widths of the kernel: coarser is faster, and blurs
 
 METRICS = ("tau_a", "tau_b", "spearman", "mse", "rmse", "wasserstein", "ks", "kl")
 """The metrics, in the order in which they are shown."""

@@ -24,7 +24,7 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 """Ids: Python strings in an object array."""
 
 
-_PIECE = 1 << 22
+_PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
 
 def constant(value: float, length: int) -> FloatArray:

@@ -13,7 +13,7 @@ from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]
 
-_EXACT = 2.0**53
+_EXACT = 2.0**53  # beyond it a float does not hold every whole number
 
 
 def as_frame(columns: Columns, backend: str | None) -> Any:

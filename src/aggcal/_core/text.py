@@ -23,9 +23,9 @@ WIDTH = 88
 ROWS = 8
 """Rows of a table that a card shows."""
 
-_LONGEST = 40
-_LONGEST_NOTE = 300
-_NAMED = 3
+_LONGEST = 40  # columns of an id in a table
+_LONGEST_NOTE = 300  # columns of what a warning quotes
+_NAMED = 3  # ids that a sentence names before it counts
 
 _BLANKS = re.compile(" +")
 

@@ -70,7 +70,7 @@ def advise(
     Parameters
     ----------
     judgments, scores
-        The study.
+        The study: its judgments and the model's scores.
     consensus
         The fit that the results come from; used where it can be, so that nothing is fitted twice.
     warnings

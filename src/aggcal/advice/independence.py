@@ -51,7 +51,7 @@ class Independence:
         Parameters
         ----------
         codes
-            Of the findings.
+            Codes of the findings.
         not_checked
             What the check left out.
         """

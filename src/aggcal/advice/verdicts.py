@@ -74,7 +74,7 @@ class Verdicts:
         Parameters
         ----------
         consensus
-            The fit.
+            The fit whose annotators are judged.
         accused
             What the check says.
         """

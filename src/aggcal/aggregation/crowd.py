@@ -43,27 +43,29 @@ from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
 
 _TOLERANCE = 1e-10
-_ROUGH = 1e-4
+"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_ROUGH = 1e-4  # the same for a start, which the fit improves on
 _ALPHA, _BETA = 4.0, 1.0
+"""A prior of mostly honest annotators: it predicted held-out judgments best, or nearly."""
 _ROW_CAP = 1.0
 """Uncertainty of a gap, in units of the default spread, up to which it is averaged over: with more,
 where items were judged some twenty times, intervals of η cover too little."""
-_RANDOM = 0.5
+_RANDOM = 0.5  # η of one who tosses a coin
 
 
 @dataclass(frozen=True)
 class CrowdAggregator:
     """P(u puts i above j) = η_u F(d/c) + (1 − η_u) F(−d/c): η integrated out, or the joint mode."""
 
-    prior: PriorChoice
-    alpha: float
-    beta: float
-    virtual: float
-    tolerance: float
-    seed: int
-    link: str
-    width: float
-    name: str
+    prior: PriorChoice = "default"
+    alpha: float = _ALPHA
+    beta: float = _BETA
+    virtual: float = 0.0
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
+    width: float = field(default=1.0, init=False, repr=False)
+    name: str = field(default=registry.CROWD_BT.name, init=False, repr=False)
     estimator: Estimator = "marginal"
 
     def __post_init__(self) -> None:
@@ -254,8 +256,8 @@ class CrowdBT(CrowdAggregator):
     prior
         A `Prior`, whose ``score_sd`` is used, or ``"default"`` to estimate the spread.
     alpha, beta
-        Of the Beta prior of η, the chance of an honest report; each at least 1. The default
-        (4, 1) predicted held-out judgments of the real datasets best, or nearly.
+        Parameters of the Beta prior of η, the probability of an honest report; each at least 1.
+        The default (4, 1) predicted held-out judgments of the real datasets best, or nearly.
     virtual
         Weight of the virtual annotator of the original, who sees every item win once and lose
         once against an item of score 0.
@@ -275,17 +277,6 @@ class CrowdBT(CrowdAggregator):
     True
     """
 
-    prior: PriorChoice = "default"
-    alpha: float = _ALPHA
-    beta: float = _BETA
-    virtual: float = 0.0
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
-    width: float = field(default=1.0, init=False, repr=False)
-    name: str = field(default=registry.CROWD_BT.name, init=False, repr=False)
-    estimator: Estimator = "marginal"
-
 
 @dataclass(frozen=True)
 class CrowdTCV(CrowdAggregator):
@@ -299,13 +290,6 @@ class CrowdTCV(CrowdAggregator):
     True
     """
 
-    prior: PriorChoice = "default"
-    alpha: float = _ALPHA
-    beta: float = _BETA
-    virtual: float = 0.0
-    tolerance: float = _TOLERANCE
-    seed: int = 0
     link: str = field(default=registry.NORMAL.name, init=False, repr=False)
     width: float = field(default=sqrt(2.0), init=False, repr=False)
     name: str = field(default=registry.CROWD_TCV.name, init=False, repr=False)
-    estimator: Estimator = "marginal"

@@ -30,9 +30,9 @@ from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows, rows_of
 
-_FEWEST_DRAWS = 10
+_FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 _FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
-_MOST_COMPARED = 600
+_MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",
     registry.SANDWICH_RANDOM.name: "random",

@@ -29,7 +29,18 @@ from aggcal.models.rows import rows_of
 
 
 @dataclass(frozen=True)
-class GPPL:
+class _GaussianProcess:
+    """What methods with a Gaussian process take."""
+
+    features: FeatureChoice
+    kernel: Kernel | None = None
+
+    def __post_init__(self) -> None:
+        _refuse_others(self.features)
+
+
+@dataclass(frozen=True)
+class GPPL(_GaussianProcess):
     """Preference learning with a Gaussian process (Chu & Ghahramani 2005).
 
     P(i above j) = Φ((f_i − f_j)/√2), f ~ N(0, K); the scores are the mode of f, every annotator
@@ -51,12 +62,6 @@ class GPPL:
     >>> found.items["item"].tolist(), found.convergence.converged
     (['b', 'a', 'c'], True)
     """
-
-    features: FeatureChoice
-    kernel: Kernel | None = None
-
-    def __post_init__(self) -> None:
-        _refuse_others(self.features)
 
     def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Choose the kernel and find the mode."""
@@ -80,7 +85,7 @@ class GPPL:
 
 
 @dataclass(frozen=True)
-class BARCW:
+class BARCW(_GaussianProcess):
     """Bayesian ranking with comparison weights: annotators who may answer at random.
 
     Its authors published no code: this is our own, written from a description of the method; see
@@ -102,12 +107,6 @@ class BARCW:
     >>> found.annotators["annotator"].tolist()[-1]
     'guest'
     """
-
-    features: FeatureChoice
-    kernel: Kernel | None = None
-
-    def __post_init__(self) -> None:
-        _refuse_others(self.features)
 
     def fit(self, judgments: AnyJudgments, /, *, on_iteration: Progress | None = None) -> Consensus:
         """Alternate between the scores and the weights of the annotators."""

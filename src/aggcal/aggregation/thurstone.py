@@ -43,8 +43,9 @@ Estimator = Literal["marginal", "mode"]
 """How a model with reliabilities is fitted: see `HRA`."""
 
 _TOLERANCE = 1e-10
-_ROUGH = 1e-5
-_CLOSE_CALL = 2.0
+"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
+_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,12 @@ class ThurstoneAggregator:
     """P(u puts i above j) = F(γ_u (s_i − s_j))."""
 
     link: str
-    prior: PriorChoice
-    tolerance: float
-    seed: int
-    heterogeneous: bool
-    name: str
-    estimator: Estimator = "mode"
+    prior: PriorChoice = "default"
+    tolerance: float = _TOLERANCE
+    seed: int = 0
+    heterogeneous: bool = field(default=False, init=False, repr=False)
+    name: str = field(default="alike", init=False, repr=False)
+    estimator: Estimator = field(default="mode", init=False, repr=False)
 
     def fit(
         self,
@@ -197,9 +198,7 @@ class ThurstoneAggregator:
 
     def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
-        plain = ThurstoneAggregator(
-            self.link, consensus.prior, _TOLERANCE, self.seed, heterogeneous=False, name="alike"
-        )
+        plain = ThurstoneAggregator(self.link, consensus.prior, seed=self.seed)
         return plain.fit(judgments)
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
@@ -323,9 +322,6 @@ class HRA(ThurstoneAggregator):
     """
 
     link: str = registry.LOGISTIC.name
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"
@@ -352,12 +348,7 @@ class BTL(ThurstoneAggregator):
     """
 
     link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default=registry.BTL.name, init=False, repr=False)
-    estimator: Estimator = field(default="mode", init=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -372,9 +363,4 @@ class TCV(ThurstoneAggregator):
     """
 
     link: str = field(default=registry.NORMAL.name, init=False, repr=False)
-    prior: PriorChoice = "default"
-    tolerance: float = _TOLERANCE
-    seed: int = 0
-    heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default=registry.TCV.name, init=False, repr=False)
-    estimator: Estimator = field(default="mode", init=False, repr=False)

@@ -10,9 +10,9 @@ from typing import TextIO
 
 from aggcal.errors import AggcalWarning, printable
 
-_PATIENCE = 1.0
-_EVERY_ON_TERMINAL = 0.2
-_EVERY_IN_LOG = 10.0
+_PATIENCE = 1.0  # seconds before progress is shown: what is done sooner needs none
+_EVERY_ON_TERMINAL = 0.2  # seconds between updates
+_EVERY_IN_LOG = 10.0  # seconds between lines of a log, which would fill up
 
 
 class Terminal:

@@ -29,7 +29,7 @@ def refuse_output(
     Parameters
     ----------
     options
-        With the folder and ``--force``.
+        The options of the command, with the folder and ``--force``.
     inputs
         The files that are read.
     fitted

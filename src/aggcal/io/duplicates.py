@@ -35,7 +35,7 @@ def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
     Parameters
     ----------
     source
-        The table.
+        The table that was read.
     merged
         How often each annotator (their number) said the same of two items: ``n``, ``annotator``,
         ``l`` and ``r``.

@@ -25,8 +25,8 @@ from aggcal.io.formats._labels import is_both_bad
 from aggcal.io.rows import Reading
 from aggcal.io.tables.source import Source, quoted
 
-_LISTED = 5
-_LIGHTEST, _HEAVIEST = 1e-9, 1e9
+_LISTED = 5  # labels that an error lists
+_LIGHTEST, _HEAVIEST = 1e-9, 1e9  # weights outside would drown, or drown the others
 _WIDEST = 1e12
 """The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
 them to spare. Within these limits 100 random studies were fitted without a failure (those that did

@@ -33,7 +33,7 @@ def read_results(
     Parameters
     ----------
     folder
-        Where ``run`` or ``aggregate`` wrote them.
+        The folder that ``run`` or ``aggregate`` wrote them to.
     force
         Read files that are not those that the summary lists: changed since, or of another run.
 

@@ -28,9 +28,9 @@ class Crowd(Objective):
     rows, link, score_precision
         See `Objective`.
     alpha, beta
-        Of the Beta prior of η, each at least 1; (1, 1) is none.
+        Parameters of the Beta prior of η, each at least 1; (1, 1) is none.
     width
-        c.
+        c, what gaps are divided by.
     virtual
         Weight of the virtual annotator, who sees every item win once and lose once against an
         item of score 0 (the regulariser of the original CrowdBT).

@@ -38,7 +38,7 @@ class Information:
     problem
         The model and its rows.
     scores, theta
-        Where.
+        Scores and annotators' parameters at which it is taken.
     observed
         Take the curvature at the outcomes that were seen instead of the expected one; for models
         without annotators' parameters.
@@ -174,7 +174,7 @@ class Information:
         Parameters
         ----------
         key
-            Of the coins, one for each row.
+            Key of the coins, one for each row.
         noise
             What the annotators' priors add, a number for each.
         """

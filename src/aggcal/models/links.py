@@ -41,7 +41,7 @@ class Link:
     terms
         The loss, its pull and its curvature.
     probability
-        F itself.
+        F itself, the probability of the first item winning.
     """
 
     name: str

@@ -8,7 +8,7 @@ from math import pi, sqrt
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
 
-_SMALLEST, _LARGEST = 1e-6, 1e6
+_SMALLEST, _LARGEST = 1e-6, 1e6  # spreads outside lose the digits of a double
 
 
 @dataclass(frozen=True)

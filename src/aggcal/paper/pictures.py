@@ -62,7 +62,7 @@ def counts(folder: Path, corruption: str, level: float, seed: int = 0) -> FloatA
     level
         See `levels`.
     seed
-        Of the noise of ``LOCAL_NOISE``.
+        Seed for the noise of ``LOCAL_NOISE``.
     """
     cv2 = opencv()
     damage = _damage(cv2, corruption, level, np.random.default_rng(seed))

@@ -58,7 +58,7 @@ def alternating_steps(
     wins, link
         The data and F.
     recipe
-        The settings.
+        The settings of the recipe.
     forget_slope_ridge
         As in the authors' HRA-E, whose gradient in γ lacks its penalty.
 

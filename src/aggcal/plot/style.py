@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 FAINT: dict[str, Any] = {"color": GREY, "alpha": 0.35, "linewidth": 0.8}
 """Lines that only guide the eye."""
 
-MOST_LABELS = 30
+MOST_LABELS = 30  # more would overlap
 _WIDTH, _HEIGHT, _TALLEST = 7.0, 4.2, 9.0
 _LINE = 0.22
-_LONGEST_LABEL = 24
+_LONGEST_LABEL = 24  # columns of an id
 _DOT, _SMALLEST_DOT = 30.0, 3.0
 _ROOMY = 40
 
@@ -91,7 +91,7 @@ def label(axis: Any, ids: TextArray, places: IntArray | None = None, **options: 
     ids
         The id at each place.
     places
-        Where they stand; 0, 1, … if it is not said.
+        Where the labels stand; 0, 1, … if it is not said.
     **options
         Of the texts.
     """

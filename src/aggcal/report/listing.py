@@ -226,9 +226,9 @@ def names(title: str, ids: TextArray, texts: Mapping[str, str] | None = None) ->
     Parameters
     ----------
     title
-        The heading.
+        The heading of the column.
     ids
-        Of the rows.
+        Ids of the rows.
     texts
         What some of them say.
 

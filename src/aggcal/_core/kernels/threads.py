@@ -16,8 +16,8 @@ import numpy.typing as npt
 from aggcal._core.machine import cores
 
 _NAME = "aggcal"
-_ROWS_PER_RANGE = 20_000
-_MOST_RANGES = 16
+_ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
+_MOST_RANGES = 16  # more use more cores, and more memory for their sums
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")

@@ -169,7 +169,7 @@ class Population:
             Of each of their rows: how many answers it counts for; |d|; and, for each set of
             scores, how far the item that the others prefer really lies above (sets by rows).
         inflation
-            Of the variance, where answers depend on each other.
+            Factor of the variance, where answers depend on each other.
         freedom
             Degrees of freedom of that.
         """

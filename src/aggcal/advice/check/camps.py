@@ -69,11 +69,11 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     Parameters
     ----------
     fitted
-        The study.
+        The study and its fit.
     dropped
         Annotators to leave aside: copies of others would be a camp of their own.
     seed
-        Of the drawn studies.
+        Seed for the drawn studies.
     """
     m = fitted.judgments.n_annotators
     if m < _FEWEST_ANNOTATORS:

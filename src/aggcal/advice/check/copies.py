@@ -99,7 +99,7 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
     Parameters
     ----------
     fitted
-        The study.
+        The study and its fit.
     dropped
         Annotators to leave aside: two who always choose the left agree without copying.
 

@@ -52,7 +52,7 @@ def count_triads(answers: Answers, majority: FloatArray, chosen: BoolArray) -> t
     answers
         Which pairs there are.
     majority
-        Of each pair: positive where its first item is ahead, negative where behind, 0 if tied.
+        For each pair: positive where its first item is ahead, negative where behind, 0 if tied.
     chosen
         The items to look at.
 

@@ -77,11 +77,11 @@ def consensus_of_others(
     Parameters
     ----------
     judgments
-        The rows.
+        The judgments that were fitted.
     scores, slopes
         Item scores and annotators' reliabilities at the optimum, on the logistic scale.
     precision
-        Of the prior of the scores.
+        Precision of the prior of the scores.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def likeness(
     one, other
         Their decided answers to each of these pairs.
     logits
-        Of putting the first item above, for each of them.
+        Logits of putting the first item above, for each of them.
     turns
         1, or −1 for one who answers the other way round.
     shared

@@ -70,7 +70,7 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     Parameters
     ----------
     fitted
-        The study.
+        The study and its fit.
     without
         Annotators to leave out: known copies of others.
 
@@ -260,9 +260,9 @@ def _tested(
     units
         Of each of them: its residual, and the second and third moment that is expected of it.
     group
-        Of each unit.
+        The group of each unit.
     gap_variance
-        Of the gap of each group.
+        Variance of the gap of each group.
     number
         How many units each entry stands for.
     """

@@ -100,7 +100,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     Parameters
     ----------
     fitted
-        The study.
+        The study and its fit.
     wanted_error
         The wanted standard error of a score; without it, `RIGHT_ORDER` is aimed at.
 

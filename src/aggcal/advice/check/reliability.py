@@ -73,7 +73,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     Parameters
     ----------
     fitted
-        The study.
+        The study and its fit.
     one_sided
         Annotators who follow a side of the screen, which is not tossing a coin.
 

@@ -63,13 +63,13 @@ def check(
     Parameters
     ----------
     judgments
-        The study.
+        The judgments to check.
     scores
         The model's scores, to see whether they belong to it.
     method
         What is fitted; a name of ``aggcal methods`` that needs no features.
     consensus
-        Of these judgments, by such a method, where it is there already.
+        The consensus of these judgments by such a method, where it is there already.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
         two random items are in the right order with a chance of 90%.
@@ -79,7 +79,7 @@ def check(
     with_precision
         Work out how sure the order is, which takes about half of the time.
     seed
-        Of everything random.
+        Seed for all random numbers.
     on_step
         Called with what is being done, in words.
     on_iteration

@@ -32,14 +32,14 @@ from aggcal.io import read_scores
 from aggcal.io.scores import read_items
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
-DEFAULT_PAIRS = 20
+DEFAULT_PAIRS = 20  # more save a round of asking, and are chosen with less known
 EXPLORE = 0.0
 """Share of the pairs for what is known least: more learn about new items and annotators sooner,
 and put fewer items into the right order meanwhile."""
 
 _EQUAL = 1e-9
 """Share of the best value within which another counts as equal: rounding must not choose."""
-_CLOSE = 1.0
+_CLOSE = 1.0  # a gap of fewer standard deviations is called close: it changes the reason only
 
 
 def suggest_pairs(

@@ -18,6 +18,7 @@ from aggcal.models.links import link as link_of
 from aggcal.registry import PREDICTABLE
 
 _ENOUGH_TO_PLACE = 10
+"""Items in both tables: with fewer, a line through them places new items badly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +77,9 @@ class Beliefs:
         Parameters
         ----------
         judgments, consensus
-            Stage 1.
+            The judgments and their consensus.
         scores
-            Of a model; items that only they have are new.
+            A model's scores; items that only they have are new.
         more
             Ids that may be new, too.
         """

@@ -10,7 +10,7 @@ from aggcal.advice.suggest.beliefs import Beliefs
 MOST_PAIRS = 200_000
 """Up to so many pairs, all of them are considered."""
 
-_PARTNERS = 8
+_PARTNERS = 8  # neighbours each item is tried with: more find better pairs, and take longer
 
 
 def candidates(
@@ -21,7 +21,7 @@ def candidates(
     Parameters
     ----------
     beliefs
-        About the items.
+        What is believed about the items.
     wanted
         How many pairs will be chosen: there are several times as many candidates.
     random

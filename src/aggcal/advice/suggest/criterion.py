@@ -34,10 +34,10 @@ from aggcal.models.links import Link
 MOST_EXACT = 1500
 """Up to so many items the covariance is used as a matrix; beyond, its diagonal alone."""
 
-_LEAST = 1e-12
-_REFERENCES = 2000
-_BLOCK = 1 << 22
-_ROOM = 32
+_LEAST = 1e-12  # variance that is taken for none: below it, divisions would blow up rounding
+_REFERENCES = 2000  # items that stand for all: more are exacter, the time grows with them
+_BLOCK = 1 << 22  # numbers at a time: fewer take longer, more take more memory
+_ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
 def information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
@@ -94,7 +94,7 @@ def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool)
     Parameters
     ----------
     beliefs
-        About the items.
+        What is believed about the items.
     i, j
         The candidates.
     about_scores

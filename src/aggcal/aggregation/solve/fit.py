@@ -15,11 +15,14 @@ from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
 
 _ROUGH = 1e-3
+"""Relative gradient norm of a start: smaller takes longer, the fit improves on it anyway."""
 _MANY_AGAINST = 0.05
-_NOTHING_LEARNT = 1e-3
+"""Share of judgments by reversed annotators that makes a second start worth its time."""
+_NOTHING_LEARNT = 1e-3  # range of scores that says as much: the fit stayed at its saddle point
 _HOLDS_THE_UNSEEN = 1e-3
-_APART = 1e-2
-_ROUNDING = 1e-12
+"""Precision that keeps unseen items near 0 in a start, and others where they are."""
+_APART = 1e-2  # scores that differ by more are another optimum, by less the same one
+_ROUNDING = 1e-12  # objectives that differ by less are equal: the first start then wins
 _FEW_ANNOTATORS, _FEW_ROWS = 12, 2000
 """Up to so many, each annotator is tried the other way round: it takes milliseconds."""
 

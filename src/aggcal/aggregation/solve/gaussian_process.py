@@ -16,12 +16,14 @@ from aggcal.models.rows import Rows
 Progress = Callable[[int, float], None]
 
 _TOLERANCE = 1e-10
+"""Relative gradient norm: smaller takes longer, larger leaves scores off their mode."""
 _VARIANCES = (1e-4, 1e4)
-_STRETCH = 30.0
-_TRIED = (0.25, 1.0, 4.0)
-_FLAT = 1e-4
-_NEARLY_FLAT = 1e-2
-_AT_THE_END = 1e-6
+"""Ends of the search: wider finds odd kernels, and takes longer where all are alike."""
+_STRETCH = 30.0  # ends for the length, in typical distances between items
+_TRIED = (0.25, 1.0, 4.0)  # lengths to start from: more miss fewer optima, and take longer
+_FLAT = 1e-4  # slope of the evidence that counts as none
+_NEARLY_FLAT = 1e-2  # slope up to which the kernel counts as settled: beyond it, a warning
+_AT_THE_END = 1e-6  # logarithms that differ from an end by less lie on it
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,15 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
 
-_FORCING = 0.3
-_QUADRATIC = 3.0
-_EXACT = 1e-6
-_ACCEPTED = 1e-4
-_POOR, _GOOD = 0.25, 0.75
-_NOISE = 1e-13
+_FORCING = 0.3  # how well a step is solved for far away: less solves what the next step undoes
+_QUADRATIC = 3.0  # and near the optimum, per unit of gradient: looser steps are cheaper, and more
+_EXACT = 1e-6  # the same when a loose step has failed
+_ACCEPTED = 1e-4  # gain over prediction from which a step is taken
+_POOR, _GOOD = 0.25, 0.75  # below, the radius shrinks; above the second, it grows (textbook values)
+_NOISE = 1e-13  # gains below this share of the value are rounding
 _FIRST_RADIUS = 10.0
-_SMALLEST_RADIUS = 1e-14
+"""In preconditioned units: larger risks a wasted step, smaller takes more of them."""
+_SMALLEST_RADIUS = 1e-14  # smaller steps change nothing in double precision
 
 
 class _Point(Protocol):
@@ -92,9 +93,9 @@ def minimise(
     Parameters
     ----------
     objective
-        The function.
+        The function to minimise.
     start
-        Where to begin.
+        The point to begin at.
     tolerance
         Stop when the relative gradient norm is at most this.
     shared_scale

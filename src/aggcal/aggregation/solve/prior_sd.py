@@ -19,8 +19,8 @@ LOG_SD = 1.0
 within reach of five items."""
 _MOST_DENSE = 300
 """Up to so many items the variances are exact; beyond, they are taken from the diagonal."""
-_ROUNDS = 30
-_CLOSE = 1e-4
+_ROUNDS = 30  # at most: more may settle a slow estimate, and take longer
+_CLOSE = 1e-4  # relative change that counts as settled: smaller takes more fits
 _LARGEST_STEP = 3.0
 """Factor by which σ² moves at most in a round."""
 _LITTLE = 0.02

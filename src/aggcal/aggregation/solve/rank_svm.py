@@ -11,9 +11,9 @@ from aggcal.aggregation.solve.newton import Convergence
 from aggcal.errors import OptionError
 from aggcal.models.features.rank_svm import Differences, objective
 
-_TOLERANCE = 1e-6
-_LIBLINEAR_TOLERANCE = 1e-10
-_MOST_STEPS = 10_000
+_TOLERANCE = 1e-6  # relative gradient norm up to which the fit counts as converged
+_LIBLINEAR_TOLERANCE = 1e-10  # smaller takes longer, larger misses the one above
+_MOST_STEPS = 10_000  # at most: more take longer before a fit is called not converged
 
 
 def fit_rank_svm(
@@ -26,7 +26,7 @@ def fit_rank_svm(
     apart, weight
         x_i − x_j of each win, and how much it counts.
     cost
-        C.
+        C, how much a judgment counts against the size of w.
     """
     try:
         from sklearn.svm import LinearSVC

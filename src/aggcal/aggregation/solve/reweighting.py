@@ -20,11 +20,11 @@ from aggcal.models.features.covariance_functions import Geometry, Kernel
 from aggcal.models.features.gppl import Laplace, Preference
 from aggcal.models.rows import Rows
 
-_TOLERANCE = 1e-8
-_INNER_TOLERANCE = 1e-10
-_MOST_STEPS = 2000
-_MOST_ROUNDS = 30
-_SAME_KERNEL = 1e-3
+_TOLERANCE = 1e-8  # change of the objective that counts as none: smaller takes more steps
+_INNER_TOLERANCE = 1e-10  # well below the outer one, which would see its noise
+_MOST_STEPS = 2000  # at most: more take longer before a fit is called not converged
+_MOST_ROUNDS = 30  # choices of the kernel: each takes a fit
+_SAME_KERNEL = 1e-3  # relative change of the kernel that counts as none
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from aggcal._core.arrays import FloatArray, IntArray, frozen
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
 
-_TRACE = 1e-9
+_TRACE = 1e-9  # added to the diagonal, so that rounding leaves it positive definite
 
 
 class Covariance(ABC):
@@ -169,7 +169,7 @@ class MatrixFreeCovariance(Covariance):
     Parameters
     ----------
     variances
-        Its diagonal.
+        The diagonal of the covariance.
     solve
         Multiplies a vector by it.
     """

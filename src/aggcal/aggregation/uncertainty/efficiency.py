@@ -8,7 +8,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty.summary import Uncertainty
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
-_FLAT = 1e-9
+_FLAT = 1e-9  # share of the largest eigenvalue below which a direction is not identified
 _SURE = 0.01
 """Chance of claiming that annotators who are all alike differ."""
 

@@ -20,12 +20,12 @@ from aggcal.aggregation.uncertainty.covariance import (
 )
 from aggcal.models.information import Information
 
-_PROBES = 12
+_PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
 _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
 """Relative residual to which systems are solved: what is asked for, and random probes, which tell
 only the few percent of a variance that the diagonal does not: a quarter fewer products for 3e-4 of
 a standard error (1M judgments of 10,000 items)."""
-_FLAT = 1e-10
+_FLAT = 1e-10  # share of the largest eigenvalue below which a direction is flat
 
 
 def laplace(
@@ -46,7 +46,7 @@ def laplace(
         Weights of the annotators' parameters in the sum that fixes the unit; None where it is not
         free.
     seed
-        Of the random probes that take the place of a matrix for many items.
+        Seed for the random probes that take the place of a matrix for many items.
     probes
         How many of them.
     on_draw

@@ -17,8 +17,9 @@ from aggcal.aggregation.uncertainty.shape import rank_quantiles, shaped_draws
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _DRAWS = 1000
-_GRID = 4001
-_FOURIER = 1 << 14
+"""Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
+_GRID = 4001  # points of the scale of scores: coarser ones blur ranks
+_FOURIER = 1 << 14  # a power of two with room for twice the grid
 
 
 def rank_intervals(

@@ -25,7 +25,7 @@ from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 
 Design = Literal["annotator", "random", "fixed"]
-_PROBES = 200
+_PROBES = 200  # random vectors for the diagonal: its error falls with their root, the time grows
 
 
 def sandwich(
@@ -54,7 +54,7 @@ def sandwich(
     unit
         Mean weight of one judgment: a row's weight divided by it is how many judgments it is.
     seed
-        Of the random vectors that take the place of a matrix for many items.
+        Seed for the random vectors that take the place of a matrix for many items.
     """
     force = _forces(rows, link, scores, design, chances=chances, unit=unit)
     n = rows.n_items

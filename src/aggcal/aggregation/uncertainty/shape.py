@@ -31,9 +31,9 @@ def shaped_draws(
     scores, variances
         Posterior means and variances under a normal prior.
     sd
-        Of that prior.
+        Standard deviation of that prior.
     draws
-        How many.
+        How many draws to make.
     random
         Source of the random numbers.
 

@@ -18,7 +18,7 @@ def share_interval(
     chosen, number
         How often something happened, and of how many times.
     level
-        Of the interval, two-sided.
+        Level of the two-sided interval.
 
     Examples
     --------

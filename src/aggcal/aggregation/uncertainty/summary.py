@@ -70,7 +70,7 @@ class Uncertainty:
         Parameters
         ----------
         kind, level
-            Of the intervals.
+            Kind and level of the intervals.
         scores, covariance
             The reported scores and their covariance.
         reliabilities, reliability_variances, bounds
@@ -87,7 +87,7 @@ class Uncertainty:
         component
             Label of each item's connected component: nothing is claimed across components.
         seed
-            Of the draws that give the rank intervals.
+            Seed for the draws that give the rank intervals.
 
         Examples
         --------

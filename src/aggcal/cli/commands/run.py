@@ -39,42 +39,45 @@ def add(command: Parser) -> None:
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)
+    add_stages(command, both=True)
+
+
+def add_stages(command: Parser, *, both: bool) -> None:
+    """Add the options of Stage 1, or of both, and those of the results."""
     add_output(command, "the results")
     add_spreadsheet_safe(command)
     add_level(command)
     add_seed(command)
     add_stage_1(command)
     add_judgment_options(command)
-    add_stage_2(command)
+    if both:
+        add_stage_2(command)
     add_report_options(command)
     add_json(command, "the summary")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fit the consensus, and project the scores onto it."""
+    """Fit the consensus, and project the scores onto it, if there are any."""
     from aggcal.assessment import assess
     from aggcal.cli.results import finish, refuse_output
     from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
-    check_stage_1(
-        options,
-        calibrator=options.calibrator,
-        model_sd=options.model_sd,
-        second_model=options.second_model,
-    )
+    both = "scores" in options
+    names = ("calibrator", "model_sd", "second_model") if both else ()
+    check_stage_1(options, **{name: getattr(options, name) for name in names})
     choices_from(options)
     refuse_unwritable(options.output)
-    inputs = (options.judgments, options.scores, *knowledge_files(options), *feature_files(options))
-    refuse_output(options, (*inputs, *text_files(options)))
+    inputs = (options.judgments, *feature_files(options), *text_files(options))
+    refuse_output(options, (*inputs, options.scores, *knowledge_files(options)) if both else inputs)
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
-    scores, known = scores_from(options), knowledge_from(options)
+    known = {"calibrator": options.calibrator, **knowledge_from(options)} if both else {}
+    scores = scores_from(options) if both else None
     with engine_from(options, console) as engine:
         result = assess(
             judgments_from(options, console, engine),
             scores,
             method=options.method,
-            calibrator=options.calibrator,
             prior=prior,
             estimator=options.estimator,
             features=features,

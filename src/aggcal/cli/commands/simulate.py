@@ -35,7 +35,7 @@ def add(command: Parser) -> None:
         ("model-sd", float, 10.0, "sd of the model's error"),
         ("model-bias", float, 0.0, "constant error of the model"),
         ("model-slope", float, 1.0, "how steeply the model follows the truth"),
-        ("seed", int, 0, "seed of everything random"),
+        ("seed", int, 0, "seed for all random numbers"),
     ):
         command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
     command.add_argument("--link", choices=LINKS, default=LOGISTIC.name, help="noise")

@@ -40,4 +40,4 @@ def add_level(command: Parser) -> None:
 
 def add_seed(command: Parser) -> None:
     """Add ``--seed``."""
-    command.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    command.add_argument("--seed", type=int, default=0, help="seed for all random numbers")

@@ -47,7 +47,7 @@ def pairs_of_order(
     tiers
         The items from the best to the worst; items that stand nowhere are not compared.
     opinion
-        Whose order it is.
+        The order, and whose it is.
     kind
         What the pairs weigh: see `pair_weight`.
     tied

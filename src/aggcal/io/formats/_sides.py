@@ -27,7 +27,7 @@ def side_of(
     Parameters
     ----------
     source
-        The table.
+        The table that was read.
     said, pair
         The SQL of the column that says who won, and of the items on the left and on the right.
     labels

@@ -34,7 +34,7 @@ class Trust:
     weights
         w_u, between 0 and 1.
     log_likelihood
-        Of all judgments, with the kinds of the annotators summed out.
+        Log-likelihood of all judgments, with the kinds of the annotators summed out.
     """
 
     weights: FloatArray
