@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Aggregator, Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.assessment import Assessment, assess
-    from aggcal.calibration import Calibration, calibrate
+    from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
     from aggcal.data.scores import Scores
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Check", "Consensus", "CrowdBT", "CrowdTCV", "Features",
-    "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
+    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
+    "Features", "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare",
     "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
@@ -41,7 +41,7 @@ _HOMES = {
     "aggregation.consensus": ("Aggregator", "Consensus"),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "assessment": ("Assessment", "assess"),
-    "calibration": ("Calibration", "calibrate"),
+    "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),
     "data.scores": ("Scores",),

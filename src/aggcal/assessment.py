@@ -32,9 +32,12 @@ from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.calibration import (
     SHOWN,
     Calibration,
+    Calibrator,
+    Given,
     calibrate,
     check_calibration,
     check_tables,
+    find,
     read_known,
 )
 from aggcal.data.features import Features
@@ -173,6 +176,8 @@ class Assessment:
             summary |= {"method": consensus.method}
         if calibration is not None:
             summary |= {"calibrator": calibration.method}
+            if calibration.calibrator.does:
+                summary["calibrator_does"] = calibration.calibrator.does
         if consensus is not None:
             record, prior = consensus.convergence, consensus.prior
             summary |= {
@@ -212,6 +217,9 @@ class Assessment:
                 },
                 **_known(calibration),
             }
+            made = calibration.calibrator.to_dict(calibration.inputs)
+            if made:
+                summary.setdefault(calibration.method, made)
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
@@ -371,7 +379,7 @@ def assess(
     scores: Any = None,
     *,
     method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
+    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
@@ -441,7 +449,7 @@ def assess(
     judgments = laid_out(judgments, engine)
     known = {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
     if scores is not None:
-        check_tables(calibrator, scores, judgments.item_ids, **known)
+        check_tables(find(calibrator), Given(scores, weights, **known), judgments.item_ids)
     consensus = aggregate(
         judgments,
         method,
@@ -507,7 +515,7 @@ def assess(
 def check_options(
     *,
     method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
+    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
@@ -551,26 +559,11 @@ def _uncertainty(consensus: Consensus) -> dict[str, Any] | None:
 
 
 def _known(calibration: Calibration) -> dict[str, Any]:
-    """Say what else was known, and what a calibrator made of it."""
+    """Say what else was known."""
     inputs = calibration.inputs
-    if inputs is None:
-        return {}
-    known: dict[str, Any] = {
+    return {
         "model_sd": None if inputs.variances is None else inputs.model_variance**0.5,
         "n_anchors": 0 if inputs.anchors is None else len(inputs.anchors[0]),
         "second_model": inputs.second is not None,
         "kept": calibration.kept,
     }
-    if calibration.method == "fused":
-        found, noise = inputs.fused, inputs.moments.noise
-        known["fused"] = {
-            "weight_of_line": found.base.straight,
-            "shift": found.shift,
-            "known_from": found.known,
-            "expected_mse": {
-                "model": noise,
-                "consensus": inputs.moments.ranking + inputs.moments.crowd,
-                "fused": float(found.kept.mean()) * noise,
-            },
-        }
-    return known

@@ -9,21 +9,102 @@ With anchors the share to keep is regressed on their truths instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Covariance
-from aggcal.calibration.anchors import blend
+from aggcal.calibration.anchors import Anchors, blend
+from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import Moments
-from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
+from aggcal.registry import FUSED
+
+if TYPE_CHECKING:
+    from aggcal.calibration.inputs import Inputs
 
 _EXACT = 1e-12
+"""Differences below this share of what they are differences of are rounding, not noise."""
+
+_ENOUGH_TO_TELL = 5
+"""Items below which nothing is said of a second model: a correlation of fewer is chance."""
+
+_TOO_ALIKE = 0.98
+"""The correlation from which two models count as one. Two whose independent errors are a seventh of
+the items' sd have it; a lower bound accuses good models, a higher one lets copies pass."""
+
+
+class Fused(FullCalibrator):
+    """Model and consensus mixed, each as far as it can be trusted."""
+
+    name = FUSED.name
+    takes_second_model = True
+    tuned_by_anchors = True
+    covers = (
+        "Each range covers what the calibrated score would be for the exact consensus of these "
+        "annotators, with as much of the model and of a straight line kept as here"
+    )
+
+    def calibrate(self, inputs: Inputs, /) -> Calibrated:
+        """Return the fused scores."""
+        return Calibrated(inputs.fused.values, kept=inputs.fused.kept)
+
+    def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
+        """Keep as much of the model, and of a straight line, as the scores do."""
+        model, base, kept = inputs.model, inputs.base, inputs.fused.kept
+        if len(model) > FEW:
+
+            def held(drawn: FloatArray) -> FloatArray:
+                expected = base(drawn)
+                return expected + kept * (model - expected) + inputs.fused.shift
+
+            return held
+
+        # The base of an exact consensus would be another one: it is fitted to each draw.
+        def expected(drawn: FloatArray) -> FloatArray:
+            return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
+
+        start = (1.0 - kept) * expected(inputs.consensus)
+        return lambda drawn: np.asarray(found.values + (1.0 - kept) * expected(drawn) - start)
+
+    def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
+        """Say where a consensus counts as exact, and what is odd about a second model."""
+        if len(inputs.model) < _ENOUGH_TO_TELL:
+            return []
+        found: list[AggcalWarning] = []
+        if inputs.covariance is None:
+            found.append(
+                HarmfulWarning(
+                    "the consensus came without standard errors, and fused takes it to be exact",
+                    "give it some (a consensus_se or sd column), or leave --uncertainty on",
+                )
+            )
+        if inputs.second is not None:
+            found += _odd_second(inputs, inputs.second)
+        return found
+
+    def to_dict(self, inputs: Inputs, /) -> dict[str, Any]:
+        """Return what the scores are made of, and the errors that they are expected to have."""
+        found, noise = inputs.fused, inputs.moments.noise
+        return {
+            "weight_of_line": found.base.straight,
+            "shift": found.shift,
+            "known_from": found.known,
+            "expected_mse": {
+                "model": noise,
+                "consensus": inputs.moments.ranking + inputs.moments.crowd,
+                self.name: float(found.kept.mean()) * noise,
+            },
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Fused:
+class Fusion:
     """Fused scores and what they are made of.
 
     ``kept`` is the share of (model − base) that each item keeps, ``shift`` what anchors moved all
@@ -52,12 +133,11 @@ def fuse(
     consensus: FloatArray,
     covariance: Covariance | None,
     found: Moments,
+    base: Base,
     *,
     variances: FloatArray | None = None,
-    anchors: tuple[IntArray, FloatArray] | None = None,
-    base: Base | None = None,
-    seed: int = 0,
-) -> Fused:
+    anchors: Anchors | None = None,
+) -> Fusion:
     """Fuse model scores with a consensus.
 
     Parameters
@@ -65,19 +145,16 @@ def fuse(
     model, consensus
         The two scores of each item.
     covariance
-        Of the consensus; None counts as exact.
+        The covariance of the consensus; None counts as exact.
     found
-        How they relate.
+        How the two relate.
+    base
+        What the model's score is expected to be at each consensus score.
     variances
-        Of each model score, where they are known.
+        The variance of each model score, where they are known.
     anchors
         Positions of items whose truth is known, and their truths.
-    base
-        The base, if it has been fitted already.
-    seed
-        Of the folds and halves of the base.
     """
-    base = base or fit_base(consensus, model, seed)
     expected = base(consensus)
     residual = model - expected
     noise = np.full(len(model), found.noise)
@@ -85,7 +162,7 @@ def fuse(
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
-        return Fused(expected, base, np.zeros(len(model)), 0.0, found, found.known)
+        return Fusion(expected, base, np.zeros(len(model)), 0.0, found, found.known)
     noise = np.maximum(noise, _EXACT * found.residual)
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
@@ -98,4 +175,28 @@ def fuse(
         weight, shift = blend(residual[where], truth - expected[where], float(kept.mean()))
         kept, known = np.full(len(model), weight), "anchors"
         moved = weight * residual
-    return Fused(expected + moved + shift, base, kept, shift, found, known)
+    return Fusion(expected + moved + shift, base, kept, shift, found, known)
+
+
+def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
+    both = np.isfinite(second)
+    mine, other = inputs.model[both], second[both]
+    if np.ptp(other) == 0.0 or np.ptp(mine) == 0.0:
+        return []
+    if inputs.variances is None and inputs.moments.known is None:
+        return [
+            DependentModelsWarning(
+                "the second model's scores do not clearly rise with the consensus: not used",
+                "check its direction and its ids",
+            )
+        ]
+    alike = float(np.corrcoef(mine, other)[0, 1])
+    if alike > _TOO_ALIKE:
+        return [
+            DependentModelsWarning(
+                f"the second model's scores are nearly those of the first (correlation "
+                f"{alike:.3f}), so their errors are hardly independent",
+                "give a model of another kind, or leave it out: fused now trusts both too much",
+            )
+        ]
+    return []
