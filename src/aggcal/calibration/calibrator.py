@@ -162,12 +162,13 @@ def find(method: str | Calibrator) -> FullCalibrator:
             f"calibrator {method!r} has no name and calibrate(inputs); name one of "
             f"{', '.join(CALIBRATORS)}."
         )
-    if not isinstance(method.name, str) or not method.name.strip():
+    name: Any = method.name
+    if not isinstance(name, str) or not name.strip():
         raise OptionError(f"the name of calibrator {method!r} is not a text; give it one.")
-    known = CALIBRATORS.get(method.name)
+    known = CALIBRATORS.get(name)
     if known is not None and type(method) is not type(known.make()):
         raise OptionError(
-            f"the name '{method.name}' is that of a calibrator of aggcal, about which more is "
+            f"the name '{name}' is that of a calibrator of aggcal, about which more is "
             "claimed; give your own another name."
         )
     return method if isinstance(method, FullCalibrator) and known else _Completed(method)
