@@ -147,7 +147,7 @@ def _told(items: int, error: float, model: float, seed: int) -> tuple[float, ...
     limit = made.risk.at_most
     said = any("hurt" in str(w) for w in find("atc").recommendations(made, None))
     warned = any("hurt" in str(w) for w in find("atc").recommendations(alone, None))
-    called = any("too large" in str(w) for w in contradictions(made))
+    called = any("too large" in str(w) for w in contradictions(find("atc"), made))
     likely = np.nan if alone.outlook is None else alone.outlook.hurts
     within = np.nan if limit is None else loss <= limit
     return called, within, said, loss > own, warned, loss > own, likely, loss > own

@@ -30,7 +30,7 @@ class Line:
 
     def calibrate(self, inputs: Inputs) -> FloatArray:
         x = inputs.consensus - inputs.consensus.mean()
-        return inputs.model.mean() + x * (inputs.model.std() / max(x.std(), 1e-9))
+        return np.asarray(inputs.model.mean() + x * (inputs.model.std() / max(x.std(), 1e-9)))
 
 
 class Projection:

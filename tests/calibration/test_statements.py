@@ -155,8 +155,7 @@ def test_a_true_sd_is_never_contradicted() -> None:
                 for seed in range(6):
                     _, inputs = study(items, error, sd, seed, stated=True)
                     assert inputs.moments.noise == pytest.approx(sd**2)
-                    said = [*contradictions(inputs), *ATC().recommendations(inputs, None)]
-                    said += Fused().contradictions(inputs)
+                    said = [*contradictions(Fused(), inputs), *ATC().recommendations(inputs, None)]
                     assert not any("unit" in str(w) for w in said)
                     assert inputs.risk.estimate >= 0.0
 
@@ -184,7 +183,7 @@ def test_an_sd_that_is_impossible_is_called_so() -> None:
     for items in (10, 40):
         _, inputs = study(items, 0.3, 3.0, 2, stated=True)
         wrong = replace(inputs, variances=np.full(items, 300.0**2))
-        (found,) = contradictions(wrong)
+        (found,) = contradictions(ATC(), wrong)
         assert "check its unit" in str(found)
 
 

@@ -128,8 +128,7 @@ def _calibrated(
         *found.warnings,
         *ends.warnings,
         *calibrator.recommendations(inputs, ends.gain),
-        *contradictions(inputs),
-        *calibrator.contradictions(inputs),
+        *contradictions(calibrator, inputs),
     )
     return arranged(
         given.scores,

@@ -9,6 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.errors import AggcalWarning, HarmfulWarning, count
 from aggcal.registry import ATC as INFO
 from aggcal.registry import FUSED, SAFE
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from aggcal.calibration.anchors import Gain
     from aggcal.calibration.inputs import Inputs
-
-_ENOUGH_TO_TELL = 5
-"""Items below which no other calibrator is recommended: of fewer, nothing tells which is better."""
 
 _LIKELY = 2.0 / 3.0
 """The share of simulated cases from which projection is said to hurt: with a lower one the warning
@@ -43,7 +41,7 @@ class ATC(FullCalibrator):
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
-        if len(inputs.model) < _ENOUGH_TO_TELL:
+        if len(inputs.model) < ENOUGH_TO_TELL:
             return []
         remedy = f"use --calibrator {FUSED.name} or {SAFE.name}"
         if inputs.variances is None:

@@ -72,13 +72,7 @@ class FullCalibrator:
         raise NotImplementedError
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
-        """Return what it makes of an exact consensus, which intervals are drawn from.
-
-        Parameters
-        ----------
-        inputs, found
-            What the scores were made from, and the scores.
-        """
+        """Return what it makes of an exact consensus, which intervals are drawn from."""
         del found
         exact = partial(replace, inputs, covariance=None)
         return lambda drawn: self.calibrate(exact(consensus=drawn)).values
@@ -94,17 +88,7 @@ class FullCalibrator:
         return []
 
     def claims(self, inputs: Inputs, /, *, weighted: bool, measured: bool) -> list[Guarantee]:
-        """Return what may be claimed of its scores.
-
-        Parameters
-        ----------
-        inputs
-            What the scores were made from.
-        weighted
-            Whether items had weights.
-        measured
-            Whether anchors measured the gain.
-        """
+        """Return what may be claimed of scores whose items had weights, or anchors measured."""
         del inputs, weighted, measured
         return []
 

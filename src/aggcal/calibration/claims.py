@@ -50,15 +50,9 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "title": self.title,
-            "says": self.says,
-            "about": self.about,
-            "kind": self.kind,
-            "values": self.values,
-            "conditions": [asdict(condition) for condition in self.conditions],
-            "holds": self.holds,
-        }
+        said = asdict(self) | {"holds": self.holds}
+        del said["name"]
+        return said
 
 
 def noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:

@@ -5,29 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL
 from aggcal.errors import AggcalWarning, AnchorsWarning, HarmfulWarning
-
-_ENOUGH_TO_TELL = 5
-"""Items, and anchors, below which nothing is called odd: of fewer, anything may be chance."""
-
-_BEYOND_CHANCE = 2.0
-"""Standard errors from which a correlation of the wrong sign is called so: 1 study in 40 by
-chance. A larger number would let a truth that is the wrong way round pass."""
 
 _IMPOSSIBLE, _TOO_LARGE = 0.001, 2.0
 """A stated sd is called too large where chance makes it look so in fewer than 1 of 1,000 studies,
 and by a factor of 2: heavy tails make it look too large by less."""
 
 
-def contradictions(inputs: Inputs) -> list[AggcalWarning]:
-    """Say where what was stated does not go with the data, whatever the calibrator."""
-    if len(inputs.model) < _ENOUGH_TO_TELL:
+def contradictions(calibrator: FullCalibrator, inputs: Inputs) -> list[AggcalWarning]:
+    """Say where what was stated does not go with the data."""
+    if len(inputs.model) < ENOUGH_TO_TELL:
         return []
     found = _odd_anchors(inputs)
     if inputs.variances is not None:
         found += _odd_sd(inputs, inputs.variances)
-    return found
+    return found + calibrator.contradictions(inputs)
 
 
 def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
@@ -70,9 +65,9 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
                 "check that both are in one unit",
             )
         ]
-    if len(truth) >= _ENOUGH_TO_TELL and np.ptp(truth) > 0.0 and np.ptp(model) > 0.0:
+    if len(truth) >= ENOUGH_TO_TELL and np.ptp(truth) > 0.0 and np.ptp(model) > 0.0:
         together = float(np.corrcoef(truth, inputs.consensus[where])[0, 1])
-        if together * np.sqrt(len(truth) - 1.0) < -_BEYOND_CHANCE:
+        if together * np.sqrt(len(truth) - 1.0) < -BEYOND_CHANCE:
             return [
                 AnchorsWarning(
                     f"the anchors' truths fall where the consensus rises (correlation "

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 _EXACT = 1e-12
 """Differences below this share of what they are differences of are rounding, not noise."""
 
-_ENOUGH_TO_TELL = 5
-"""Items below which nothing is said of a second model: a correlation of fewer is chance."""
-
 _TOO_ALIKE = 0.98
 """The correlation from which two models count as one. Two whose independent errors are a seventh of
 the items' sd have it; a lower bound accuses good models, a higher one lets copies pass."""
@@ -74,8 +71,6 @@ class Fused(FullCalibrator):
 
     def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
         """Say where a consensus counts as exact, and what is odd about a second model."""
-        if len(inputs.model) < _ENOUGH_TO_TELL:
-            return []
         found: list[AggcalWarning] = []
         if inputs.covariance is None:
             found.append(
