@@ -22,9 +22,10 @@ from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.calibration.atc import project
+from aggcal.calibration.calibrator import find
+from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.recommendation import contradictions, recommendation
 from aggcal.calibration.smooth_base import fit_base
 
 SD = 10.0
@@ -71,9 +72,9 @@ def study(
 
 def covered(method: str, made: Study) -> tuple[float, float, float]:
     """Return coverage, width, and the share of intervals that should have one and do not."""
-    inputs = made.inputs
-    values, _, kept = inputs.calibrated(method)
-    found = calibrated_intervals(method, inputs, values, kept)
+    inputs, calibrator = made.inputs, find(method)
+    values = calibrator.calibrate(inputs)
+    found = calibrated_intervals(calibrator, inputs, values)
     if found.low is None or found.high is None:
         return np.nan, 0.0, np.nan
     base = project(made.exact, inputs.model)[0]
@@ -82,6 +83,7 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
         base = replace(fitted, straight=inputs.fused.base.straight)(made.exact)
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
+    kept = 0.0 if values.kept is None else values.kept
     target = base + kept * (inputs.model - base)
     if method == "fused":
         # All of K is held, as in the calibrated scores themselves.
@@ -146,9 +148,9 @@ def _told(items: int, error: float, model: float, seed: int) -> tuple[float, ...
     loss = float(np.mean(np.square(projected - known.truth)))
     own = float(np.mean(np.square(made.model - known.truth)))
     limit = made.risk.at_most
-    said = any("hurt" in str(w) for w in recommendation("atc", made, None))
-    warned = any("hurt" in str(w) for w in recommendation("atc", alone, None))
-    called = any("too large" in str(w) for w in contradictions("atc", made))
+    said = any("hurt" in str(w) for w in find("atc").recommendations(made, None))
+    warned = any("hurt" in str(w) for w in find("atc").recommendations(alone, None))
+    called = any("too large" in str(w) for w in contradictions(find("atc"), made))
     likely = np.nan if alone.outlook is None else alone.outlook.hurts
     within = np.nan if limit is None else loss <= limit
     return called, within, said, loss > own, warned, loss > own, likely, loss > own

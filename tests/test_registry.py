@@ -20,7 +20,7 @@ from aggcal.registry.names import load
 SOURCE = Path(aggcal.__file__).parent
 EXAMPLE = Path(__file__).parent / "example_package"
 
-NAMES = {*registry.METHODS.own, *registry.FORMATS.own, *registry.LINKS}
+NAMES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.LINKS}
 NAMES |= set(registry.UNCERTAINTIES)
 ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
-    from aggcal.calibration import Calibration, calibrate
+    from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
     from aggcal.data.scores import Scores
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Check", "Consensus", "CrowdBT", "CrowdTCV", "Features",
-    "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
+    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
+    "Features", "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare",
     "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
@@ -43,7 +43,7 @@ _HOMES = {
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
-    "calibration": ("Calibration", "calibrate"),
+    "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),
     "data.scores": ("Scores",),

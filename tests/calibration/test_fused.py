@@ -11,9 +11,8 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-from aggcal.calibration.fused import fuse
+from aggcal.calibration.fused import Fused, fuse
 from aggcal.calibration.inputs import Inputs
-from aggcal.calibration.intervals import calibrator_of
 from aggcal.calibration.moments import moments
 from aggcal.calibration.smooth_base import fit_base
 from aggcal.io.scores import read_truth
@@ -347,9 +346,11 @@ def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
         as_text(range(6)), model, exact, covariance, np.ones(6), None, None, None, 0.9, 0
     )
     made = inputs.fused
-    at = calibrator_of("fused", inputs, made.values, made.kept)
+    calibrator = Fused()
+    at = calibrator.on_exact(inputs, calibrator.calibrate(inputs))
     np.testing.assert_allclose(at(exact), made.values)
     drawn = exact + random.standard_normal(6)
-    again = fuse(model, drawn, covariance, made.moments)
+    base = fit_base(drawn, model, inputs.seed)
+    again = fuse(model, drawn, covariance, made.moments, base)
     assert np.abs(again.values - made.values).max() > 1.0
     np.testing.assert_allclose(at(drawn), again.values)

@@ -14,10 +14,12 @@ from aggcal.advice.check.scores import same_source
 from aggcal.advice.guarantees import guarantees
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
-from aggcal.calibration.atc import project
+from aggcal.calibration.atc import ATC, project
+from aggcal.calibration.calibrator import find
+from aggcal.calibration.contradictions import contradictions
+from aggcal.calibration.fused import Fused
 from aggcal.calibration.inputs import Inputs
-from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.recommendation import contradictions, recommendation
+from aggcal.calibration.intervals import Intervals, calibrated_intervals
 from aggcal.calibration.risk import projection_risk
 from aggcal.simulation import simulate
 
@@ -39,9 +41,13 @@ def study(
     )  # fmt: skip
 
 
+def intervals(inputs: Inputs, method: str) -> Intervals:
+    calibrator = find(method)
+    return calibrated_intervals(calibrator, inputs, calibrator.calibrate(inputs))
+
+
 def ends(inputs: Inputs, method: str = "atc") -> tuple[FloatArray, FloatArray]:
-    values, _, kept = inputs.calibrated(method)
-    found = calibrated_intervals(method, inputs, values, kept)
+    found = intervals(inputs, method)
     assert found.low is not None
     assert found.high is not None
     return found.low, found.high
@@ -72,12 +78,10 @@ def test_a_certain_order_leaves_nothing_open() -> None:
 def test_scores_that_no_order_changes_get_no_interval() -> None:
     _, inputs = study(5, 1.0, 1.0, 1)
     flat = replace(inputs, model=np.full(5, 7.0))
-    values, _, kept = flat.calibrated("atc")
-    assert calibrated_intervals("atc", flat, values, kept).low is None
+    assert intervals(flat, "atc").low is None
     for seed in range(5):  # three items are too few for safe to move anything
         _, inputs = study(3, 1.0, 30.0, seed, stated=True)
-        values, _, kept = inputs.calibrated("safe")
-        assert calibrated_intervals("safe", inputs, values, kept).low is None
+        assert intervals(inputs, "safe").low is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,7 @@ def test_a_true_sd_is_never_contradicted() -> None:
                 for seed in range(6):
                     _, inputs = study(items, error, sd, seed, stated=True)
                     assert inputs.moments.noise == pytest.approx(sd**2)
-                    said = [*contradictions("fused", inputs), *recommendation("atc", inputs, None)]
+                    said = [*contradictions(Fused(), inputs), *ATC().recommendations(inputs, None)]
                     assert not any("unit" in str(w) for w in said)
                     assert inputs.risk.estimate >= 0.0
 
@@ -179,7 +183,7 @@ def test_an_sd_that_is_impossible_is_called_so() -> None:
     for items in (10, 40):
         _, inputs = study(items, 0.3, 3.0, 2, stated=True)
         wrong = replace(inputs, variances=np.full(items, 300.0**2))
-        (found,) = contradictions("atc", wrong)
+        (found,) = contradictions(ATC(), wrong)
         assert "check its unit" in str(found)
 
 
@@ -201,4 +205,4 @@ def test_the_distance_is_what_draws_of_the_consensus_have() -> None:
 def test_where_nothing_moves_nothing_hurts() -> None:
     _, inputs = study(6, 0.01, 0.01, 0)
     assert inputs.outlook is None
-    assert recommendation("atc", inputs, None) == []
+    assert ATC().recommendations(inputs, None) == []

@@ -22,7 +22,15 @@ from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
-from aggcal.calibration import calibrate, check_calibration, check_tables, read_known
+from aggcal.calibration import (
+    Calibrator,
+    Given,
+    calibrate,
+    check_calibration,
+    check_tables,
+    find,
+    read_known,
+)
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -37,7 +45,7 @@ def assess(
     scores: Any = None,
     *,
     method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
+    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
@@ -92,7 +100,7 @@ def assess(
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
     if scores is not None:
-        check_tables(calibrator, scores, judgments.item_ids, **known)
+        check_tables(find(calibrator), Given(scores, weights, **known), judgments.item_ids)
     stage_1: dict[str, Any] = {
         "prior": prior,
         "estimator": estimator,
@@ -126,7 +134,7 @@ def assess(
 def check_options(
     *,
     method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str = DEFAULT_CALIBRATOR,
+    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,

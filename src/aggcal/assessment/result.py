@@ -155,7 +155,7 @@ class Assessment:
         if self.verdicts is not None:
             summary |= self.verdicts.to_dict()
         if self.calibration is not None:
-            summary |= self.calibration.to_dict()
+            summary = self.calibration.to_dict() | summary
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],

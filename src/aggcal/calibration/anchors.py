@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
+from typing import TypeAlias
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 
+Anchors: TypeAlias = tuple[IntArray, FloatArray]
+"""Positions of items whose truth is known, and their truths."""
+
+FEWEST_ANCHORS = 5
+"""Anchors that tell anything: of fewer, neither a share nor its error can be estimated."""
+
 _PSEUDO_ANCHORS = 3.0
+"""Anchors that the weight without anchors counts as: more make few anchors matter less."""
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,83 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.calibration.matching import ENOUGH_TO_TELL
+from aggcal.errors import AggcalWarning, HarmfulWarning, count
+from aggcal.registry import ATC as INFO
+from aggcal.registry import FUSED, SAFE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aggcal.calibration.anchors import Gain
+    from aggcal.calibration.inputs import Inputs
+
+_LIKELY = 2.0 / 3.0
+"""The share of simulated cases from which projection is said to hurt: with a lower one the warning
+is wrong more often, with a higher one more harm passes unsaid."""
+
+
+class ATC(FullCalibrator):
+    """The scores closest to the model's that never contradict the consensus order."""
+
+    name = INFO.name
+
+    def calibrate(self, inputs: Inputs, /) -> Calibrated:
+        """Return the projection."""
+        return Calibrated(*inputs.projected)
+
+    def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
+        """Project onto the exact order."""
+        del found
+        return lambda drawn: projected_values(drawn, inputs.model, inputs.weight)
+
+    def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
+        """Say where projection hurts: on anchors, by the stated sd, or in draws."""
+        if len(inputs.model) < ENOUGH_TO_TELL:
+            return []
+        remedy = f"use --calibrator {FUSED.name} or {SAFE.name}"
+        if inputs.variances is None:
+            remedy = f"use --calibrator {FUSED.name} (or {SAFE.name}, with --model-sd)"
+        said = ""
+        if gain is not None and gain.mean < -gain.se:
+            said = (
+                f"on {count(gain.n, 'anchor')} the calibrated scores have a larger squared error "
+                f"than the model's (by {-gain.mean:.3g}, give or take {gain.se:.2g})"
+            )
+        elif inputs.variances is not None and inputs.risk.hurts:
+            own = inputs.model_variance
+            said = (
+                "projection is likely to hurt: its estimated squared error is "
+                f"{own + inputs.risk.excess:.3g}, that of the model by the stated sd {own:.3g}"
+            )
+        elif inputs.variances is None and inputs.outlook and inputs.outlook.hurts > _LIKELY:
+            remedy += ", or gather more judgments"
+            said = (
+                "projection is likely to hurt: even if the truth follows exactly what the "
+                "annotators agree on, the ranking is so uncertain that in "
+                f"{inputs.outlook.hurts:.0%} of simulated cases the model's own scores are closer "
+                "to it"
+            )
+        return [HarmfulWarning(said, remedy)] if said else []
+
+    def claims(self, inputs: Inputs, /, *, weighted: bool, measured: bool) -> list[Guarantee]:
+        """Return when it helps, and by a stated sd how far off it is.
+
+        The identities are about plain sums: a weighted projection has them in another norm.
+        """
+        if weighted:
+            return []
+        found = [_gain(inputs, measured=measured)]
+        if inputs.variances is not None:
+            found += [_sure(inputs), _risk_bound(inputs)]
+        return found
 
 
 def project(
@@ -48,3 +122,100 @@ def projected_values(heights: FloatArray, values: FloatArray, weights: FloatArra
     found = np.empty(len(values))
     found[order] = isotonic_regression(values[order], weights=weights[order]).x
     return found
+
+
+def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
+    moved = inputs.model - inputs.projected[0]
+    n = len(moved)
+    size = float(np.sqrt(moved @ moved / n))
+    outlook = inputs.outlook
+    within = None
+    hint = ""
+    if outlook is not None:
+        near = outlook.distance < 0.5 * size
+        hint = (
+            f" If the truth followed exactly what the annotators agree on, that distance would be "
+            f"about {outlook.distance:.3g}: "
+            + ("near enough." if near else "more than that, so that calibration may help or hurt.")
+        )
+    if size == 0.0:
+        says = "The model's scores follow the consensus order already: calibration changed nothing."
+        within = False
+    else:
+        says = (
+            f"Calibration moved the scores by {size:.4g}, typically (root mean square). They are "
+            "closer to the truth than the model's own if the true scores are no further, in the "
+            f"same sense, than {0.5 * size:.4g} from scores in the annotators' order.{hint}"
+        )
+    return Guarantee(
+        "gain",
+        "When calibration helps",
+        says,
+        "truth",
+        "identity",
+        {
+            "moved_rms": size,
+            "distance_allowed_rms": 0.5 * size,
+            "distance_if_consensus_is_true_rms": None if outlook is None else outlook.distance,
+            "items": n,
+        },
+        (
+            Condition(
+                "the truth is that close to the consensus order"
+                + (" (see the measured gain)" if measured else ""),
+                within,
+            ),
+        ),
+    )
+
+
+def _sure(inputs: Inputs) -> Guarantee:
+    variance, risk = inputs.model_variance, inputs.risk
+    limit = "" if risk.at_most is None else f" (at most {risk.at_most:.3g}, with 95% confidence)"
+    said = f"is estimated (by Stein's method) as {risk.estimate:.3g}{limit}"
+    if risk.estimate == 0.0:
+        said = f"is too small to tell from 0{limit}"
+    return Guarantee(
+        "sure",
+        "Estimated error of the projection",
+        f"The mean squared error of the calibrated scores, from what the model would say without "
+        f"noise, {said}; that of the model's own scores, by the stated sd, is {variance:.3g}.",
+        "model",
+        "estimate",
+        {
+            "sure": risk.estimate,
+            "at_most": risk.at_most,
+            "model_variance": variance,
+            "blocks": int(inputs.projected[1].max()),
+        },
+        (
+            Condition("the stated model sd is right: a larger one makes the estimate too small"),
+            *noise_conditions(inputs)[1:],
+        ),
+    )
+
+
+def _risk_bound(inputs: Inputs) -> Guarantee:
+    """Bound the risk: dist² + (‖Π b‖ + σ √Σ H(n_j))², at u = the projection itself."""
+    sizes = np.bincount(inputs.projected[1])[1:]
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(sizes.max()) + 1))])
+    complexity = float(harmonic[sizes].sum())
+    n, variance = len(inputs.model), inputs.model_variance
+    noise = variance * complexity / n
+    return Guarantee(
+        "risk_bound",
+        "What is left of the model's noise",
+        f"If the true scores within each block are equal ({count(len(sizes), 'block')} here) and "
+        f"the model is right on average, its noise adds at most {noise:.3g} to the mean squared "
+        f"error, instead of {variance:.3g} without calibration. Where true scores differ within a "
+        "block, or the model is off on average, that comes on top.",
+        "truth",
+        "estimate",
+        {"noise_part": noise, "model_variance": variance, "sum_of_harmonics": complexity},
+        (
+            *noise_conditions(inputs),
+            Condition(
+                "the blocks do not depend on the noise (these do: it is a guide)", holds=False
+            ),
+        ),
+    )

@@ -9,22 +9,102 @@ With anchors the share to keep is regressed on their truths instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
-from aggcal.calibration.anchors import blend
+from aggcal.calibration.anchors import Anchors, blend
+from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import Moments
-from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
+from aggcal.registry import FUSED
+
+if TYPE_CHECKING:
+    from aggcal.calibration.inputs import Inputs
 
 _EXACT = 1e-12
+"""Differences below this share of what they are differences of are rounding, not noise."""
+
+_TOO_ALIKE = 0.98
+"""The correlation from which two models count as one. Two whose independent errors are a seventh of
+the items' sd have it; a lower bound accuses good models, a higher one lets copies pass."""
+
+
+class Fused(FullCalibrator):
+    """Model and consensus mixed, each as far as it can be trusted."""
+
+    name = FUSED.name
+    takes_second_model = True
+    tuned_by_anchors = True
+    covers = (
+        "Each range covers what the calibrated score would be for the exact consensus of these "
+        "annotators, with as much of the model and of a straight line kept as here"
+    )
+
+    def calibrate(self, inputs: Inputs, /) -> Calibrated:
+        """Return the fused scores."""
+        return Calibrated(inputs.fused.values, kept=inputs.fused.kept)
+
+    def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
+        """Keep as much of the model, and of a straight line, as the scores do."""
+        model, base, kept = inputs.model, inputs.base, inputs.fused.kept
+        if len(model) > FEW:
+
+            def held(drawn: FloatArray) -> FloatArray:
+                expected = base(drawn)
+                return expected + kept * (model - expected) + inputs.fused.shift
+
+            return held
+
+        # The base of an exact consensus would be another one: it is fitted to each draw.
+        def expected(drawn: FloatArray) -> FloatArray:
+            return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
+
+        if inputs.covariance is None:
+            raise ValueError("there is nothing to draw from")
+        start, through = expected(inputs.consensus), inputs.fused.through(inputs.covariance)
+        # An item's score also keeps of what its neighbours in the covariance have of the model:
+        # with each item's own share alone, intervals of 3 to 10 items had another centre.
+        return lambda drawn: np.asarray(found.values + through @ (expected(drawn) - start))
+
+    def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
+        """Say where a consensus counts as exact, and what is odd about a second model."""
+        found: list[AggcalWarning] = []
+        if inputs.covariance is None:
+            found.append(
+                HarmfulWarning(
+                    "the consensus came without standard errors, and fused takes it to be exact",
+                    "give it some (a consensus_se or sd column), or leave --uncertainty on",
+                )
+            )
+        if inputs.second is not None:
+            found += _odd_second(inputs, inputs.second)
+        return found
+
+    def to_dict(self, inputs: Inputs, /) -> dict[str, Any]:
+        """Return what the scores are made of, and the errors that they are expected to have."""
+        found, noise = inputs.fused, inputs.moments.noise
+        return {
+            "weight_of_line": found.base.straight,
+            "shift": found.shift,
+            "known_from": found.known,
+            "expected_mse": {
+                "model": noise,
+                "consensus": inputs.moments.ranking + inputs.moments.crowd,
+                self.name: float(found.kept.mean()) * noise,
+            },
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Fused:
+class Fusion:
     """Fused scores and what they are made of.
 
     ``kept`` is the share of (model − base) that each item keeps, ``shift`` what anchors moved all
@@ -39,14 +119,14 @@ class Fused:
     known: str | None
     noise: FloatArray | None = None
 
+    __repr__ = brief
+
     def through(self, covariance: Covariance) -> FloatArray:
         """Return 1 − K as a matrix: what the scores follow a change of the base by."""
         one = np.eye(len(self.kept))
         if self.noise is None:
             return one * (1.0 - self.kept)
         return one - covariance.gain(self.moments.slope, self.moments.crowd, self.noise, one)[0]
-
-    __repr__ = brief
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
@@ -63,12 +143,11 @@ def fuse(
     consensus: FloatArray,
     covariance: Covariance | None,
     found: Moments,
+    base: Base,
     *,
     variances: FloatArray | None = None,
-    anchors: tuple[IntArray, FloatArray] | None = None,
-    base: Base | None = None,
-    seed: int = 0,
-) -> Fused:
+    anchors: Anchors | None = None,
+) -> Fusion:
     """Fuse model scores with a consensus.
 
     Parameters
@@ -76,19 +155,16 @@ def fuse(
     model, consensus
         The two scores of each item.
     covariance
-        Of the consensus; None counts as exact.
+        The covariance of the consensus; None counts as exact.
     found
-        How they relate.
+        How the two relate.
+    base
+        What the model's score is expected to be at each consensus score.
     variances
-        Of each model score, where they are known.
+        The variance of each model score, where they are known.
     anchors
         Positions of items whose truth is known, and their truths.
-    base
-        The base, if it has been fitted already.
-    seed
-        Of the folds and halves of the base.
     """
-    base = base or fit_base(consensus, model, seed)
     expected = base(consensus)
     residual = model - expected
     noise = np.full(len(model), found.noise)
@@ -96,7 +172,7 @@ def fuse(
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
-        return Fused(expected, base, np.zeros(len(model)), 0.0, found, found.known)
+        return Fusion(expected, base, np.zeros(len(model)), 0.0, found, found.known)
     noise = np.maximum(noise, _EXACT * found.residual)
     mixes = covariance is not None and anchors is None
     if covariance is None:
@@ -111,4 +187,28 @@ def fuse(
         kept, known = np.full(len(model), weight), "anchors"
         moved = weight * residual
     values = expected + moved + shift
-    return Fused(values, base, kept, shift, found, known, noise if mixes else None)
+    return Fusion(values, base, kept, shift, found, known, noise if mixes else None)
+
+
+def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
+    both = np.isfinite(second)
+    mine, other = inputs.model[both], second[both]
+    if np.ptp(other) == 0.0 or np.ptp(mine) == 0.0:
+        return []
+    if inputs.variances is None and inputs.moments.known is None:
+        return [
+            DependentModelsWarning(
+                "the second model's scores do not clearly rise with the consensus: not used",
+                "check its direction and its ids",
+            )
+        ]
+    alike = float(np.corrcoef(mine, other)[0, 1])
+    if alike > _TOO_ALIKE:
+        return [
+            DependentModelsWarning(
+                f"the second model's scores are nearly those of the first (correlation "
+                f"{alike:.3f}), so their errors are hardly independent",
+                "give a model of another kind, or leave it out: fused now trusts both too much",
+            )
+        ]
+    return []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
@@ -11,30 +10,19 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.tables import aligned
-from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.draws import Knowledge, agreement
-from aggcal.calibration.fused import Fused, fuse
+from aggcal.calibration.fused import Fusion, fuse
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.safe import james_stein
-from aggcal.data.scores import Scores
-from aggcal.errors import (
-    AggcalWarning,
-    AnchorsWarning,
-    OptionError,
-    TooLittleDataError,
-    count,
-    some,
-)
-from aggcal.io import read_scores
-from aggcal.io.scores import read_truth
+from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.errors import OptionError
 
-FEWEST_ANCHORS = 5
-_FEWEST_SHARED = 5
+_WITHOUT_ANCHORS = ("moments", "base")
+"""What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +50,12 @@ class Inputs:
     weight: FloatArray
     variances: FloatArray | None
     """Of the model's scores, where they are known."""
-    anchors: tuple[IntArray, FloatArray] | None
+    anchors: Anchors | None
     second: FloatArray | None
     level: float
     seed: int
     freedom: float = inf
     """Degrees of freedom of ``covariance``."""
-
-    __repr__ = brief
 
     @cached_property
     def moments(self) -> Moments:
@@ -89,21 +75,21 @@ class Inputs:
         return project(self.consensus, self.model, self.weight)
 
     @cached_property
-    def fused(self) -> Fused:
-        """The fused scores."""
-        return self.fused_with(self.anchors)
+    def base(self) -> Base:
+        """What the model's score is expected to be at each consensus score."""
+        return fit_base(self.consensus, self.model, self.seed)
 
-    def fused_with(self, anchors: tuple[IntArray, FloatArray] | None) -> Fused:
-        """Fuse with these anchors instead."""
+    @cached_property
+    def fused(self) -> Fusion:
+        """Model and consensus mixed, which predictions start from."""
         return fuse(
             self.model,
             self.consensus,
             self.covariance,
             self.moments,
+            self.base,
             variances=self.variances,
-            anchors=anchors,
-            base=None if "fused" not in self.__dict__ else self.fused.base,
-            seed=self.seed,
+            anchors=self.anchors,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,33 +100,12 @@ class Inputs:
             "second_model": self.second is not None,
         }
 
-    def fused_to_dict(self) -> dict[str, Any]:
-        """Say what was fused with what, and how well it is expected to do: plain data."""
-        found, noise = self.fused, self.moments.noise
-        return {
-            "weight_of_line": found.base.straight,
-            "shift": found.shift,
-            "known_from": found.known,
-            "expected_mse": {
-                "model": noise,
-                "consensus": self.moments.ranking + self.moments.crowd,
-                "fused": float(found.kept.mean()) * noise,
-            },
-        }
-
-    def calibrated(self, method: str) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return the calibrated scores, their blocks, and how much of the model each kept."""
-        projected, block = self.projected
-        none = np.zeros(len(block), dtype=np.int64)
-        if method == "fused":
-            return self.fused.values, none, self.fused.kept
-        if method == "safe":
-            # The theorem is about the unweighted projection.
-            projected, block = project(self.consensus, self.model)
-            blocks = int(block.max())
-            values, kept = james_stein(self.model, projected, blocks, self.model_variance)
-            return values, none, np.full(len(values), kept)
-        return projected, block, np.zeros(len(block))
+    def with_anchors(self, anchors: Anchors | None) -> Inputs:
+        """Return the same with other anchors; what they do not change is kept as worked out."""
+        other = replace(self, anchors=anchors)
+        kept = {name: vars(self)[name] for name in _WITHOUT_ANCHORS if name in vars(self)}
+        vars(other).update(kept)
+        return other
 
     @cached_property
     def knowledge(self) -> Knowledge | None:
@@ -195,75 +160,5 @@ class Inputs:
     def model_variance(self) -> float:
         """The model's mean squared error, as it was stated."""
         if self.variances is None:
-            raise OptionError(
-                "the safe calibrator needs the standard deviation of the model's scores; give "
-                "--model-sd or model_sd=, or an sd column (such as its validation error)."
-            )
+            raise OptionError("nobody stated the standard deviation of the model's scores.")
         return float(self.variances.mean())
-
-
-def stated_variances(model_sd: float | None, scores: Scores, ids: TextArray) -> FloatArray | None:
-    """Return the variance of each model score, where it was stated."""
-    if model_sd is not None:
-        return np.full(len(ids), model_sd**2)
-    if scores.sd is None:
-        return None
-    return np.square(aligned(scores.sd, scores.item_ids, ids))
-
-
-def second_scores(second_model: Any, method: str, ids: TextArray) -> FloatArray | None:
-    """Return the second model's scores of these items; NaN where it has none."""
-    if second_model is None:
-        return None
-    if method != "fused":
-        raise OptionError(f"a second model is of use to 'fused' only, not to '{method}'.")
-    if not isinstance(second_model, Scores):
-        second_model = read_scores(second_model)
-    found = aligned(second_model.values, second_model.item_ids, ids)
-    if np.count_nonzero(np.isfinite(found)) < _FEWEST_SHARED:
-        raise TooLittleDataError(
-            f"{second_model.source}: scores fewer than {_FEWEST_SHARED} of the items that are in "
-            "the consensus and in the first model's scores; check that all use the same ids."
-        )
-    return found
-
-
-def anchors_among(
-    anchors: Any, ids: TextArray
-) -> tuple[tuple[IntArray, FloatArray] | None, list[AggcalWarning]]:
-    """Return the positions and truths of the anchors among these items."""
-    if anchors is None:
-        return None, []
-    if not isinstance(anchors, Scores):
-        anchors = (
-            Scores.of({str(k): float(v) for k, v in anchors.items()}, source="anchors")
-            if isinstance(anchors, Mapping) and "item" not in anchors
-            else read_truth(anchors)[0]
-        )
-    truth = aligned(anchors.values, anchors.item_ids, ids)
-    where = np.flatnonzero(np.isfinite(truth))
-    if len(where) < FEWEST_ANCHORS:
-        if len(where) == len(anchors):
-            raise TooLittleDataError(
-                f"{anchors.source}: has {count(len(where), 'anchor')}; give at least "
-                f"{FEWEST_ANCHORS}."
-            )
-        raise TooLittleDataError(
-            f"{anchors.source}: only {count(len(where), 'anchor')} of {len(anchors)} "
-            f"{'is' if len(where) == 1 else 'are'} among the calibrated items (anchors: "
-            f"{some(anchors.item_ids)}; items: {some(ids)}); give at least {FEWEST_ANCHORS}, with "
-            "the same ids."
-        )
-    said: list[AggcalWarning] = []
-    here = set(ids)
-    lost = [i for i in anchors.item_ids if i not in here]
-    if lost:
-        said.append(
-            AnchorsWarning(
-                f"{count(len(lost), 'anchor')} of {len(anchors):,} "
-                f"{'is' if len(lost) == 1 else 'are'} not among the calibrated items "
-                f"({some(lost)})",
-                "an anchor needs a judgment and a model score: the others were used",
-            )
-        )
-    return (where, truth[where]), said

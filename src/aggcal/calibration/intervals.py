@@ -10,23 +10,33 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
 from aggcal.calibration.anchors import (
+    FEWEST_ANCHORS,
+    Anchors,
     Gain,
     conformal_radius,
     fewest_anchors,
     gain_on_anchors,
     split,
 )
-from aggcal.calibration.atc import projected_values
+from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
-from aggcal.calibration.inputs import FEWEST_ANCHORS, Inputs
-from aggcal.calibration.smooth_base import refit_base
+from aggcal.calibration.inputs import Inputs
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
 
 _NUMBERS = 25_000_000
+"""Numbers that are held and sorted at once (200 MB); beyond, only the tails are, more slowly."""
+
 _SLICE = 1 << 17
+"""Items whose tails are updated at once: few enough for a processor's cache."""
+
 _FOLDS = 5
+"""Parts of the anchors in turn left out: more leave more to tune by, and take longer."""
+
 _ROUNDING = 1e-9
+"""Added before a quantile's position is rounded down, so that a whole number stays one."""
+
 _NO_WIDTH = 1e-12
+"""Widths below this share of the largest end are rounding."""
 
 _ENLARGED = (2.0, 4.0, 8.0)
 """How many times larger errors are tried, the smallest first, until an interval gets a width."""
@@ -51,16 +61,14 @@ class Intervals:
     """Which anchors did what."""
 
 
-def _cross_fitted_gain(inputs: Inputs) -> Gain | None:
+def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
     """Measure each anchor by scores that the others tuned."""
-    if inputs.anchors is None:
-        return None
-    where, truth = inputs.anchors
+    where, truth = anchors
     fold = np.random.default_rng(inputs.seed).permutation(len(where)) % min(_FOLDS, len(where))
     found = np.empty(len(where))
     for k in range(int(fold.max()) + 1):
         out = fold == k
-        tuned = inputs.fused_with((where[~out], truth[~out])).values
+        tuned = calibrator.calibrate(inputs.with_anchors((where[~out], truth[~out]))).values
         found[out] = tuned[where[out]]
     gain = gain_on_anchors(inputs.model[where], found, truth)
     return replace(
@@ -90,13 +98,13 @@ def interval(
     Parameters
     ----------
     draws, number
-        Of the exact consensus, and how many there are.
+        Draws of the exact consensus, and how many there are.
     calibrated
         The estimate.
     at
         What calibration makes of a draw.
     level
-        Of the interval. Its ends are values of draws, rounded outwards.
+        The level of the interval. Its ends are values of draws, rounded outwards.
 
     Examples
     --------
@@ -153,92 +161,52 @@ def _replace_first(
 
 
 def calibrated_intervals(
-    method: str, inputs: Inputs, values: FloatArray, kept: FloatArray
+    calibrator: FullCalibrator, inputs: Inputs, found: Calibrated
 ) -> Intervals:
     """Return an interval of each score, what it covers, and what the anchors say of the gain."""
-    gain: Gain | None = None
-    said: list[AggcalWarning] = []
+    measured = Intervals()
     if inputs.anchors is not None:
-        where, truth = inputs.anchors
-        centre, measure, how = values, np.arange(len(where)), ""
-        if method == "fused":
-            # Anchors that tuned the scores cannot measure them: some tune, the others measure.
-            tune, measure = split(len(where), inputs.level, inputs.seed)
-            if len(tune) < FEWEST_ANCHORS:
-                tune = tune[:0]
-            tuning = (where[tune], truth[tune]) if len(tune) else None
-            centre = inputs.fused_with(tuning).values
-            how = (
-                f"; {len(tune)} of {len(where)} anchors tuned the scores that {len(measure)} "
-                "measured, and the interval is widened to hold the calibrated score"
-            )
-            gain = _cross_fitted_gain(inputs)
-        else:
-            gain = gain_on_anchors(inputs.model[where], values[where], truth)
-        at, true = where[measure], truth[measure]
-        radius = conformal_radius(true - centre[at], inputs.level)
-        if np.isfinite(radius):
-            low, high = centre - radius, centre + radius
-            ends = np.minimum(low, values), np.maximum(high, values)
-            return Intervals(*ends, TRUTH, gain, how=how)
-        said.append(
-            AnchorsWarning(
-                f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
-                f"{inputs.level:g}",
-                f"give at least {fewest_anchors(inputs.level)}, or a lower level; the intervals "
-                "cover the consensus instead",
-            )
-        )
-    if inputs.covariance is None:
-        return Intervals(gain=gain, warnings=tuple(said))
-
-    at_draw = calibrator_of(method, inputs, values, kept)
-    low, high = _drawn_interval(inputs, values, at_draw)
+        measured = _conformal(calibrator, inputs, found.values, inputs.anchors)
+    if measured.covers is not None or inputs.covariance is None or not calibrator.covers:
+        return measured
+    low, high = _drawn_interval(inputs, found.values, calibrator.on_exact(inputs, found))
     if _flat(low, high).all() and _order_open(inputs):
         # Whatever the order, the scores are these: an interval would look like certainty about it.
-        return Intervals(gain=gain, warnings=tuple(said))
-    return Intervals(low, high, CONSENSUS, gain, tuple(said))
+        return measured
+    return replace(measured, low=low, high=high, covers=CONSENSUS)
 
 
-def calibrator_of(
-    method: str, inputs: Inputs, values: FloatArray, kept: FloatArray
-) -> Callable[[FloatArray], FloatArray]:
-    """Return what this calibrator makes of an exact consensus."""
-
-    def projected(drawn: FloatArray) -> FloatArray:
-        return projected_values(drawn, inputs.model, inputs.weight)
-
-    def safe(drawn: FloatArray) -> FloatArray:
-        base = projected_values(drawn, inputs.model, np.ones(len(values)))
-        return np.asarray(base + kept * (inputs.model - base))
-
-    if method == "atc":
-        return projected
-    if method == "safe":
-        return safe
-    model, base = inputs.model, inputs.fused.base
-    if len(model) > FEW:
-
-        def held(drawn: FloatArray) -> FloatArray:
-            expected = base(drawn)
-            return expected + kept * (model - expected) + inputs.fused.shift
-
-        return held
-
-    # The base of an exact consensus would be another one: it is fitted to each draw.
-    def expected(drawn: FloatArray) -> FloatArray:
-        return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
-
-    if inputs.covariance is None:
-        raise ValueError("there is nothing to draw from")
-    start, through = expected(inputs.consensus), inputs.fused.through(inputs.covariance)
-
-    # An item's score also keeps of what its neighbours in the covariance have of the model: with
-    # each item's own share alone, intervals of 3 to 10 items were centred on another score.
-    def fused(drawn: FloatArray) -> FloatArray:
-        return np.asarray(values + through @ (expected(drawn) - start))
-
-    return fused
+def _conformal(
+    calibrator: FullCalibrator, inputs: Inputs, values: FloatArray, anchors: Anchors
+) -> Intervals:
+    """Return intervals of the truth where anchors are enough for them, and what was gained."""
+    where, truth = anchors
+    centre, measure, how = values, np.arange(len(where)), ""
+    if calibrator.tuned_by_anchors:
+        # Anchors that tuned the scores cannot measure them: some tune, the others measure.
+        tune, measure = split(len(where), inputs.level, inputs.seed)
+        if len(tune) < FEWEST_ANCHORS:
+            tune = tune[:0]
+        tuning = (where[tune], truth[tune]) if len(tune) else None
+        centre = calibrator.calibrate(inputs.with_anchors(tuning)).values
+        how = (
+            f"; {len(tune)} of {len(where)} anchors tuned the scores that {len(measure)} "
+            "measured, and the interval is widened to hold the calibrated score"
+        )
+        gain = _cross_fitted_gain(calibrator, inputs, anchors)
+    else:
+        gain = gain_on_anchors(inputs.model[where], values[where], truth)
+    radius = conformal_radius(truth[measure] - centre[where[measure]], inputs.level)
+    if np.isfinite(radius):
+        low, high = np.minimum(centre - radius, values), np.maximum(centre + radius, values)
+        return Intervals(low, high, TRUTH, gain, how=how)
+    warning = AnchorsWarning(
+        f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
+        f"{inputs.level:g}",
+        f"give at least {fewest_anchors(inputs.level)}, or a lower level; the intervals "
+        "cover the consensus instead",
+    )
+    return Intervals(gain=gain, warnings=(warning,))
 
 
 def _drawn_interval(

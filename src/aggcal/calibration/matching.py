@@ -9,8 +9,12 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
 
-_ENOUGH_TO_TELL = 5
-_BEYOND_CHANCE = 2.0
+ENOUGH_TO_TELL = 5
+"""Items, or anchors, below which nothing is called odd: of fewer, anything may be chance."""
+
+BEYOND_CHANCE = 2.0
+"""Standard errors from which a correlation of the wrong sign is called so: 1 study in 40 by chance.
+A larger number would let scores that are the wrong way round pass."""
 
 
 def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWarning]:
@@ -22,10 +26,10 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
     'direction'
     """
     n = len(heights)
-    if n < _ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
+    if n < ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
         return []
     correlation = float(np.corrcoef(_mean_ranks(heights), _mean_ranks(model))[0, 1])
-    if correlation * np.sqrt(n - 1.0) > -_BEYOND_CHANCE:
+    if correlation * np.sqrt(n - 1.0) > -BEYOND_CHANCE:
         return []
     return [
         DirectionWarning(

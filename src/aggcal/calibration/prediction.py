@@ -1,18 +1,38 @@
-"""Scores for items that are not in the consensus."""
+r"""Scores for items that are not in the consensus.
+
+A calibrated score is a function of the consensus, not of the model's score, so there is nothing to
+look up for an item without a consensus. What carries over is the expected score at a given model
+score: a regression of the fused scores on the model's, corrected by anchors where there are any.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, TextArray, frozen
-from aggcal._core.tables import Columns, aligned, as_frame
+from aggcal._core.tables import Columns, as_frame
+from aggcal.calibration.alignment import align
+from aggcal.calibration.anchors import conformal_radius, shrunk_mean, split
 from aggcal.calibration.inputs import Inputs
-from aggcal.calibration.unseen import fit_unseen
+from aggcal.calibration.smooth_base import Base, fit_base
 from aggcal.data.scores import Scores
 from aggcal.errors import count
+
+_BEYOND = 0.1
+"""Share of the range of scores seen by which a new one may lie outside and still move."""
+
+_PSEUDO_ANCHORS = 10.0
+"""Anchors that a slope of 1 counts as where the anchors' own is not clearly another."""
+
+_SURE = 2.0
+"""Standard errors from which the anchors' own slope is taken as it is."""
+
+_FEWEST_FOR_SLOPE = 5
+"""Anchors that a slope is estimated from: of fewer, its error is as large as itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +105,100 @@ def predict(
     predicted, outside = seen(model), seen.outside(model)
     judged = np.zeros(len(ids), dtype=bool)
     if placed is not None and placed.sd is not None:
-        where = aligned(placed.values, placed.item_ids, ids)
-        sd = aligned(placed.sd, placed.item_ids, ids)
-        judged = np.isfinite(where)
-        predicted[judged] = inputs.fused.at(where[judged], model[judged], np.square(sd[judged]))
+        tables = {"at": (placed.item_ids, placed.values), "sd": (placed.item_ids, placed.sd)}
+        found = align(ids, tables)
+        judged = np.isfinite(found["at"])
+        at, sd = found["at"][judged], found["sd"][judged]
+        predicted[judged] = inputs.fused.at(at, model[judged], np.square(sd))
     wide = np.where(judged | ~np.isfinite(seen.radius), np.nan, seen.radius)
     low, high = predicted - wide, predicted + wide
     model, predicted, low, high = (frozen(column) for column in (model, predicted, low, high))
     return Prediction(ids, model, predicted, low, high, outside, judged, backend)
+
+
+@dataclass(frozen=True, eq=False)
+class UnseenMap:
+    """An increasing function of the model's score.
+
+    Outside the range of scores seen (and a tenth of it beyond) it is flat: nothing is known there.
+    """
+
+    base: Base
+    low: float
+    high: float
+    level: float
+    slope: float
+    centre: float
+    radius: float
+    """Half the width of a conformal interval; infinite without enough anchors."""
+
+    def __call__(self, model: FloatArray) -> FloatArray:
+        """Map model scores."""
+        margin = _BEYOND * (self.high - self.low)
+        inside = np.clip(model, self.low - margin, self.high + margin)
+        mapped = self.base(inside)
+        return np.asarray(mapped + self.level + (self.slope - 1.0) * (mapped - self.centre))
+
+    def outside(self, model: FloatArray) -> BoolArray:
+        """Say which model scores lie outside the range that was seen."""
+        return np.asarray((model < self.low) | (model > self.high))
+
+
+def fit_unseen(
+    model: FloatArray,
+    fused: FloatArray,
+    *,
+    anchors: tuple[FloatArray, FloatArray] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> UnseenMap:
+    """Fit the map from model scores to fused scores.
+
+    Parameters
+    ----------
+    model, fused
+        Both scores of the items that were judged.
+    anchors
+        Model scores and truths of the anchors: they set the level, and the slope as far as they
+        can tell it.
+    level
+        The level of the conformal interval.
+    seed
+        Seed for the folds that choose between a line and a curve.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 10.0, 30)
+    >>> found = fit_unseen(x, 5.0 + 0.5 * (x - 5.0))
+    >>> found(np.array([4.0, 99.0])).round(2), found.outside(np.array([4.0, 99.0]))
+    (array([4.5, 8. ]), array([False,  True]))
+    """
+    base = fit_base(model, fused, seed)
+    low, high = float(model.min()), float(model.max())
+    if anchors is None:
+        return UnseenMap(base, low, high, 0.0, 1.0, 0.0, np.inf)
+    tune, measure = split(len(anchors[1]), level, seed)
+    tuned = _tuned(base, low, high, anchors[0][tune], anchors[1][tune])
+    radius = conformal_radius(anchors[1][measure] - tuned(anchors[0][measure]), level)
+    whole = _tuned(base, low, high, *anchors)
+    # The interval belongs to the map that some of the anchors tuned; it is widened by what the
+    # others change.
+    apart = float(np.max(np.abs(whole(model) - tuned(model))))
+    return UnseenMap(base, low, high, whole.level, whole.slope, whole.centre, radius + apart)
+
+
+def _tuned(base: Base, low: float, high: float, model: FloatArray, truth: FloatArray) -> UnseenMap:
+    mapped = UnseenMap(base, low, high, 0.0, 1.0, 0.0, np.inf)(model)
+    n = len(truth)
+    if n == 0:
+        return UnseenMap(base, low, high, 0.0, 1.0, 0.0, np.inf)
+    centre, x, y = float(mapped.mean()), mapped - mapped.mean(), truth - truth.mean()
+    slope, size = 1.0, float(x @ x)
+    if n >= _FEWEST_FOR_SLOPE and size > 0.0:
+        own = float(x @ y) / size
+        left = y - own * x
+        se = sqrt(float(left @ left) / (n - 2) / size)
+        pseudo = 0.0 if abs(own - 1.0) > _SURE * se else _PSEUDO_ANCHORS / n
+        slope = max(0.0, (own + pseudo) / (1.0 + pseudo))
+    level = shrunk_mean(truth - mapped - (slope - 1.0) * (mapped - centre))
+    return UnseenMap(base, low, high, level, slope, centre, np.inf)

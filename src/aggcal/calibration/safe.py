@@ -7,11 +7,96 @@ every truth and every order, right or wrong.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal.calibration.atc import project, projected_values
+from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.errors import AggcalWarning, HarmfulWarning
+from aggcal.registry import FUSED, SAFE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aggcal.calibration.anchors import Gain
+    from aggcal.calibration.inputs import Inputs
 
 _FEWEST_POOLED = 2
+"""The 2 of James and Stein's n − 2: shrinking gains from the third pooled dimension on."""
+
+_UNEVEN = 1.5
+"""How many times the smallest sd the largest may be before it is warned of: the theorem wants 1,
+and its margin of 1.4 in the sd does not reach further."""
+
+
+class Safe(FullCalibrator):
+    """The model's scores, moved towards the projection only as far as cannot hurt on average."""
+
+    name = SAFE.name
+    needs_model_sd = True
+    covers = (
+        "Each range covers what the calibrated score would be for the exact consensus of these "
+        "annotators, with as much of the model kept as here"
+    )
+
+    def calibrate(self, inputs: Inputs, /) -> Calibrated:
+        """Shrink towards the unweighted projection, which is the one the theorem is about."""
+        projected, block = project(inputs.consensus, inputs.model)
+        blocks, variance = int(block.max()), inputs.model_variance
+        values, kept = james_stein(inputs.model, projected, blocks, variance)
+        return Calibrated(values, kept=np.full(len(values), kept))
+
+    def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
+        """Keep as much of the model as the scores do."""
+        even, kept = np.ones(len(inputs.model)), 0.0 if found.kept is None else found.kept
+
+        def shrunk(drawn: FloatArray) -> FloatArray:
+            base = projected_values(drawn, inputs.model, even)
+            return np.asarray(base + kept * (inputs.model - base))
+
+        return shrunk
+
+    def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
+        """Say where items differ too much in their sd."""
+        del gain
+        if inputs.variances is None:
+            return []
+        widest = float(np.sqrt(inputs.variances.max() / inputs.variances.min()))
+        if widest <= _UNEVEN:
+            return []
+        return [
+            HarmfulWarning(
+                f"the model's sd differs by a factor of {widest:.1f} between items, and "
+                f"{self.name} is safe for one sd only",
+                f"use {FUSED.name}, which weighs each item by its own",
+            )
+        ]
+
+    def claims(self, inputs: Inputs, /, *, weighted: bool, measured: bool) -> list[Guarantee]:
+        """Return the theorem, with what it supposes."""
+        del weighted, measured
+        variance = inputs.model_variance
+        return [
+            Guarantee(
+                self.name,
+                "Never worse than the model",
+                "Whatever the truth, and however wrong the ranking, the expected mean squared "
+                f"error of these scores is not above the model's own, {variance:.3g}.",
+                "model",
+                "bound",
+                {"model_variance": variance, "items": len(inputs.model)},
+                (
+                    *noise_conditions(inputs),
+                    Condition(
+                        "the model is right on average; else this is about what it would say "
+                        "without noise"
+                    ),
+                ),
+            )
+        ]
 
 
 def james_stein(

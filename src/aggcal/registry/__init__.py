@@ -175,17 +175,29 @@ DEFAULT_METHOD = HRA_G.name
 
 @dataclass(frozen=True)
 class CalibratorInfo:
-    """A calibrator of Stage 2: where it is and what it does."""
+    """A calibrator of Stage 2: where it is and what it does, for results that name it.
+
+    What is not said here is said of a user's own, of which results know the name alone.
+    """
 
     name: str
-    home: str
+    home: str = ""
     """``package.module:Class`` of an `aggcal.Calibrator`."""
-    summary: str
+    summary: str = ""
     """A line for the documentation."""
-    help: str
+    help: str = ""
     """What to choose it for, in the help of the command line."""
-    does: str
+    does: str = ""
     """What it does, in a line of the report."""
+    explains: str = (
+        "The calibrated scores are what a calibrator of the user's own makes of the model's scores "
+        "and the consensus."
+    )
+    """What its scores are, for the report."""
+    line: str = ""
+    """What the line of the report's figure is, in which ``{kept}`` is the share kept."""
+    pools: bool = False
+    """Whether items that contradict the order are given one common score."""
 
     def make(self) -> Any:
         """Make the calibrator."""
@@ -201,6 +213,12 @@ ATC = CalibratorInfo(
     "project onto the consensus order",
     "the scores closest to the model's that never contradict the annotators' order (isotonic "
     "regression)",
+    "Only its order is used further. The calibrated scores keep the model's units and the "
+    "annotators' order; where the two disagree, items are pooled into blocks of one value. If the "
+    "annotators are wrong together, or the model is better than their ranking, calibration makes "
+    "the scores worse.",
+    "the closest to the dots that never contradicts that order",
+    pools=True,
 )
 FUSED = CalibratorInfo(
     "fused",
@@ -208,6 +226,11 @@ FUSED = CalibratorInfo(
     "a smooth curve in the consensus, and as much of the model as is signal",
     "closer to the truth on average, not strictly in the consensus order",
     "model and consensus mixed, each as far as it can be trusted",
+    "The calibrated scores keep the model's units. They follow the consensus as far as it can be "
+    "trusted, and the model as far as it seems to be signal, so their order may differ from the "
+    "consensus's. If the annotators are wrong together and nothing else is known, they are worse "
+    "for it.",
+    "a smooth curve in the consensus, and {kept} of each dot's distance from it",
 )
 SAFE = CalibratorInfo(
     "safe",
@@ -215,6 +238,9 @@ SAFE = CalibratorInfo(
     "James-Stein towards the projection: never worse than a model of known sd on average",
     "never worse than a model of known sd on average",
     "the model's scores, moved towards the annotators' order only as far as cannot hurt on average",
+    "The calibrated scores keep the model's units. They are the model's own, shrunk towards the "
+    "consensus order as far as a model of this standard deviation allows without loss on average.",
+    "the projection onto that order, and {kept} of each dot's distance from it",
 )
 CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""

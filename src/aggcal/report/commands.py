@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from aggcal.registry import BOOTSTRAP
+from aggcal.registry import BOOTSTRAP, CALIBRATORS
 
 
 def files(summary: Mapping[str, Any]) -> str:
@@ -49,9 +49,10 @@ def again(summary: Mapping[str, Any]) -> str | None:
     settings = summary.get("settings")
     if settings and "command" in settings:
         return str(settings["command"])
-    if not settings or settings["method"] is None:
+    calibrator = summary.get("calibrator")
+    if not settings or settings["method"] is None or calibrator not in {None, *CALIBRATORS}:
         return None
-    calibrator, uncertainty = summary.get("calibrator"), settings["uncertainty"]
+    uncertainty = settings["uncertainty"]
     options = {
         "method": settings["method"],
         "features": summary.get("features"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aggcal.registry import ATC, UNCERTAINTIES
+from aggcal.registry import CALIBRATORS, UNCERTAINTIES
 
 _ALWAYS = {
     "annotator": "whoever compared items: a person, a language model, a rule.",
@@ -18,8 +18,7 @@ _RELIABILITY = {
     "of clear pairs has a high one; one who tosses a coin has none.",
 }
 _CALIBRATED = {
-    "calibrated score": "the model's score, moved as little as possible so that the scores follow "
-    "the annotators' order. It keeps the model's units.",
+    "calibrated score": "the model's score, corrected by what the annotators said.",
     "typical change": "the root mean square: square each change, take the average, take the square "
     "root. Large changes weigh more in it than in a plain average.",
     "mean squared error": "how far scores are off: square what each is off by, then take the "
@@ -29,7 +28,9 @@ _INTERVAL = {
     "sampling uncertainty of the consensus": "how far off numbers may be because there are only so "
     "many judgments. It does not say how far the annotators themselves are from the truth.",
 }
-_BLOCK = {
+_POOLED = {
+    "calibrated score": "the model's score, moved as little as possible so that the scores follow "
+    "the annotators' order. It keeps the model's units.",
     "block": "neighbours in the annotators' order whose model scores contradict that order: they "
     "are given one common score, their average.",
 }
@@ -65,15 +66,15 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
     found = _ALWAYS | _RELIABILITY
     if "calibrator" in summary:
         found |= _CALIBRATED
-        if summary["calibrator"] == ATC.name:
-            found |= _BLOCK
+        if (known := CALIBRATORS.get(str(summary["calibrator"]))) and known.pools:
+            found |= _POOLED
         if (summary.get("calibrated_interval") or {}).get("covers") in _INTERVAL:
             found |= _INTERVAL
         if summary.get("n_anchors"):
             found |= _ANCHORS
-    known = summary.get("uncertainty")
-    if known:
-        kind = UNCERTAINTIES[known["kind"]]
+    uncertainty = summary.get("uncertainty")
+    if uncertainty:
+        kind = UNCERTAINTIES[uncertainty["kind"]]
         found |= _UNCERTAIN | {kind.name.split("-")[0]: kind.means}
     if summary.get("converged") is not None:
         found |= _FIT

@@ -15,9 +15,8 @@ TOP = 20
 """Rows of a table: the others are in the files."""
 
 _NAME, _SAID, _MOST_MOVED = 80, 100, 5
-_PROMISES = {
-    "whole_order", "certified_pairs", "rank_intervals", "measured_gain", "gain", "safe", "interval",
-}  # fmt: skip
+_DETAILS = {"efficiency", "sure", "risk_bound", "unidentified"}
+"""Statements that only the whole report has."""
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FIRST = re.compile(r"^(|\d+)([#+=.)-])")
@@ -154,7 +153,7 @@ def _certainty(report: Report) -> Iterable[str]:
     yield "\n".join(
         f"- **{plain(each['title'])}:** {plain(each['says'], 1000)}"
         for name, each in (report.summary.get("guarantees") or {}).items()
-        if name in _PROMISES
+        if name not in _DETAILS
     )
 
 

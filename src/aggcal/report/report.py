@@ -11,7 +11,7 @@ from aggcal._core.tables import Columns
 from aggcal._core.text import brief
 from aggcal.advice.verdicts import RELIABLE, VERDICTS
 from aggcal.errors import TableError, some
-from aggcal.registry import CALIBRATORS, METHODS
+from aggcal.registry import CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.report import commands, contents, findings, glossary
 from aggcal.report.listing import Listing
 
@@ -69,9 +69,16 @@ class Report:
         return known.assumes if (known := METHODS.own.get(self.summary["method"])) else ""
 
     @property
-    def calibrator_words(self) -> str:
-        """What the calibrator does."""
-        return known.does if (known := CALIBRATORS.get(self.summary.get("calibrator", ""))) else ""
+    def calibrator(self) -> CalibratorInfo:
+        """What the calibrator does; of a user's own, what it says of itself."""
+        name = str(self.summary.get("calibrator", ""))
+        does = str(self.summary.get("calibrator_does", ""))
+        return CALIBRATORS.get(name) or CalibratorInfo(name, does=does)
+
+    @property
+    def line(self) -> str:
+        """What the line of calibrated scores is."""
+        return self.calibrator.line.replace("{kept}", f"{self.summary.get('kept') or 0.0:.0%}")
 
     @cached_property
     def item_listing(self) -> Listing:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from aggcal.advice.guarantees.calibrated import calibration_claims
 from aggcal.advice.guarantees.order import OrderClaims, efficiency_claim
-from aggcal.advice.guarantees.statement import Condition as Condition
-from aggcal.advice.guarantees.statement import Guarantee as Guarantee
 from aggcal.advice.guarantees.statement import Guarantees as Guarantees
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import Calibration
+from aggcal.calibration.claims import Condition as Condition
+from aggcal.calibration.claims import Guarantee as Guarantee
 
 
 def guarantees(
@@ -43,6 +43,6 @@ def guarantees(
         efficiency = consensus.efficiency()
         if efficiency is not None:
             found.append(efficiency_claim(consensus, efficiency))
-    if calibration is not None and calibration.inputs is not None:
+    if calibration is not None:
         found += calibration_claims(calibration, calibration.inputs, independence)
     return Guarantees(tuple(found))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.advice.guarantees.statement import ANNOTATORS, MODEL, Condition, Guarantee, independent
+from aggcal.advice.guarantees.statement import ANNOTATORS, MODEL, independent
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import n_components, pairs_within
+from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
 from aggcal.registry import LAPLACE
 

@@ -3,61 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from aggcal._core.text import brief
 from aggcal.advice.independence import Independence
-
-
-@dataclass(frozen=True)
-class Condition:
-    """Something a statement needs, and whether it was checked."""
-
-    needs: str
-    holds: bool | None = None
-    note: str = ""
-    """What is known of it, where there is more to say than ``holds``."""
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """One statement.
-
-    ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
-    (exact), ``posterior`` (a probability under the model and its priors), ``estimate`` or
-    ``diagnostic`` (neither promises anything).
-    """
-
-    name: str
-    title: str
-    says: str
-    about: str
-    kind: str
-    values: dict[str, float | int | None]
-    conditions: tuple[Condition, ...] = ()
-
-    __repr__ = brief
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether all its conditions hold; None if some cannot be checked."""
-        checks = [condition.holds for condition in self.conditions]
-        if False in checks:
-            return False
-        return None if None in checks else True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "title": self.title,
-            "says": self.says,
-            "about": self.about,
-            "kind": self.kind,
-            "values": self.values,
-            "conditions": [asdict(condition) for condition in self.conditions],
-            "holds": self.holds,
-        }
+from aggcal.calibration.claims import Condition, Guarantee
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,234 @@
+"""Every table of a calibration brought into one order of items, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, TextArray, frozen
+from aggcal._core.tables import aligned
+from aggcal.aggregation.consensus import LEVEL, Consensus
+from aggcal.aggregation.uncertainty import Covariance, Uncertainty
+from aggcal.aggregation.uncertainty.covariance import independent
+from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
+from aggcal.calibration.calibrator import FullCalibrator
+from aggcal.calibration.inputs import Inputs
+from aggcal.data.scores import Scores
+from aggcal.errors import (
+    AggcalWarning,
+    AnchorsWarning,
+    OptionError,
+    TooLittleDataError,
+    count,
+    some,
+)
+
+Weights: TypeAlias = Literal["sd"] | Mapping[str, float] | None
+
+_FEWEST_SHARED = 5
+"""Items that a second model must share with the first: a covariance of fewer is chance."""
+
+_FARTHEST = 1e100
+"""How far an sd may be from the median one, as a factor: its square still is a number."""
+
+
+def align(to: TextArray, tables: Mapping[str, tuple[Any, FloatArray]]) -> dict[str, FloatArray]:
+    """Bring tables (of ids and their values) into the order of some ids; NaN where one lacks an id.
+
+    Examples
+    --------
+    >>> align(np.array(["b", "c"], dtype=object), {"model": (["a", "b"], np.array([1.0, 2.0]))})
+    {'model': array([ 2., nan])}
+    """
+    return {name: aligned(values, ids, to) for name, (ids, values) in tables.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What is calibrated onto: a consensus, or any other numbers with or without an sd."""
+
+    item_ids: TextArray
+    heights: FloatArray
+    sd: FloatArray | None = None
+    fit: Consensus | None = None
+
+    @classmethod
+    def of(cls, consensus: Consensus | Scores) -> Order:
+        """Take the order of a consensus or of a table of numbers."""
+        if isinstance(consensus, Scores):
+            return cls(consensus.item_ids, consensus.values, consensus.sd)
+        known = consensus.uncertainty
+        se = None if known is None else known.se
+        return cls(consensus.item_ids, consensus.scores, se, consensus)
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """How sure a fitted consensus is."""
+        return None if self.fit is None else self.fit.uncertainty
+
+    def covariance(self, both: BoolArray) -> Covariance | None:
+        """Return what is known of the uncertainty of these items' consensus."""
+        known = self.uncertainty
+        if known is not None:
+            return known.covariance if both.all() else known.covariance.of(np.flatnonzero(both))
+        return None if self.sd is None else independent(self.sd[both])
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Tables as they were read: what is known of the items besides their order."""
+
+    scores: Scores
+    weights: Weights = "sd"
+    model_sd: float | None = None
+    anchors: Scores | None = None
+    second_model: Scores | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items have weights of their own."""
+        return self.weights is not None and (
+            isinstance(self.weights, Mapping) or self.scores.sd is not None
+        )
+
+    def columns(self, to: TextArray) -> dict[str, FloatArray]:
+        """Return all tables in the order of some ids."""
+        scores = self.scores
+        tables: dict[str, tuple[Any, FloatArray]] = {"model": (scores.item_ids, scores.values)}
+        if scores.sd is not None:
+            tables["sd"] = scores.item_ids, scores.sd
+        if isinstance(self.weights, Mapping):
+            tables["weight"] = _named_weights(self.weights, scores)
+        elif self.weighted and scores.sd is not None:
+            # Only ratios count: about the median, squares neither over- nor underflow.
+            relative = np.clip(scores.sd / np.median(scores.sd), 1.0 / _FARTHEST, _FARTHEST)
+            tables["weight"] = scores.item_ids, relative**-2.0
+        if self.anchors is not None:
+            tables["truth"] = self.anchors.item_ids, self.anchors.values
+        if self.second_model is not None:
+            tables["second"] = self.second_model.item_ids, self.second_model.values
+        return align(to, tables)
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The items that both tables have, and which of the consensus items these are."""
+
+    inputs: Inputs
+    both: BoolArray
+    warnings: tuple[AggcalWarning, ...]
+
+
+def inputs_of(
+    calibrator: FullCalibrator, given: Given, order: Order, level: float, seed: int
+) -> Alignment:
+    """Bring everything that is known of the items into the order's, and refuse what is too little.
+
+    Parameters
+    ----------
+    calibrator
+        What it is for: some need an sd.
+    given, order
+        The tables, and the order that the scores are calibrated onto.
+    level, seed
+        The level of the intervals, and the seed for all random numbers.
+    """
+    if calibrator.needs_model_sd and given.model_sd is None and given.scores.sd is None:
+        raise OptionError(
+            f"the {calibrator.name} calibrator needs the standard deviation of the model's scores; "
+            "give --model-sd or model_sd=, or an sd column (such as its validation error)."
+        )
+    found = given.columns(order.item_ids)
+    both = np.isfinite(found["model"])
+    if not both.any():
+        raise TooLittleDataError(
+            f"no item is in both tables (the consensus has {some(order.item_ids)}, "
+            f"{given.scores.source} has {some(given.scores.item_ids)}); check that both use the "
+            "same ids."
+        )
+    ids, n = order.item_ids[both], int(np.count_nonzero(both))
+    here = {name: frozen(column[both]) for name, column in found.items()}
+    anchors, said = _anchors(given.anchors, here.get("truth"), ids)
+    if given.second_model is not None:
+        _check_shared(given.second_model, here["second"])
+    variances = np.square(here["sd"]) if "sd" in here else None
+    if given.model_sd is not None:
+        variances = np.full(n, given.model_sd**2)
+    known = order.uncertainty
+    inputs = Inputs(
+        ids,
+        here["model"],
+        frozen(order.heights[both]),
+        order.covariance(both),
+        here["weight"] if given.weighted else np.ones(n),
+        variances,
+        anchors,
+        here.get("second"),
+        level,
+        seed,
+        inf if known is None else known.freedom,
+    )
+    return Alignment(inputs, both, said)
+
+
+def check_tables(calibrator: FullCalibrator, given: Given, ids: TextArray) -> None:
+    """Refuse tables that cannot be calibrated by an order of these items, before it is known."""
+    inputs_of(calibrator, given, Order(ids, np.zeros(len(ids))), LEVEL, 0)
+
+
+def _anchors(
+    anchors: Scores | None, truth: FloatArray | None, ids: TextArray
+) -> tuple[Anchors | None, tuple[AggcalWarning, ...]]:
+    """Return the positions and truths of the anchors among these items."""
+    if anchors is None or truth is None:
+        return None, ()
+    where = np.flatnonzero(np.isfinite(truth))
+    if len(where) < FEWEST_ANCHORS:
+        if len(where) == len(anchors):
+            raise TooLittleDataError(
+                f"{anchors.source}: has {count(len(where), 'anchor')}; give at least "
+                f"{FEWEST_ANCHORS}."
+            )
+        raise TooLittleDataError(
+            f"{anchors.source}: only {count(len(where), 'anchor')} of {len(anchors)} "
+            f"{'is' if len(where) == 1 else 'are'} among the calibrated items (anchors: "
+            f"{some(anchors.item_ids)}; items: {some(ids)}); give at least {FEWEST_ANCHORS}, with "
+            "the same ids."
+        )
+    here = set(ids)
+    lost = [i for i in anchors.item_ids if i not in here]
+    said: tuple[AggcalWarning, ...] = ()
+    if lost:
+        said = (
+            AnchorsWarning(
+                f"{count(len(lost), 'anchor')} of {len(anchors):,} "
+                f"{'is' if len(lost) == 1 else 'are'} not among the calibrated items "
+                f"({some(lost)})",
+                "an anchor needs a judgment and a model score: the others were used",
+            ),
+        )
+    return (where, truth[where]), said
+
+
+def _check_shared(second_model: Scores, found: FloatArray) -> None:
+    if np.count_nonzero(np.isfinite(found)) < _FEWEST_SHARED:
+        raise TooLittleDataError(
+            f"{second_model.source}: scores fewer than {_FEWEST_SHARED} of the items that are in "
+            "the consensus and in the first model's scores; check that all use the same ids."
+        )
+
+
+def _named_weights(weights: Mapping[str, float], scores: Scores) -> tuple[list[str], FloatArray]:
+    named = {str(k): float(v) for k, v in weights.items()}
+    missing = [i for i in scores.item_ids if i not in named]
+    wrong = [i for i, v in named.items() if not (np.isfinite(v) and v > 0.0)]
+    if missing or wrong:
+        raise OptionError(
+            f"weights: {some(missing or wrong)} {'missing' if missing else 'not positive'}; "
+            "give every scored item a positive weight."
+        )
+    return list(named), np.array(list(named.values()))

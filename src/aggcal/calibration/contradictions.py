@@ -1,0 +1,78 @@
+"""Where what was stated of the model and the truth does not go with the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.calibration.calibrator import FullCalibrator
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL
+from aggcal.errors import AggcalWarning, AnchorsWarning, HarmfulWarning
+
+_IMPOSSIBLE, _TOO_LARGE = 0.001, 2.0
+"""A stated sd is called too large where chance makes it look so in fewer than 1 of 1,000 studies,
+and by a factor of 2: heavy tails make it look too large by less."""
+
+
+def contradictions(calibrator: FullCalibrator, inputs: Inputs) -> list[AggcalWarning]:
+    """Say where what was stated does not go with the data."""
+    if len(inputs.model) < ENOUGH_TO_TELL:
+        return []
+    found = _odd_anchors(inputs)
+    if inputs.variances is not None:
+        found += _odd_sd(inputs, inputs.variances)
+    return found + calibrator.contradictions(inputs)
+
+
+def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
+    """Test whether the model's errors can be as large as stated.
+
+    Whatever else is in the differences of model and consensus, they vary by the model's errors at
+    least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom.
+    """
+    from scipy.special import chdtr
+
+    weight = 1.0 / variances
+    x = inputs.consensus - np.average(inputs.consensus, weights=weight)
+    y = inputs.model - np.average(inputs.model, weights=weight)
+    size = float(weight @ np.square(x))
+    slope = float((weight * x) @ y) / size if size > 0.0 else 0.0
+    left, freedom = float(weight @ np.square(y - slope * x)), len(x) - 2
+    if left / freedom > _TOO_LARGE**-2 or float(chdtr(freedom, left)) >= _IMPOSSIBLE:
+        return []
+    stated = inputs.model_variance**0.5
+    return [
+        HarmfulWarning(
+            f"the stated model sd ({stated:.3g}) is too large: model and consensus differ by "
+            f"{stated * (left / freedom) ** 0.5:.3g} in all (errors of the stated sd would give so "
+            "little in fewer than 1 of 1,000 studies)",
+            "check its unit, and that the model's scores were not made from these judgments",
+        )
+    ]
+
+
+def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
+    if inputs.anchors is None:
+        return []
+    where, truth = inputs.anchors
+    model = inputs.model[where]
+    if truth.min() > inputs.model.max() or truth.max() < inputs.model.min():
+        return [
+            AnchorsWarning(
+                f"the anchors' truths ({truth.min():.3g} to {truth.max():.3g}) lie outside all "
+                f"model scores ({inputs.model.min():.3g} to {inputs.model.max():.3g})",
+                "check that both are in one unit",
+            )
+        ]
+    if len(truth) >= ENOUGH_TO_TELL and np.ptp(truth) > 0.0 and np.ptp(model) > 0.0:
+        together = float(np.corrcoef(truth, inputs.consensus[where])[0, 1])
+        if together * np.sqrt(len(truth) - 1.0) < -BEYOND_CHANCE:
+            return [
+                AnchorsWarning(
+                    f"the anchors' truths fall where the consensus rises (correlation "
+                    f"{together:.2f})",
+                    "check which end of the truth is the good one",
+                )
+            ]
+    return []

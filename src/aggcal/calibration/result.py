@@ -1,0 +1,286 @@
+"""The calibration: what Stage 2 returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.tables import Columns, as_frame, as_text
+from aggcal._core.text import card, head, unwrapped, wrapped
+from aggcal.aggregation.consensus import LEVEL, Consensus
+from aggcal.calibration.alignment import Alignment, Order
+from aggcal.calibration.anchors import Gain
+from aggcal.calibration.calibrator import FullCalibrator
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.prediction import Prediction, predict
+from aggcal.data.base import AnyJudgments
+from aggcal.data.scores import Scores
+from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count
+from aggcal.io import read_judgments, read_scores
+
+SHOWN = (
+    "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
+    "block", "n_judgments",
+)  # fmt: skip
+"""The columns of a card: what tells most, in the width of a page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The model's scores, made to follow the consensus.
+
+    Items stand in the consensus order, the highest first; items that only the model scored
+    come last, by their model score. ``calibrated`` is NaN where there is no calibrated score:
+    an item without a model score has nothing to calibrate, an item without a judgment has no
+    place in the order. ``block`` numbers the groups of items that share one value, 1 being the
+    highest (0: not calibrated, or not by projection); ``rank`` is 0 where there is no consensus.
+    ``covers`` says what ``low`` to ``high`` is an interval of.
+    """
+
+    method: str
+    item_ids: TextArray
+    consensus: FloatArray
+    rank: IntArray
+    model: FloatArray
+    calibrated: FloatArray
+    block: IntArray
+    inputs: Inputs = field(repr=False)
+    """What it was made from."""
+    calibrator: FullCalibrator = field(repr=False)
+    """What ``method`` names."""
+    weighted: bool = False
+    judgments_per_item: IntArray | None = None
+    warnings: tuple[AggcalWarning, ...] = ()
+    backend: str | None = None
+    consensus_se: FloatArray | None = None
+    consensus_low: FloatArray | None = None
+    consensus_high: FloatArray | None = None
+    rank_low: IntArray | None = None
+    rank_high: IntArray | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    covers: str | None = None
+    level: float = LEVEL
+    kept: float | None = None
+    """Share of (model − base or projection) that was kept."""
+    gain: Gain | None = None
+    """What calibration gained, measured on anchors that did not tune it."""
+    how: str = ""
+    """Which anchors tuned and which measured."""
+    fit: Consensus | None = field(default=None, repr=False)
+
+    @property
+    def blocks(self) -> int:
+        """How many different values the calibrated scores have room for."""
+        if self.block.any():
+            return int(self.block.max())
+        return len(np.unique(self.calibrated[self.done]))
+
+    @property
+    def done(self) -> BoolArray:
+        """Which items have a calibrated score."""
+        return np.isfinite(self.calibrated)
+
+    @property
+    def n_calibrated(self) -> int:
+        """Items with a calibrated score."""
+        return int(np.count_nonzero(self.done))
+
+    @property
+    def shift_rms(self) -> float:
+        """Root mean square of what calibration changed."""
+        done = self.done
+        return float(np.sqrt(np.mean(np.square(self.calibrated[done] - self.model[done]))))
+
+    @property
+    def unscored_ids(self) -> list[str]:
+        """Items of the consensus that have no model score."""
+        return list(self.item_ids[np.isnan(self.model)])
+
+    @property
+    def unjudged_ids(self) -> list[str]:
+        """Items with a model score that are not in the consensus."""
+        return list(self.item_ids[np.isnan(self.consensus)])
+
+    def predict(self, scores: Any, judgments: Any = None) -> Prediction:
+        """Predict scores of items that nobody judged, or that were judged a few times since.
+
+        Parameters
+        ----------
+        scores
+            The model's scores of the new items (items that are calibrated already are passed
+            over): `Scores`, or anything that `read_scores` takes.
+        judgments
+            Judgments that compare some of them with calibrated items: these are placed in the
+            consensus, with everything else held fixed, and fused.
+
+        Notes
+        -----
+        An unjudged item's prediction is an increasing function of its model score, so it cannot
+        change the order of unjudged items: it only puts them on the scale of the others.
+
+        Examples
+        --------
+        >>> from aggcal import calibrate
+        >>> seen = {f"i{k}": float(k % 7) for k in range(40)}
+        >>> order = {f"i{k}": float(k % 7) + k / 100 for k in range(40)}
+        >>> found = calibrate(seen, order, warn=False).predict({"new": 3.0, "far": 99.0})
+        >>> found.items["outside"]
+        array([False,  True])
+        """
+        if not isinstance(scores, Scores):
+            scores = read_scores(scores)
+        known = set(self.inputs.item_ids)
+        new = np.array([item not in known for item in scores.item_ids], dtype=bool)
+        if not new.any():
+            what = "every item is calibrated already" if len(new) else "there is no item"
+            raise TooLittleDataError(f"{scores.source}: {what}; give scores of new items.")
+        placed = None
+        if judgments is not None:
+            if self.fit is None:
+                raise OptionError(
+                    "new judgments need the consensus they belong to; calibrate with the Consensus "
+                    "that aggcal.aggregate returned."
+                )
+            placed = self.fit.place(
+                judgments if isinstance(judgments, AnyJudgments) else read_judgments(judgments)
+            )
+        ids, model = scores.item_ids[new], scores.values[new]
+        return predict(self.inputs, ids, model, placed, scores.backend or self.backend)
+
+    def predict_unjudged(self) -> Prediction:
+        """Predict the scores of the items that the model scored and nobody judged."""
+        only = np.isnan(self.consensus)
+        return self.predict(Scores(self.item_ids[only], self.model[only].copy()))
+
+    def item_columns(self) -> Columns:
+        """Return the items' table as plain columns; None marks what is not there."""
+        columns: Columns = {"item": self.item_ids, "consensus": self.consensus}
+        if self.consensus_se is not None:
+            columns["consensus_se"] = self.consensus_se
+        if self.consensus_low is not None and self.consensus_high is not None:
+            columns |= {
+                "consensus_low": self.consensus_low,
+                "consensus_high": self.consensus_high,
+            }
+        columns["rank"] = _or_none(self.rank)
+        if self.rank_low is not None and self.rank_high is not None:
+            columns["rank_low"] = _or_none(self.rank_low)
+            columns["rank_high"] = _or_none(self.rank_high)
+        columns |= {"model": self.model, "calibrated": self.calibrated}
+        if self.low is not None and self.high is not None:
+            columns |= {"calibrated_low": self.low, "calibrated_high": self.high}
+        columns["block"] = _or_none(self.block)
+        if self.judgments_per_item is not None:
+            columns["n_judgments"] = self.judgments_per_item
+        return columns
+
+    @property
+    def items(self) -> Any:
+        """Table of the items in consensus order, as in ``items.csv``."""
+        return as_frame(self.item_columns(), self.backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is told of the calibration as a whole: plain data, as in ``summary.json``."""
+        does, made = self.calibrator.does, self.calibrator.to_dict(self.inputs)
+        told = {
+            "calibrator": self.method,
+            **({"calibrator_does": does} if does else {}),
+            "n_items": int((self.rank > 0).sum()),
+            "n_calibrated": self.n_calibrated,
+            "n_without_score": len(self.unscored_ids),
+            "n_without_judgment": len(self.unjudged_ids),
+            "weighted": self.weighted,
+            "blocks": self.blocks,
+            "shift_rms": self.shift_rms,
+            "calibrated_interval": {"covers": self.covers, "level": self.level},
+            **self.inputs.to_dict(),
+            "kept": self.kept,
+        }
+        # Whatever a calibrator of the user's is called, it changes nothing else.
+        return ({self.method: made} if made else {}) | told
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        blocks = f" in {count(self.blocks, 'block')}" if self.block.any() else ""
+        kept = ""
+        if self.kept is not None:
+            kept = f", keeping {self.kept:.0%} of the model's own deviations"
+        return wrapped(
+            f"Calibration by {self.method}: {count(self.n_calibrated, 'item')}{blocks}, moved by "
+            f"{self.shift_rms:.4g} (root mean square){kept}"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = head(self.item_columns(), SHOWN)
+        title = unwrapped(str(self))[0]
+        return card(title, shown, rows=len(self.item_ids), warnings=self.warnings)
+
+
+def arranged(
+    scores: Scores,
+    order: Order,
+    found: Alignment,
+    results: tuple[FloatArray, FloatArray | None, FloatArray | None],
+    block: IntArray | None,
+    **facts: Any,
+) -> Calibration:
+    """Put items into the consensus order, those that only the model knows last.
+
+    Parameters
+    ----------
+    scores, order, found
+        The model's scores, what they were calibrated onto, and the items that both have.
+    results, block
+        The calibrated scores of these items, the ends of their intervals, and their blocks.
+    facts
+        The other fields of the calibration.
+    """
+    ids, known, fitted = order.item_ids, order.uncertainty, order.fit
+    ranked = np.lexsort((np.arange(len(ids)), -order.heights))
+    seen = set(ids)
+    extra = [k for k, item in enumerate(scores.item_ids) if item not in seen]
+    extra.sort(key=lambda k: -scores.values[k])
+    blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
+
+    def sort(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
+        return None if column is None else frozen(np.concatenate([column[ranked], last]))
+
+    def fill(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
+        if column is None:
+            return None
+        whole = np.full(len(ids), np.nan) if last.dtype.kind == "f" else np.zeros_like(ids, int)
+        whole[found.both] = column
+        return sort(whole, last)
+
+    return Calibration(
+        item_ids=as_text([*ids[ranked], *scores.item_ids[extra]]),
+        consensus=sort(order.heights),
+        rank=sort(ranks(order.heights), none),
+        model=fill(found.inputs.model, scores.values[extra]),
+        calibrated=fill(results[0]),
+        block=fill(np.zeros(len(results[0])) if block is None else block, none),
+        judgments_per_item=None if fitted is None else sort(fitted.judgments_per_item, none),
+        backend=scores.backend or (None if fitted is None else fitted.backend),
+        consensus_se=sort(order.sd),
+        consensus_low=None if known is None else sort(known.low),
+        consensus_high=None if known is None else sort(known.high),
+        rank_low=None if known is None else sort(known.rank_low, none),
+        rank_high=None if known is None else sort(known.rank_high, none),
+        low=fill(results[1]),
+        high=fill(results[2]),
+        inputs=found.inputs,
+        fit=fitted,
+        **facts,
+    )
+
+
+def _or_none(numbers: IntArray) -> np.ndarray:
+    if (numbers > 0).all():
+        return numbers
+    return np.array([int(k) if k > 0 else None for k in numbers], dtype=object)
