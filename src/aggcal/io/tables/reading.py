@@ -33,7 +33,7 @@ class File:
     def compression(self) -> str:
         """What DuckDB must unpack, whatever the name of the file ends in."""
         with self.path.open("rb") as raw:
-            return "gzip" if raw.read(2) == b"\x1f\x8b" else "none"
+            return "gzip" if raw.read(2) == b"\x1f\x8b" else "uncompressed"
 
 
 def regular(path: Path, scratch: Path) -> Path:
