@@ -99,25 +99,42 @@ def aggregate(
     >>> consensus.scores.round(3)
     array([ 0.686, -0.686])
     """
-    aggregator = _aggregator(method, prior, estimator, features, seed)
+    aggregator = aggregator_of(method, prior, estimator, features, seed)
     check_engine(method, engine, prior=prior, estimator=estimator)
     if isinstance(judgments, AnyJudgments) and judgments.on_engine:
-        _check_estimation(method, prior, estimator)
-    judgments = prepare(judgments, engine)
-    start_scores(start, judgments)  # a wrong start is refused also where it is not used
-    if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
-        consensus = aggregator.fit(judgments, start=start, on_iteration=on_iteration)
-    elif isinstance(aggregator, GPPL | BARCW):
-        consensus = aggregator.fit(judgments, on_iteration=on_iteration)
-    else:
-        judgments = judgments.on_one_machine(_called(method))
-        consensus = aggregator.fit(judgments)
-        if consensus.quantifier is None:
-            consensus = replace(consensus, quantifier=Quantify(aggregator, judgments))
+        check_estimation(method, prior, estimator)
+    consensus = fitted(aggregator, prepare(judgments, engine), start, on_iteration)
     if warn:
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)
     return consensus
+
+
+def fitted(
+    aggregator: Aggregator,
+    judgments: AnyJudgments,
+    start: Start = None,
+    on_iteration: Progress | None = None,
+) -> Consensus:
+    """Let a method fit judgments that are prepared.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
+    >>> fitted(aggcal.BTL(), rows).item_ids[0]
+    'a'
+    """
+    start_scores(start, judgments)  # a wrong start is refused also where it is not used
+    if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
+        return aggregator.fit(judgments, start=start, on_iteration=on_iteration)
+    if isinstance(aggregator, GPPL | BARCW):
+        return aggregator.fit(judgments, on_iteration=on_iteration)
+    here = judgments.on_one_machine(type(aggregator).__name__)
+    consensus = aggregator.fit(here)
+    if consensus.quantifier is not None:
+        return consensus
+    return replace(consensus, quantifier=Quantify(aggregator, here))
 
 
 def check_engine(
@@ -132,7 +149,7 @@ def check_engine(
         raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(ENGINES)}.")
     if engine == LOCAL:
         return
-    _check_estimation(method, prior, estimator)
+    check_estimation(method, prior, estimator)
     if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
@@ -146,7 +163,7 @@ def _called(method: str | Aggregator) -> str:
     return method if isinstance(method, str) else type(method).__name__
 
 
-def _check_estimation(
+def check_estimation(
     method: str | Aggregator, prior: PriorChoice, estimator: Estimator | None
 ) -> None:
     """Refuse estimates that an engine does not make."""
@@ -178,13 +195,14 @@ def check_features(method: str, *, given: bool) -> None:
         raise OptionError(f"{method} does not use features; leave them out, or choose {those}.")
 
 
-def _aggregator(
+def aggregator_of(
     method: str | Aggregator,
     prior: PriorChoice,
     estimator: Estimator | None,
     features: Any,
     seed: int | None,
 ) -> Aggregator:
+    """Make the method that a name and its options stand for, or check the one that was given."""
     check_method(method, prior, estimator, given_features=features is not None)
     check_seed(seed or 0)
     if not isinstance(method, str):

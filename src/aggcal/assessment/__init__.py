@@ -11,11 +11,13 @@ from typing import Any, Literal
 
 from aggcal._core.machine import check_seed
 from aggcal.aggregation import (
-    aggregate,
+    aggregator_of,
     check_engine,
+    check_estimation,
     check_method,
     check_uncertainty,
     feature_choice,
+    fitted,
 )
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
@@ -25,7 +27,8 @@ from aggcal.assessment.result import Assessment as Assessment
 from aggcal.calibration import (
     Calibrator,
     Given,
-    calibrate,
+    Order,
+    calibrated,
     check_calibration,
     check_tables,
     find,
@@ -99,15 +102,13 @@ def assess(
     if features is not None:
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
-    if scores is not None:
-        check_tables(find(calibrator), Given(scores, weights, **known), judgments.item_ids)
-    stage_1: dict[str, Any] = {
-        "prior": prior,
-        "estimator": estimator,
-        "features": features,
-        "seed": seed,
-    }
-    consensus = aggregate(judgments, method, **stage_1, warn=False, on_iteration=on_iteration)
+    if judgments.on_engine:
+        check_estimation(method, prior, estimator)
+    tables = None if scores is None else Given(scores, weights, **known)
+    if tables is not None:
+        check_tables(find(calibrator), tables, judgments.item_ids)
+    aggregator = aggregator_of(method, prior, estimator, features, seed)
+    consensus = fitted(aggregator, judgments, on_iteration=on_iteration)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != LAPLACE.name or consensus.quantifiable:
@@ -119,9 +120,8 @@ def assess(
         }
         consensus = consensus.quantify(uncertainty, **errors)
     calibration = None
-    if scores is not None:
-        stage_2: dict[str, Any] = {"weights": weights, **known, "level": level, "seed": seed or 0}
-        calibration = calibrate(scores, consensus, method=calibrator, **stage_2, warn=False)
+    if tables is not None:
+        calibration = calibrated(find(calibrator), tables, Order.of(consensus), level, seed or 0)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
     result = Assessment(consensus, calibration, rows, seconds, judgments, scores)

@@ -26,8 +26,8 @@ from aggcal.io.scores import read_truth
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 __all__ = [
-    "SHOWN", "Calibration", "Calibrator", "Given", "calibrate", "check_calibration",
-    "check_tables", "find", "read_known",
+    "SHOWN", "Calibration", "Calibrator", "Given", "Order", "calibrate", "calibrated",
+    "check_calibration", "check_tables", "find", "read_known",
 ]  # fmt: skip
 
 _SMALLEST_SD = 1e-50
@@ -108,16 +108,17 @@ def calibrate(
     order = Order.of(consensus)
     if level is None:
         level = LEVEL if order.uncertainty is None else order.uncertainty.level
-    result = _calibrated(calibrator, given, order, level, seed)
+    result = calibrated(calibrator, given, order, level, seed)
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
     return result
 
 
-def _calibrated(
+def calibrated(
     calibrator: FullCalibrator, given: Given, order: Order, level: float, seed: int
 ) -> Calibration:
+    """Calibrate scores onto an order; both are read and checked already."""
     found = inputs_of(calibrator, given, order, level, seed)
     inputs = found.inputs
     made = calibrator.calibrate(inputs)
