@@ -31,7 +31,8 @@ class Precision:
     judgments by such annotators would put them; ``standard_error`` the root mean square one of
     the scores, on the consensus scale. ``needed`` is None where no number of judgments that one
     can hope for is enough. Where there are several connected ``components``, both are about items
-    of the same one, and ``not_compared`` is the share of all pairs that nothing compares.
+    of the same one, and ``not_compared`` is the share of all pairs that nothing
+    compares, or too little (see ``divided``).
     """
 
     judgments: int
@@ -41,6 +42,7 @@ class Precision:
     needed: int | None
     components: int = 1
     not_compared: float = 0.0
+    divided: str = "connected components"
 
     @property
     def more(self) -> int | None:
@@ -54,9 +56,10 @@ class Precision:
     def __str__(self) -> str:
         two = "two items taken at random are"
         if self.components > 1:
+            what = "too little" if "weak" in self.divided else "nothing"
             two = (
-                f"nothing compares {self.not_compared:.0%} of all pairs of items, which are in "
-                f"{self.components:,} connected components; two items of the same component, "
+                f"{what} compares {self.not_compared:.0%} of all pairs of items, which are in "
+                f"{self.components:,} {self.divided}; two items of the same one, "
                 "taken at random, are"
             )
         now = (
@@ -145,6 +148,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
         None if times is None else ceil(times * judgments),
         components,
         1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
+        known.divided,
     )
 
 

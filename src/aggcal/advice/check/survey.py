@@ -32,7 +32,7 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 
 MANY = 20_000_000
@@ -121,6 +121,9 @@ def check(
     if with_precision and (consensus is not None or not quick):
         step("working out the precision")
         outlook = precision(fitted, wanted_error)
+        known = fitted.consensus.uncertainty
+        said = () if known is None else known.warnings
+        findings += [Finding.of_warning(w) for w in said if w.code == WeaklyJoinedWarning.code]
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
     findings.sort(key=lambda f: f.severity != "problem")

@@ -15,7 +15,7 @@ from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
 
 _EDGE = 1e-6
@@ -41,7 +41,7 @@ class Uncertainty:
     """Degrees of freedom of the variances: few where they come from few annotators or draws."""
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
-    """Label of each item's connected component; None where all are in one."""
+    """Label of each item's component or weakly joined group; None where all are in one."""
 
     @classmethod
     def of(
@@ -81,7 +81,8 @@ class Uncertainty:
         warnings
             What to say about them.
         component
-            Label of each item's connected component: nothing is claimed across components.
+            Label of each item's connected component, or of its weakly joined group: nothing is
+            claimed across them.
         seed
             Of the draws that give the rank intervals.
 
@@ -121,6 +122,12 @@ class Uncertainty:
         """What the intervals cover."""
         known = UNCERTAINTIES.get(self.kind)
         return "the consensus" if known is None else known.covers
+
+    @property
+    def divided(self) -> str:
+        """What the parts are called across which nothing is claimed."""
+        weak = any(warning.code == WeaklyJoinedWarning.code for warning in self.warnings)
+        return "weakly joined groups" if weak else "connected components"
 
     @cached_property
     def se(self) -> FloatArray:
