@@ -16,6 +16,7 @@ from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance, independent
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.shape import Shaped
 from aggcal.cli import main
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import OptionError
@@ -136,9 +137,8 @@ def test_a_connected_study_is_as_it_was() -> None:
     assert known.component is None
     assert known.certified().n_pairs == 66
     assert consensus.prior is not None
-    again = rank_intervals(
-        known.scores, known.covariance, known.level, 0, prior_sd=consensus.prior.score_sd
-    )
+    shape = Shaped.of(known.scores, known.covariance.variances, consensus.prior.score_sd)
+    again = rank_intervals(known.scores, known.covariance, known.level, 0, shape=shape)
     np.testing.assert_array_equal(known.rank_low, again[0])
     np.testing.assert_array_equal(known.rank_high, again[1])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
@@ -12,8 +12,9 @@ from scipy.special import expit
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
-from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.shape import Shaped
 from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
@@ -42,6 +43,8 @@ class Uncertainty:
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
     """Label of each item's component or weakly joined group; None where all are in one."""
+    shape: Shaped | None = field(default=None, repr=False)
+    """The posterior of the scores under a prior of estimated shape, where there is one."""
 
     @classmethod
     def of(
@@ -76,8 +79,8 @@ class Uncertainty:
         freedom
             Degrees of freedom of the variances.
         prior_sd
-            Spread of the scores' normal prior, where there is one: ranks are then drawn under a
-            prior whose shape is estimated, too.
+            Spread of the scores' normal prior, where there is one: ranks and orders are then those
+            under a prior whose shape is estimated, too.
         warnings
             What to say about them.
         component
@@ -95,13 +98,16 @@ class Uncertainty:
         """
         check_level(level)
         component = several(component)
+        shape = None
+        if prior_sd is not None and len(scores) <= MOST_DENSE:
+            shape = Shaped.of(scores, covariance.variances, prior_sd)
         low, high = rank_intervals(
             scores,
             covariance,
             level,
             seed,
             freedom=freedom,
-            prior_sd=prior_sd,
+            shape=shape,
             component=component,
         )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
@@ -115,7 +121,7 @@ class Uncertainty:
                     frozen(np.maximum(ends[1], expit(others[1]))),
                 )
         whole = (frozen(low), frozen(high), *ends)
-        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component)
+        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component, shape)
 
     @property
     def covers(self) -> str:
@@ -147,12 +153,19 @@ class Uncertainty:
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.
 
+        The normal posterior and, where it is less sure, that of the ranks (see
+        `uncertainty.shape`) count by how well their priors fit the scores.
         NaN where the two are in different components: nothing compares them.
         """
-        gap = np.atleast_1d(self.scores[i] - self.scores[j])
-        sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
+        i, j = np.broadcast_arrays(np.atleast_1d(i), np.atleast_1d(j))
+        gap = self.scores[i] - self.scores[j]
+        sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
         chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        if self.shape is not None:
+            other, half = self.shape.order_probability(i, j), np.full(len(gap), 0.5)
+            least, most = np.minimum(half, chance), np.maximum(half, chance)
+            chance = chance + self.shape.share * (np.clip(other, least, most) - chance)
         return np.where(apart(self.component, i, j), np.nan, chance)
 
     def certified(self, level: float | None = None) -> Certified:
@@ -175,6 +188,9 @@ class Uncertainty:
         sd = np.sqrt(self.covariance.gap_bound(above, below))
         with np.errstate(divide="ignore", invalid="ignore"):
             wrong = np.where(sd > 0.0, chance_below(-gap / sd, self.freedom), 0.0)
+        if self.shape is not None:
+            # A bound takes whichever posterior is less sure.
+            wrong = np.maximum(wrong, 1.0 - self.shape.order_probability(above, below))
         return float(min(1.0, wrong.sum()))
 
 
