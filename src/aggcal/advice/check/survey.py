@@ -128,7 +128,7 @@ def check(
             findings += same_source(fitted.consensus, scores, seed)
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
-    accused = Accused(looked.against_others, looked.accused)
+    accused = Accused(looked.against_others, looked.accused, looked.unproven)
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)
 
 
@@ -158,6 +158,7 @@ class _Look:
         self.sides: Sides | None = None
         self.accused: dict[str, tuple[str, str]] = {}
         self.against_others = False
+        self.unproven: frozenset[str] = frozenset()
         self._sides()
         copied = self._copies()
         divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -180,6 +181,12 @@ class _Look:
         self._name(found.biased)
         decided = float(found.decided.sum())
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
+        if decided and not np.isfinite(found.study_error):
+            self.not_checked.append(
+                "what the left side is worth over the study (too few items were shown on both "
+                "sides to tell it from their scores)"
+            )
+            return
         self.counts["left_advantage"] = {
             "logits": found.study_advantage,
             "standard_error": found.study_error if decided else 0.0,
@@ -250,6 +257,8 @@ class _Look:
             self.findings += stray_findings(self.fitted, found)
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
             self.accused |= stray_verdicts(self.fitted, found)
+            ids = self.fitted.judgments.annotator_ids[~found.proven]
+            self.unproven = frozenset(map(str, ids))
         if self.sides is not None:
             # One verdict each: who is reversed is not named again.
             told = self.sides.without(self.fitted, self.accused)
