@@ -27,8 +27,9 @@ _SURE = 3.3
 """Standard errors from which the study as a whole is said to prefer a side: 1 time in 1,000."""
 _LEAST_KEPT = 0.2
 """Share of the information about the side that uncertain scores leave under a prior twice as wide
-(`_WEAKER` times as precise), below which it is not told from them: a lower one gives numbers that rest on the prior of the scores, a higher one gives none
-where pairs were shown both ways round now and then."""
+(`_WEAKER` times as precise), below which it is not told from them: a lower one gives numbers that
+rest on the prior of the scores, a higher one gives none where pairs were shown both ways round now
+and then."""
 _WEAKER = 0.25
 _WORTH_A_LOOK = 2.0
 _ADVANTAGE_SD = 2.0

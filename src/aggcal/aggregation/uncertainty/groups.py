@@ -152,7 +152,7 @@ def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
 def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
     from scipy.linalg import eigh
-    from scipy.sparse import coo_array, dia_array
+    from scipy.sparse import coo_array
     from scipy.sparse.linalg import ArpackError, eigsh
 
     n = len(own)
@@ -169,14 +169,11 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     if n <= _DENSE:
         values, vectors = eigh(joined.toarray(), subset_by_index=(n - number, n - 1))
     else:
-        # The largest of (1 + joined) / 2, none of which is negative.
-        walk = 0.5 * (joined + dia_array((np.ones((1, n)), [0]), shape=(n, n)))
         start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
         try:
-            values, vectors = eigsh(walk.tocsr(), number, which="LA", v0=start, tol=1e-4)
+            values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
         except ArpackError:
             return np.zeros(0), np.zeros((n, 0))
-        values = 2.0 * values - 1.0
     order = np.argsort(-values)
     return 1.0 - values[order], vectors[:, order]
 

@@ -117,7 +117,7 @@ class Shaped:
         """
         at_most = self.below.copy()
         edges = self.grid + 0.5 * (self.grid[1] - self.grid[0])
-        for k in np.flatnonzero(self.sharp):
+        for k in np.flatnonzero(self.sharp).tolist():
             at_most[k] = ndtr((edges - self.scores[k]) / self.sd[k])
             at_most[k, -1] = 1.0
         cell = np.diff(at_most, axis=1, prepend=0.0)
