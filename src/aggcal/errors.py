@@ -24,6 +24,7 @@ The tree::
     ├── PooledCriteriaWarning   judgments of several criteria fitted together
     ├── SeparationWarning       items that never win or never lose
     ├── DisconnectedWarning     a comparison graph in several pieces
+    ├── WeaklyJoinedWarning     groups of items that too few judgments join
     ├── ReversedWarning         annotators with a negative reliability
     ├── DividedWarning          two opposite orders fit the judgments about as well
     ├── UnmatchedItemsWarning   items in only one of the two tables
@@ -238,6 +239,12 @@ class DisconnectedWarning(AggcalWarning):
     """The comparison graph falls into pieces."""
 
     code = "disconnected"
+
+
+class WeaklyJoinedWarning(AggcalWarning):
+    """Groups of items that too few judgments join for their order to be known."""
+
+    code = "weakly-joined"
 
 
 class ReversedWarning(AggcalWarning):

@@ -9,7 +9,7 @@ import pytest
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal._core.tables import as_text
+from aggcal._core.tables import aligned, as_text
 from aggcal.advice.check.scores import same_source
 from aggcal.advice.guarantees import guarantees
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
@@ -206,3 +206,31 @@ def test_where_nothing_moves_nothing_hurts() -> None:
     _, inputs = study(6, 0.01, 0.01, 0)
     assert inputs.outlook is None
     assert ATC().recommendations(inputs, None) == []
+
+
+def test_scores_made_from_the_same_judgments_are_found_and_others_are_not() -> None:
+    """Win rates and perfect models both agree with it; only the first share its errors."""
+    found: dict[str, int] = {"same": 0, "rates": 0, "exact": 0, "noisy": 0, "bent": 0}
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        study = simulate(items=20, annotators=10, judgments=300, seed=seed)
+        judgments = aggcal.read_judgments(study.judgments)
+        consensus = aggcal.aggregate(judgments, warn=False)
+        truth = aligned(study.latent, study.item_ids, judgments.item_ids)
+        won, lost = judgments.wins_and_losses
+        models = {
+            "same": aggcal.aggregate(judgments, "btl", warn=False).scores,
+            "rates": won / (won + lost),
+            "exact": 2.0 * truth + 5.0,
+            "noisy": truth + random.normal(0.0, 0.3, 20),
+            "bent": -np.exp(-truth),
+        }
+        for name, values in models.items():
+            scores = aggcal.Scores(judgments.item_ids, values)
+            inputs = aggcal.calibrate(scores, consensus, warn=False).inputs
+            found[name] += inputs.dependent
+            if inputs.dependent:
+                assert inputs.outlook is None
+    assert found["same"] >= 7
+    assert found["rates"] >= 6
+    assert found["exact"] + found["noisy"] + found["bent"] == 0

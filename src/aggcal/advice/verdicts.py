@@ -39,6 +39,8 @@ class Accused:
 
     against_others: bool = False
     named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    unproven: frozenset[str] = frozenset()
+    """Those who agree with the others no more than some of so many coin tossers would."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +88,12 @@ class Verdicts:
         for u, name in enumerate(consensus.annotator_ids.tolist()):
             ends = None if low is None or high is None else (float(low[u]), float(high[u]))
             given = int(consensus.judgments_per_annotator[u])
-            found.append(
-                accused.named.get(str(name))
-                or _by_interval(ends, given, border, tested=accused.against_others)
+            verdict = accused.named.get(str(name)) or _by_interval(
+                ends, given, border, tested=accused.against_others
             )
+            if verdict[0] == RELIABLE and str(name) in accused.unproven:
+                verdict = UNCLEAR, "among so many annotators somebody who guesses may agree as much"
+            found.append(verdict)
         return cls(
             consensus.annotator_ids,
             as_text(verdict for verdict, _ in found),

@@ -263,7 +263,7 @@ class Consensus:
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).
 
-        Refused where nothing compares the two, not even through other items.
+        Refused where nothing compares the two, not even through other items, or too little does.
 
         Examples
         --------
@@ -281,8 +281,8 @@ class Consensus:
         chance = float(self.uncertainty.order_probability(found[above], found[below])[0])
         if np.isnan(chance):
             raise OptionError(
-                f"nothing compares '{above}' with '{below}', not even through other items; "
-                "ask for judgments that join their groups (see aggcal suggest)."
+                f"nothing compares '{above}' with '{below}', not even through other items, or too "
+                "few judgments join their groups; ask for more that do (see aggcal suggest)."
             )
         return chance
 

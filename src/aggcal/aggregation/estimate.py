@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 
@@ -16,8 +16,14 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.start import Start
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    DrawnCovariance,
+)
 from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
+from aggcal.aggregation.uncertainty.groups import weak_groups, weak_warnings
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.sandwich import Design, sandwich
 from aggcal.data.base import AnyJudgments
@@ -89,6 +95,13 @@ class Alike(Curved, Protocol):
         ...
 
 
+class _Groups(TypedDict):
+    """What the comparisons leave open, and what to say of it."""
+
+    component: IntArray | None
+    warnings: tuple[AggcalWarning, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Quantify:
     """Holds what is needed to work out the uncertainty of a consensus when it is asked for."""
@@ -139,7 +152,7 @@ class Quantify:
             logits=found.logits,
             bounds=own.bounds,
             prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
-            component=self._component(),
+            **self._groups(consensus, lambda: found.covariance),
             seed=seed,
         )
 
@@ -176,8 +189,7 @@ class Quantify:
             consensus.scores,
             covariance,
             freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
-            warnings=self._few_annotators() if by_annotator else (),
-            component=self._component(),
+            **self._groups(consensus, warnings=self._few_annotators() if by_annotator else ()),
             seed=seed,
         )
 
@@ -204,6 +216,30 @@ class Quantify:
         if isinstance(getattr(self.aggregator, "features", None), Features):
             return None
         return self.judgments.graph.component
+
+    def _groups(
+        self,
+        consensus: Consensus,
+        covariance: Callable[[], Covariance] | None = None,
+        *,
+        warnings: tuple[AggcalWarning, ...] = (),
+    ) -> _Groups:
+        """Return the component of each item, split where groups are weakly joined, and warnings.
+
+        Without a prior nothing but judgments says how far apart groups are. Rows on an engine are
+        not looked at.
+        """
+        component, prior, here = self._component(), consensus.prior, self.judgments.local
+        if component is None or prior is None or here is None:
+            return {"component": component, "warnings": warnings}
+
+        def curved() -> Covariance | None:
+            found = self.curvature(consensus)
+            return None if found is None else found.covariance
+
+        label = weak_groups(here, component, covariance or curved, prior.score_sd)
+        said = weak_warnings(here, component, label)
+        return {"component": label, "warnings": (*warnings, *said)}
 
     def _few_annotators(self) -> tuple[AggcalWarning, ...]:
         m = self.judgments.n_annotators
@@ -370,8 +406,7 @@ class Quantify:
             consensus.scores,
             DrawnCovariance(scores),
             freedom=min(m, draws) - 1,
-            warnings=self._few_annotators(),
-            component=self._component(),
+            **self._groups(consensus, warnings=self._few_annotators()),
             seed=seed,
         )
 

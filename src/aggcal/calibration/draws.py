@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from math import isinf, pi
 
 import numpy as np
+from scipy.special import chdtr
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
@@ -34,6 +35,12 @@ _TOSSES, _FEWER = 1000, 2.0 / 3.0
 """Draws that tell whether the model knows of the same judgments, and how many fewer pairs than in
 any of them it has to have the other way round. A perfect model had .8 as many or more where Stage 1
 took the spread of the items for a fifth of what it was; win rates .7 at most, with 60 items."""
+
+_BY_CHANCE, _NEAR = 1e-3, 0.5
+"""Chance that a perfect model follows the estimate so closely, and the share of the expected
+distance it must be below besides: errors that Stage 1 takes for up to 1.4 times what they are then
+accuse nobody. Of 64 studies of 8 to 100 items, exact, noisy, rounded and bent models were called
+dependent in none; Bradley-Terry scores of the same judgments in 63, win rates in 46."""
 
 _BATCH = 25
 _NUMBERS = 25_000_000
@@ -193,11 +200,13 @@ class Agreement:
     pairs: int
     against: int
     least: int
+    too_near: bool = False
+    """Whether the model's scores follow the estimate more closely than its errors allow."""
 
     @property
     def beyond_chance(self) -> bool:
         """Whether the model agrees more than scores that know nothing of these judgments can."""
-        return self.against < _FEWER * self.least
+        return self.too_near or self.against < _FEWER * self.least
 
 
 def agreement(known: Knowledge, seed: int) -> Agreement:
@@ -231,4 +240,28 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
         least = min(least, int(np.count_nonzero((mine[i] > mine[j]) != up)))
         if against >= _FEWER * least:
             break
-    return Agreement(len(i), against, least)
+    return Agreement(len(i), against, least, _too_near(known, chosen))
+
+
+def _too_near(known: Knowledge, chosen: IntArray) -> bool:
+    """Tell whether the model is nearer to the estimate than the exact consensus can be.
+
+    If model = a + λ s exactly, its distances from a + λ ŝ have the covariance λ²C, and their
+    weighted sum of squares is χ² with n − 2 degrees of freedom; whatever errors of its own the
+    model has make it larger. Scores made from the same judgments have a part of it only.
+    """
+    whole = len(chosen) == len(known.model)
+    covariance = known.covariance if whole else known.covariance.of(chosen)
+    axes, spread = _axes(covariance)
+    along = spread > _NULL * float(spread.max(initial=0.0))
+    root = np.sqrt(spread[along])
+    model, estimate = (x[chosen] @ axes[:, along] / root for x in (known.model, known.consensus))
+    freedom = len(root) - 1
+    if freedom < 1:
+        return False
+    slope = float(model @ estimate) / max(float(estimate @ estimate), 1e-300)
+    rest = model - slope * estimate
+    if slope <= 0.0:
+        return False
+    distance = float(rest @ rest) / slope**2
+    return distance < _NEAR * freedom and float(chdtr(freedom, distance)) < _BY_CHANCE

@@ -47,12 +47,12 @@ VERDICT_WORDS = {
 """The verdicts on annotators, for people."""
 VERDICT_MEANS = {
     REVERSED: "the answers are the opposite of what the others say",
-    GUESSING: "the answers are no better than coin tosses",
+    GUESSING: "the answers cannot be told from coin tosses",
     ONE_SIDED: "the answers follow one side of the screen",
     PERHAPS_GUESSING: "the answers cannot be told from coin tosses, but a careless annotator's may "
     "look the same",
     TOO_FEW: f"fewer than {FEW} judgments each",
-    UNCLEAR: "no interval of the reliability tells the answers from random ones",
+    UNCLEAR: "the answers cannot be told from random ones beyond doubt",
     RELIABLE: "the answers agree with the consensus more than by chance",
 }
 """What each verdict says of those who have it."""

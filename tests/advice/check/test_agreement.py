@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.advice.check import check
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.pair_answers import Answers
+from aggcal.advice.verdicts import Verdicts
 
 
 def test_alpha_of_a_worked_example() -> None:
@@ -159,3 +161,38 @@ def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> N
         n = study_judgments.count[mine]
         expected = np.sum(n * (y - p) ** 2) / np.sum(n * p * (1 - p))
         assert square[u] == pytest.approx(expected)
+
+
+def test_a_side_that_cannot_be_told_from_the_scores_is_not_measured() -> None:
+    """One item is always on the left: its score takes up what the side is worth."""
+    random = np.random.default_rng(1)
+    truth = np.append(0.0, random.normal(size=11))
+    for bias in (0.0, 0.8):
+        rows = []
+        for k in range(600):
+            j = int(random.integers(1, 12))
+            left = random.random() < 1.0 / (1.0 + np.exp(truth[j] - truth[0] - bias))
+            rows.append((f"u{k % 15}", "hub", f"i{j}", "left" if left else "right"))
+        found = check(aggcal.read_judgments(rows), with_precision=False)
+        assert "left_advantage" not in found.counts
+        assert any("left side" in said for said in found.not_checked)
+
+
+def test_guessers_among_many_are_neither_reversed_nor_reliable() -> None:
+    random = np.random.default_rng(3)
+    truth = random.normal(size=20)
+    verdicts = []
+    for _ in range(4):
+        rows = []
+        for u in range(40):
+            for _ in range(25):
+                i, j = random.choice(20, 2, replace=False)
+                gap = (u >= 20) * (truth[i] - truth[j])
+                side = "left" if random.random() < 1.0 / (1.0 + np.exp(-gap)) else "right"
+                rows.append((f"u{u:02}", f"i{i:02}", f"i{j:02}", side))
+        judgments = aggcal.read_judgments(rows)
+        consensus = aggcal.aggregate(judgments, warn=False)
+        accused = check(judgments, consensus=consensus).accused
+        verdicts += Verdicts.of(consensus, accused).verdict[:20].tolist()
+    assert verdicts.count("reversed") == 0
+    assert verdicts.count("reliable") <= 4

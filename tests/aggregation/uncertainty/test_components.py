@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.advice.check import check
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.certified import Certified
+from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance, independent
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.shape import Shaped
 from aggcal.cli import main
+from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import OptionError
 from aggcal.simulation import simulate
 
@@ -133,9 +137,8 @@ def test_a_connected_study_is_as_it_was() -> None:
     assert known.component is None
     assert known.certified().n_pairs == 66
     assert consensus.prior is not None
-    again = rank_intervals(
-        known.scores, known.covariance, known.level, 0, prior_sd=consensus.prior.score_sd
-    )
+    shape = Shaped.of(known.scores, known.covariance.variances, consensus.prior.score_sd)
+    again = rank_intervals(known.scores, known.covariance, known.level, 0, shape=shape)
     np.testing.assert_array_equal(known.rank_low, again[0])
     np.testing.assert_array_equal(known.rank_high, again[1])
 
@@ -216,3 +219,83 @@ def test_a_new_item_has_a_probability_only_where_the_model_puts_it() -> None:
     placed = aggcal.suggest_pairs(rows, scores, n=1)
     assert placed.reason[0] == "new item"
     assert 0.0 < placed.probability[0] < 1.0
+
+
+def _classes(
+    seed: int, *, groups: int = 2, each: int = 8, bridges: int = 8, gap: float = 4.0
+) -> tuple[list[tuple[str, str, str, str]], np.ndarray]:
+    """Return answers of 10 annotators within classes, a few across, and the true scores."""
+    random = np.random.default_rng(seed)
+    label = np.repeat(np.arange(groups), each)
+    truth = gap * label + random.normal(size=groups * each)
+    pairs = [
+        random.choice(np.flatnonzero(label == k % groups), 2, replace=False) for k in range(600)
+    ]
+    for k in range(bridges):
+        first = k % (groups - 1)
+        pairs.append(each * np.array([first, first + 1]) + random.integers(each, size=2))
+    answers = random.random(len(pairs))
+    rows = [
+        (
+            f"u{k // 2 % 10}",
+            f"i{i:02}",
+            f"i{j:02}",
+            "left" if answer < 1 / (1 + np.exp(truth[j] - truth[i])) else "right",
+        )
+        for k, ((i, j), answer) in enumerate(zip(pairs, answers, strict=True))
+    ]
+    return rows, truth
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_nothing_is_claimed_across_groups_that_few_judgments_join(groups: int) -> None:
+    for seed in range(4):
+        rows, truth = _classes(seed, groups=groups)
+        known = aggcal.aggregate(rows, warn=False).quantify()
+        found = known.uncertainty
+        assert found is not None
+        assert found.component is not None
+        assert found.component.tolist() == np.repeat(np.arange(groups), 8).tolist()
+        pairs = list(found.certified().pairs())
+        assert pairs
+        assert all(truth[i] > truth[j] for i, j in pairs)
+        ranks = len(truth) - np.argsort(np.argsort(truth))
+        assert np.mean((found.rank_low <= ranks) & (ranks <= found.rank_high)) >= 0.9
+        [warning] = [w for w in known.warnings if w.code == "weakly-joined"]
+        assert f"only 8 of 608 judgments join {groups} groups" in warning.what
+        looked = check(aggcal.read_judgments(rows), consensus=known)
+        assert "weakly-joined" in {finding.code for finding in looked.findings}
+
+
+def test_groups_with_enough_judgments_across_are_one() -> None:
+    rows, _ = _classes(0, bridges=150)
+    found = aggcal.aggregate(rows, warn=False).uncertainty
+    assert found is not None
+    assert found.component is None
+
+
+@pytest.mark.parametrize(
+    ("items", "judgments", "design"),
+    [(300, 600, "random"), (300, 300, "random"), (30, 300, "chain"), (12, 1000, "chain"),
+     (20, 900, "random"), (30, 60, "random"), (30, 300, "near")],
+)  # fmt: skip
+def test_sparse_but_evenly_joined_designs_are_not_split(
+    items: int, judgments: int, design: str
+) -> None:
+    for seed in range(2):
+        random = np.random.default_rng(seed)
+        truth = np.sort(random.normal(size=items))
+        rows = []
+        for k in range(judgments):
+            i, j = random.choice(items, 2, replace=False)
+            if design != "random":
+                step = 1 if design == "chain" else int(random.integers(1, 4))
+                i = int(random.integers(items - step))
+                j = i + step
+            left = random.random() < 1 / (1 + np.exp(truth[j] - truth[i]))
+            rows.append((f"u{k % 10}", f"i{i:03}", f"i{j:03}", "left" if left else "right"))
+        table = aggcal.read_judgments(rows)
+        found = aggcal.aggregate(table, warn=False).uncertainty
+        assert found is not None
+        pieces = ComparisonGraph(table).component
+        assert n_components(found.component) == len(np.unique(pieces))

@@ -8,6 +8,8 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.precision import precision
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.atc import project
 from aggcal.simulation import Simulation, simulate
@@ -167,3 +169,35 @@ def test_too_few_anchors_for_the_level_are_said_so() -> None:
     found = aggcal.calibrate(study.scores, consensus, anchors=anchors, level=0.95, warn=False)
     assert found.covers == "sampling uncertainty of the consensus"
     assert "at least 19" in next(str(w) for w in found.warnings if w.code == "anchors")
+
+
+def test_orders_inside_tight_clusters_are_not_promised() -> None:
+    """Within a cluster order is a coin toss, and every number on the page must say so."""
+    said, right, chance, true = [], [], [], []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        truth = np.repeat([-2.0, 2.0], 10) + random.normal(0.0, 0.1, 20)
+        pairs = np.array([random.choice(20, 2, replace=False) for _ in range(300)])
+        odds = np.exp(truth[pairs[:, 1]] - truth[pairs[:, 0]])
+        left = random.random(300) < 1.0 / (1.0 + odds)
+        rows = [
+            (f"u{k % 15:02}", f"i{i:02}", f"i{j:02}", "left" if won else "right")
+            for k, ((i, j), won) in enumerate(zip(pairs, left, strict=True))
+        ]
+        judgments = aggcal.read_judgments(rows)
+        consensus = aggcal.aggregate(judgments, warn=False)
+        known = consensus.uncertainty
+        assert known is not None
+        i, j = np.triu_indices(20, 1)
+        first = np.where(known.scores[i] > known.scores[j], i, j)
+        second = i + j - first
+        within = truth[first] * truth[second] > 0.0
+        said.append(known.order_probability(first, second)[within])
+        right.append((truth[first] > truth[second])[within])
+        found = precision(Fitted.by(judgments, consensus))
+        assert found is not None
+        chance.append(found.right_order)
+        true.append(np.mean(truth[first] > truth[second]))
+        assert known.wrong_order_bound() == 1.0
+    assert np.mean(np.concatenate(said)) < np.mean(np.concatenate(right)) + 0.08
+    assert np.mean(chance) == pytest.approx(np.mean(true), abs=0.04)

@@ -142,8 +142,8 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
                 "problem",
                 "no-agreement",
                 seen,
-                "there is no common order to be found in such answers: check that everyone was "
-                "asked the same question and that the items differ in what was asked",
+                "two answers to one pair agree no more than chance: check that everyone was asked "
+                "the same question and that the pairs were not all chosen to be close",
                 details,
             )
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 from scipy.special import ndtr
@@ -24,6 +25,12 @@ _LEAST_ADVANTAGE = float(np.log(_LEAST_SHARE / (1.0 - _LEAST_SHARE)))
 """What the side must be worth to matter, in logits: more than 55 to 45 in an even pair."""
 _SURE = 3.3
 """Standard errors from which the study as a whole is said to prefer a side: 1 time in 1,000."""
+_LEAST_KEPT = 0.2
+"""Share of the information about the side that uncertain scores leave under a prior twice as wide
+(`_WEAKER` times as precise), below which it is not told from them: a lower one gives numbers that
+rest on the prior of the scores, a higher one gives none where pairs were shown both ways round now
+and then."""
+_WEAKER = 0.25
 _WORTH_A_LOOK = 2.0
 _ADVANTAGE_SD = 2.0
 _ROUNDS = 12
@@ -160,11 +167,12 @@ def _advantage_of_all(
 ) -> tuple[float, float]:
     """Return the common advantage, and an error that allows for annotators to differ in it.
 
-    The scores err, too: where one item is shown on the left more often than on the right, that
-    counts.
+    Where one item is shown on the left more often than on the right, its score takes up part of
+    what the side is worth: only what it leaves, after a joint Newton step, tells of the side. The
+    error is infinite where next to nothing is left.
     """
     if not len(left):
-        return 0.0, float("inf")
+        return 0.0, inf
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     owner, whole = judgments.annotator[decided], 0.0
     for _ in range(_ROUNDS):
@@ -175,8 +183,21 @@ def _advantage_of_all(
     robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
     plain = curve**-0.5
     error = max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
-    moved = fitted.others.errors @ _imbalance(fitted, decided, number * chance * (1.0 - chance))
-    return whole, float(np.hypot(error, np.sqrt(np.mean(np.square(moved))) / curve))
+    doubt = number * chance * (1.0 - chance)
+    imbalance = _imbalance(fitted, decided, doubt)
+    if fitted.others.information is None:
+        moved = fitted.others.errors @ imbalance
+        return whole, float(np.hypot(error, np.sqrt(np.mean(np.square(moved))) / curve))
+    # By the slopes of the imbalance, not those of the fit: else a part would seem to be left.
+    information = _information(fitted, decided, doubt)
+    unit = fitted.precision * np.eye(len(imbalance))
+    kept, by_judgments = (
+        1.0 - float(imbalance @ np.linalg.solve(information + share * unit, imbalance)) / curve
+        for share in (1.0, _WEAKER)
+    )
+    if by_judgments < _LEAST_KEPT:
+        return 0.0, inf
+    return whole / kept, max(robust / kept if m >= _ENOUGH_ANNOTATORS else 0.0, plain * kept**-0.5)
 
 
 def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
@@ -184,6 +205,16 @@ def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatAr
     judgments, n = fitted.judgments, fitted.judgments.n_items
     slope = fitted.population.slopes[judgments.annotator[decided]] * doubt
     return sums(judgments.left[decided], slope, n) - sums(judgments.right[decided], slope, n)
+
+
+def _information(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
+    """Return the information about the scores, with the reliabilities known."""
+    judgments, n = fitted.judgments, fitted.judgments.n_items
+    each = np.square(fitted.population.slopes[judgments.annotator[decided]]) * doubt
+    at = judgments.left[decided].astype(np.int64) * n + judgments.right[decided]
+    near = sums(at, each, n * n).reshape(n, n)
+    near = near + near.T
+    return np.asarray(np.diag(near.sum(axis=0)) - near)
 
 
 def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import asin, ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
+from aggcal.aggregation.uncertainty.components import apart, members, n_components, pairs_within
 from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
 from aggcal.errors import OptionError
 
@@ -21,6 +23,8 @@ RIGHT_ORDER = 0.9
 """Unless a standard error is wanted: the chance that two random items are in the right order."""
 
 _MOST = 1e6
+_GAPS, _DRAWS = 20_000, 200
+"""Pairs of drawn scores that stand for two random items: an error of 0.003."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class Precision:
     judgments by such annotators would put them; ``standard_error`` the root mean square one of
     the scores, on the consensus scale. ``needed`` is None where no number of judgments that one
     can hope for is enough. Where there are several connected ``components``, both are about items
-    of the same one, and ``not_compared`` is the share of all pairs that nothing compares.
+    of the same one, and ``not_compared`` is the share of all pairs that nothing
+    compares, or too little (see ``divided``).
     """
 
     judgments: int
@@ -41,6 +46,7 @@ class Precision:
     needed: int | None
     components: int = 1
     not_compared: float = 0.0
+    divided: str = "connected components"
 
     @property
     def more(self) -> int | None:
@@ -54,9 +60,10 @@ class Precision:
     def __str__(self) -> str:
         two = "two items taken at random are"
         if self.components > 1:
+            what = "too little" if "weak" in self.divided else "nothing"
             two = (
-                f"nothing compares {self.not_compared:.0%} of all pairs of items, which are in "
-                f"{self.components:,} connected components; two items of the same component, "
+                f"{what} compares {self.not_compared:.0%} of all pairs of items, which are in "
+                f"{self.components:,} {self.divided}; two items of the same one, "
                 "taken at random, are"
             )
         now = (
@@ -94,8 +101,9 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
 
     With f times as many judgments the information is f times as large; with its eigenvalues h
     and the prior's precision λ the mean variance of the scores is proportional to the mean of
-    1 / (f h + λ). Two random items whose scores correlate ρ with their limits are in the right
-    order with the chance 1/2 + asin(ρ)/π.
+    1 / (f h + λ). Two random items of a normal population whose scores correlate ρ with their
+    limits are in the right order with the chance 1/2 + asin(ρ)/π; where the scores are in
+    clusters, it is the mean of Φ(gap / error) over draws of the ranks' posterior.
 
     Parameters
     ----------
@@ -129,23 +137,49 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
 
         return variance * plain(times) / plain(1.0)
 
+    right = _right_order(known, between)
     if wanted_error is None:
-        aim = between * (1.0 - np.sin(pi * (RIGHT_ORDER - 0.5)) ** 2)
+        times = _least(lambda f: right(variance_with(f)) >= RIGHT_ORDER)
     else:
-        aim = wanted_error**2
-    times = _least(lambda f: variance_with(f) <= aim)
+        times = _least(lambda f: variance_with(f) <= wanted_error**2)
     judgments, n = fitted.judgments.n_judgments, len(known.scores)
     if spread == 0.0 and wanted_error is None:
         times = None
     return Precision(
         judgments,
-        0.5 + asin(sqrt(max(0.0, 1.0 - variance / between))) / pi,
+        right(variance),
         sqrt(variance),
         wanted_error,
         None if times is None else ceil(times * judgments),
         components,
         1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
+        known.divided,
     )
+
+
+def _right_order(known: Uncertainty, between: float) -> Callable[[float], float]:
+    """Return what tells, from the variance of a score, how often two items are ordered right."""
+    shape = known.shape
+    random = np.random.default_rng(0)
+    gaps = np.zeros(0)
+    if shape is not None:
+        i, j = random.integers(len(known.scores), size=(2, _GAPS))
+        pairs = (i != j) & ~apart(known.component, i, j)
+        at = random.integers(_DRAWS, size=int(pairs.sum()))
+        drawn = shape.draws(_DRAWS, random)
+        gaps = np.abs(drawn[at, i[pairs]] - drawn[at, j[pairs]])
+
+    def right(variance: float) -> float:
+        kept = max(0.0, 1.0 - variance / between)
+        normal = 0.5 + asin(sqrt(kept)) / pi
+        if shape is None or not len(gaps):
+            return normal
+        # The error of what the judgments alone say, before the prior shrinks it.
+        error = sqrt(2.0 * variance / max(kept, 1e-12))
+        clustered = float(np.mean(ndtr(gaps / error)))
+        return normal + shape.share * (clustered - normal)
+
+    return right
 
 
 def _within_components(known: Uncertainty) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import decided, effective
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Finding, Severity, listed, rounded
-from aggcal.advice.check.testing import holm, odds_against
+from aggcal.advice.check.testing import discoveries, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count, some
@@ -33,10 +33,15 @@ _WORTH_A_LOOK = 2.0
 """Standard errors above chance up to which an annotator is looked at more closely; all others agree
 with the consensus beyond doubt.
 """
+_SURE_TURNED = 0.95
+"""Probability of being reversed and not guessing, given how many of each kind there seem to be,
+above which somebody is called reversed: a lower one calls some of many guessers reversed."""
+_PROVEN = 0.05
+"""Share of those called reliable who may be guessing, at most: a lower one calls fewer reliable."""
 _DOUBTFUL = 0.5
 _FEWEST = 3
 """Annotators: of one alone, or of two, there are no others who could be right."""
-_GUESSING = 1
+_GUESSING, _REVERSED = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,8 @@ class Strays:
     """The same, expected of a typical annotator on the same pairs."""
     decided: IntArray
     """How many answers of each annotator were no tie."""
+    proven: BoolArray
+    """Who agrees more than those who toss coins would, so many annotators considered."""
 
 
 def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
@@ -102,7 +109,9 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     # Too few screens tell neither against nor for anybody.
     judged = (m >= _FEWEST) & (low < 1.0)
     stray = judged & holm(np.where(judged, honest, 1.0), _RATE)
-    turned = stray & (low <= _NOT_A_COIN) & _opposite(fitted, agreement, given)
+    # Of many who guess, some agree with clearly less than half: those are not reversed.
+    turned = stray & (low <= _NOT_A_COIN) & (population.posterior[:, _REVERSED] > _SURE_TURNED)
+    turned &= _opposite(fitted, agreement, given)
     coin = judged & ~turned & ~sided & (high > _NOT_A_COIN)
     guessing = coin & stray
     doubtful = coin & ~stray & (population.posterior[:, _GUESSING] > _DOUBTFUL)
@@ -116,6 +125,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
         agreement,
         expected,
         given.astype(np.int64),
+        discoveries(high, _PROVEN),
     )
 
 
@@ -214,8 +224,9 @@ _CONTRADICTING_WORDS = _Words(
 _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
-    "answer no better than someone who tosses a coin",
-    "look at how they work and leave them out if they cannot explain it",
+    "answer so that they cannot be told from someone who tosses a coin",
+    "look at how they work: they may guess, or judge with hardly any care; leave them out if they "
+    "cannot explain it",
 )
 _DOUBTFUL_WORDS = _Words(
     "note",
@@ -259,14 +270,18 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
     judgments = fitted.judgments
     ids, first = judgments.annotator_ids[who], int(who[0])
     verb = words.what if len(who) > 1 else words.what.replace("answer ", "answers ", 1)
-    tossed = words.code != _REVERSED_WORDS.code
+    remedy = words.remedy
+    if words.code == _REVERSED_WORDS.code:
+        remedy += _turned_round(fitted, who)
+    elif words.code == _GUESSING_WORDS.code:
+        remedy += _counted_against(fitted, who)
     return Finding(
         words.severity,
         words.code,
         f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
         f"'{ids[0]}' {_why(found, first)}; an honest one does so badly "
         f"{odds_against(max(float(found.chance[first]), 1e-300))})",
-        words.remedy + ("" if tossed else _turned_round(fitted, who)),
+        remedy,
         {
             "annotators": listed(ids),
             "number": len(who),
@@ -287,6 +302,18 @@ def _turned_round(fitted: Fitted, who: IntArray) -> str:
     if not turned:
         return f"; {consensus.method} does not turn their answers round: leave them out if need be"
     return f"; {consensus.method} turns {whose} round"
+
+
+def _counted_against(fitted: Fitted, who: IntArray) -> str:
+    """Say of whom the fit counts the answers the other way round, though they may be guesses."""
+    consensus = fitted.consensus
+    turned = who[consensus.reliabilities[who] < consensus.random_reliability]
+    if not len(turned):
+        return ""
+    return (
+        f"; or ask whether they read the question the other way round, as {consensus.method} "
+        f"supposes of {some(consensus.annotator_ids[turned])}"
+    )
 
 
 def listed_numbers(numbers: IntArray) -> list[int]:

@@ -33,7 +33,7 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 
 MANY = 20_000_000
@@ -123,11 +123,14 @@ def check(
     if with_precision and (consensus is not None or not quick):
         step("working out the precision")
         outlook = precision(fitted, wanted_error)
+        known = fitted.consensus.uncertainty
+        said = () if known is None else known.warnings
+        findings += [Finding.of_warning(w) for w in said if w.code == WeaklyJoinedWarning.code]
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
     findings.sort(key=lambda f: f.severity != "problem")
     counts = _counts(judgments, graph, scores) | looked.counts
-    accused = Accused(looked.against_others, looked.accused)
+    accused = Accused(looked.against_others, looked.accused, looked.unproven)
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)
 
 
@@ -157,6 +160,7 @@ class _Look:
         self.sides: Sides | None = None
         self.accused: dict[str, tuple[str, str]] = {}
         self.against_others = False
+        self.unproven: frozenset[str] = frozenset()
         self._sides()
         copied = self._copies()
         divided = self._camps({u for group in copied.groups for u in group[1:]})
@@ -179,6 +183,12 @@ class _Look:
         self._name(found.biased)
         decided = float(found.decided.sum())
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
+        if decided and not np.isfinite(found.study_error):
+            self.not_checked.append(
+                "what the left side is worth over the study (too few items were shown on both "
+                "sides to tell it from their scores)"
+            )
+            return
         self.counts["left_advantage"] = {
             "logits": found.study_advantage,
             "standard_error": found.study_error if decided else 0.0,
@@ -249,6 +259,8 @@ class _Look:
             self.findings += stray_findings(self.fitted, found)
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
             self.accused |= stray_verdicts(self.fitted, found)
+            ids = self.fitted.judgments.annotator_ids[~found.proven]
+            self.unproven = frozenset(map(str, ids))
         if self.sides is not None:
             # One verdict each: who is reversed is not named again.
             told = self.sides.without(self.fitted, self.accused)

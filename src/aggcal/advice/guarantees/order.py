@@ -52,9 +52,9 @@ class OrderClaims:
         elif self._pieces > 1:
             wrong = None
             says = (
-                f"Not claimed: the comparisons fall into {self._pieces:,} connected components, "
-                "and nothing orders items of different ones. Their ranks beside each other are a "
-                "convention."
+                f"Not claimed: the comparisons fall into {self._pieces:,} {self._known.divided}, "
+                "and too little orders items of different ones. Their ranks beside each other are "
+                "a convention."
             )
         elif wrong is not None and wrong < 1.0:
             says = (
@@ -102,8 +102,8 @@ class OrderClaims:
         if across:
             verb = "is" if across == 1 else "are"
             says += (
-                f" {count(across, 'pair')} across the {self._pieces:,} connected components "
-                f"{verb} not counted: nothing compares their items."
+                f" {count(across, 'pair')} across the {self._pieces:,} {self._known.divided} "
+                f"{verb} not counted: nothing compares their items, or too little."
             )
         return self._claim("certified_pairs", "Certified pairs", says, values)
 
@@ -116,8 +116,8 @@ class OrderClaims:
         )
         if self._pieces > 1:
             says += (
-                " Ranks across connected components are a convention: the interval of an item "
-                "leaves open where it is among the items of other components."
+                f" Ranks across {self._known.divided} are a convention: the interval of an item "
+                "leaves open where it is among the items of others."
             )
         if self._withdrawn:
             says = f"Not claimed, the intervals are too narrow: {self._withdrawn}."

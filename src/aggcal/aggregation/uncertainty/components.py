@@ -2,6 +2,7 @@
 
 Where the comparisons fall into several components, scores of different components stand side by
 side by convention only (each component is centred by the prior). Nothing is claimed across them.
+Groups that too few judgments join (see `groups`) are treated as components are.
 """
 
 from __future__ import annotations

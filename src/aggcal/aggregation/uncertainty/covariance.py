@@ -31,6 +31,10 @@ class Covariance(ABC):
         """Variance of s_i − s_j, or something never below it that is quick to have."""
 
     @abstractmethod
+    def contrast_variance(self, contrast: FloatArray) -> float:
+        """Variance of a sum of the scores with these factors, which add up to 0."""
+
+    @abstractmethod
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw deviations from the estimate, one row each."""
 
@@ -76,6 +80,10 @@ class DenseCovariance(Covariance):
     def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j."""
         return self.gap_variance(i, j)
+
+    def contrast_variance(self, contrast: FloatArray) -> float:
+        """Variance of a sum of the scores with these factors."""
+        return float(contrast @ self.matrix @ contrast)
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations."""
@@ -135,6 +143,10 @@ class DrawnCovariance(Covariance):
     def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j."""
         return self.gap_variance(i, j)
+
+    def contrast_variance(self, contrast: FloatArray) -> float:
+        """Variance of a sum of the scores with these factors."""
+        return float(np.square(self._draws @ contrast).sum() / (len(self._draws) - 1))
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations with the covariance of the draws."""
@@ -201,6 +213,10 @@ class MatrixFreeCovariance(Covariance):
     def gap_bound(self, i: IntArray, j: IntArray) -> FloatArray:
         """(se_i + se_j)², which the variance of a difference never exceeds."""
         return np.asarray(np.square(np.sqrt(self.variances[i]) + np.sqrt(self.variances[j])))
+
+    def contrast_variance(self, contrast: FloatArray) -> float:
+        """Variance of a sum of the scores with these factors: one linear system."""
+        return float(contrast @ self._solve(contrast))
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations, item by item: among so many, correlations hardly count."""

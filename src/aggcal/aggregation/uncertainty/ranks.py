@@ -13,7 +13,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.shape import rank_quantiles, shaped_draws
+from aggcal.aggregation.uncertainty.shape import Shaped, rank_quantiles
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _DRAWS = 1000
@@ -29,14 +29,14 @@ def rank_intervals(
     seed: int,
     *,
     freedom: float = inf,
-    prior_sd: float | None = None,
+    shape: Shaped | None = None,
     component: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
     For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
-    ones, or, where the scores have a normal prior of sd ``prior_sd``, draws under a prior whose
-    shape is estimated, too (see `uncertainty.shape`). For many items, the expected ranks at the
+    ones, or draws of ``shape``, the posterior under a prior whose shape is estimated, too (see
+    `uncertainty.shape`). For many items, the expected ranks at the
     ends of each item's own interval (the number of others above a given score then hardly varies).
 
     Examples
@@ -57,8 +57,8 @@ def rank_intervals(
     low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     random = np.random.default_rng(seed)
     drawn = None
-    if n <= MOST_DENSE and prior_sd is not None:
-        drawn = shaped_draws(scores, covariance.variances, prior_sd, _DRAWS, random)
+    if shape is not None:
+        drawn = shape.draws(_DRAWS, random)
     elif n <= MOST_DENSE:
         drawn = scores + _apart(covariance, freedom, random)
     for own in members(component, n):

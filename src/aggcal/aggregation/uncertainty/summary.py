@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -14,10 +14,11 @@ from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
-from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.shape import Shaped
 from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
 
 _EDGE = 1e-6
@@ -43,7 +44,9 @@ class Uncertainty:
     """Degrees of freedom of the variances: few where they come from few annotators or draws."""
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
-    """Label of each item's connected component; None where all are in one."""
+    """Label of each item's component or weakly joined group; None where all are in one."""
+    shape: Shaped | None = field(default=None, repr=False)
+    """The posterior of the scores under a prior of estimated shape, where there is one."""
 
     __repr__ = brief
 
@@ -80,12 +83,13 @@ class Uncertainty:
         freedom
             Degrees of freedom of the variances.
         prior_sd
-            Spread of the scores' normal prior, where there is one: ranks are then drawn under a
-            prior whose shape is estimated, too.
+            Spread of the scores' normal prior, where there is one: ranks and orders are then those
+            under a prior whose shape is estimated, too.
         warnings
             What to say about them.
         component
-            Label of each item's connected component: nothing is claimed across components.
+            Label of each item's connected component, or of its weakly joined group: nothing is
+            claimed across them.
         seed
             Seed for the draws that give the rank intervals.
 
@@ -98,13 +102,16 @@ class Uncertainty:
         """
         check_level(level)
         component = several(component)
+        shape = None
+        if prior_sd is not None and len(scores) <= MOST_DENSE:
+            shape = Shaped.of(scores, covariance.variances, prior_sd)
         low, high = rank_intervals(
             scores,
             covariance,
             level,
             seed,
             freedom=freedom,
-            prior_sd=prior_sd,
+            shape=shape,
             component=component,
         )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
@@ -118,7 +125,7 @@ class Uncertainty:
                     frozen(np.maximum(ends[1], expit(others[1]))),
                 )
         whole = (frozen(low), frozen(high), *ends)
-        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component)
+        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component, shape)
 
     @property
     def covers(self) -> str:
@@ -129,6 +136,12 @@ class Uncertainty:
     def to_dict(self) -> dict[str, Any]:
         """Return what kind of uncertainty it is: plain data, as in ``summary.json``."""
         return {"kind": self.kind, "level": self.level, "covers": self.covers}
+
+    @property
+    def divided(self) -> str:
+        """What the parts are called across which nothing is claimed."""
+        weak = any(warning.code == WeaklyJoinedWarning.code for warning in self.warnings)
+        return "weakly joined groups" if weak else "connected components"
 
     @cached_property
     def se(self) -> FloatArray:
@@ -148,12 +161,19 @@ class Uncertainty:
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.
 
+        The normal posterior and, where it is less sure, that of the ranks (see
+        `uncertainty.shape`) count by how well their priors fit the scores.
         NaN where the two are in different components: nothing compares them.
         """
-        gap = np.atleast_1d(self.scores[i] - self.scores[j])
-        sd = np.sqrt(self.covariance.gap_variance(np.atleast_1d(i), np.atleast_1d(j)))
+        i, j = np.broadcast_arrays(np.atleast_1d(i), np.atleast_1d(j))
+        gap = self.scores[i] - self.scores[j]
+        sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
         chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        if self.shape is not None:
+            other, half = self.shape.order_probability(i, j), np.full(len(gap), 0.5)
+            least, most = np.minimum(half, chance), np.maximum(half, chance)
+            chance = chance + self.shape.share * (np.clip(other, least, most) - chance)
         return np.where(apart(self.component, i, j), np.nan, chance)
 
     def certified(self, level: float | None = None) -> Certified:
@@ -176,6 +196,9 @@ class Uncertainty:
         sd = np.sqrt(self.covariance.gap_bound(above, below))
         with np.errstate(divide="ignore", invalid="ignore"):
             wrong = np.where(sd > 0.0, chance_below(-gap / sd, self.freedom), 0.0)
+        if self.shape is not None:
+            # A bound takes whichever posterior is less sure.
+            wrong = np.maximum(wrong, 1.0 - self.shape.order_probability(above, below))
         return float(min(1.0, wrong.sum()))
 
 

@@ -1,0 +1,188 @@
+"""Weakly joined groups: where the prior, not the judgments, says how far apart items are.
+
+Items of two classes that are compared within their class, and hardly ever across, are connected, so
+a score comes out for each. But a prior under which all scores are alike gives the gap between the
+means of two groups of n items the standard deviation σ√(2/n): the larger the groups, the surer it
+is that there is none, and a few judgments across do not change its mind. Which groups there are is
+taken from who was compared with whom, never from the outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.data.judgments import Judgments
+from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
+
+_MOST_GROUPS = 40
+"""Groups looked for at most: more take longer, and few studies have so many."""
+_CLEAR = 1.5
+"""How much wider than in a chain of items the gap in the spectrum is where there are groups. In
+evenly joined designs, the sparsest included, it was never above 1.2; with classes of 8 or 10 items
+and up to a tenth of the judgments across them it was 1.6 to 9. A higher number misses groups, a
+lower one splits designs that are only sparse."""
+_BIAS = 0.5
+"""Share of a standard error by which the prior may move the gap of two items of groups that are one
+spread of the scores apart. A lower number withdraws claims that are right, a higher one leaves
+pairs certified that the prior put in order."""
+_NAMED = 5
+"""Pairs named at most."""
+_DENSE = 400
+"""Up to so many items all eigenvalues are worked out; of more, the first ones only."""
+
+
+def weak_groups(
+    judgments: Judgments,
+    component: IntArray,
+    covariance: Callable[[], Covariance | None],
+    prior_sd: float,
+) -> IntArray:
+    """Split connected components where two groups are joined so weakly that the prior decides.
+
+    Groups are those of the normalised spectral cut: k of them where the (k + 1)-th eigenvalue of
+    the comparison graph is much larger than the k-th, compared with a chain of items. A group is
+    weakly joined where the posterior variance of its mean, from that of the others, is so near
+    that of the prior that the shrinkage moves gaps across by more than `_BIAS` standard errors.
+
+    Parameters
+    ----------
+    judgments
+        Who was compared with whom.
+    component
+        Label of each item's connected component.
+    covariance
+        Works out that of the scores; asked only where there are groups.
+    prior_sd
+        Spread of their prior.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from itertools import combinations
+    >>> within = [("ann", *pair) for c in "ab" for pair in combinations(map(c.__add__, "1234"), 2)]
+    >>> judgments = aggcal.read_judgments([*within * 20, ("bob", "a1", "b1")])
+    >>> known = aggcal.aggregate(judgments, warn=False).uncertainty
+    >>> known.component
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    label, known = np.array(component, dtype=np.int64), None
+    for piece in np.flatnonzero(np.bincount(label) > 3):  # noqa: PLR2004  # two groups of two
+        own = np.flatnonzero(component == piece)
+        for groups in _levels(judgments, own):
+            known = covariance() if known is None else known
+            if known is None:
+                return label
+            names = np.zeros(len(own), dtype=np.int64)
+            for g in range(int(groups.max()) + 1):
+                inside = groups == g
+                if _weak(own, inside, known, prior_sd):
+                    names[inside] = g + 1
+            label[own] = (len(label) + label[own]) * (_MOST_GROUPS + 2) + names
+            label = np.unique(label, return_inverse=True)[1].astype(np.int64)
+    sizes, first = np.bincount(label), np.unique(label, return_index=True)[1]
+    place = np.argsort(np.lexsort((first, -sizes)))
+    return np.asarray(place[label], dtype=np.int64)
+
+
+def weak_warnings(
+    judgments: Judgments, component: IntArray, label: IntArray
+) -> tuple[AggcalWarning, ...]:
+    """Say which groups are weakly joined, by how many judgments, and what to ask.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c"), ("ann", "c", "d")])
+    >>> [found] = weak_warnings(judgments, np.zeros(4, dtype=int), np.array([0, 0, 1, 1]))
+    >>> found.what
+    "only 1 of 3 judgments joins 2 groups of items (all outside the largest: 'c', 'd'), ..."
+    """
+    number, pieces = (len(np.unique(each)) for each in (label, component))
+    if number == pieces:
+        return ()
+    across = int(judgments.count[label[judgments.left] != label[judgments.right]].sum())
+    given, ids = judgments.judgments_per_item, judgments.item_ids
+    named = []
+    for g in range(1, min(number, _NAMED + 1)):
+        own = np.flatnonzero(label == g)
+        home = np.flatnonzero((label != g) & (component == component[own[0]]))
+        if len(home):
+            one, other = (ids[each[np.argmax(given[each])]] for each in (own, home))
+            named.append(f"'{one}' with '{other}'")
+    return (
+        WeaklyJoinedWarning(
+            f"only {across:,} of {count(judgments.n_judgments, 'judgment')} "
+            f"{'joins' if across == 1 else 'join'} {number:,} groups of items (all outside the "
+            f"largest: {some(list(ids[label > 0]))}), so the prior decides how far apart the "
+            "groups are: scores and their intervals compare items of one group only",
+            "no order is claimed across groups: have several annotators compare many pairs across "
+            f"them, such as {', '.join(named)}",
+        ),
+    )
+
+
+def _weak(own: IntArray, inside: BoolArray, covariance: Covariance, prior_sd: float) -> bool:
+    """Tell whether the prior decides how far a group is from the others of its component."""
+    one, other = own[inside], own[~inside]
+    if not len(one) or not len(other):
+        return False
+    contrast = np.zeros(len(covariance.variances))
+    contrast[one], contrast[other] = 1.0 / len(one), -1.0 / len(other)
+    kept = covariance.contrast_variance(contrast) / (
+        prior_sd**2 * (1.0 / len(one) + 1.0 / len(other))
+    )
+    typical = sqrt(2.0 * float(np.mean(covariance.variances[own])))
+    return prior_sd * kept > _BIAS * typical
+
+
+def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
+    """Return the clear partitions of a component's items, the coarsest first."""
+    values, vectors = _spectrum(judgments, own)
+    k = np.arange(2, len(values))
+    wider = values[k] / np.maximum(values[k - 1], 1e-12)
+    clear = k[wider > _CLEAR * (k / (k - 1)) ** 2]
+    return [_groups(vectors[:, :number]) for number in clear.tolist()]
+
+
+def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
+    from scipy.linalg import eigh
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    n = len(own)
+    where = np.full(judgments.n_items, -1, dtype=np.int64)
+    where[own] = np.arange(n)
+    left, right = where[judgments.left], where[judgments.right]
+    mine = left >= 0
+    left, right, given = left[mine], right[mine], judgments.count[mine].astype(np.float64)
+    degree = sums(left, given, n) + sums(right, given, n)
+    given = given / np.sqrt(degree[left] * degree[right])
+    ends = np.concatenate([left, right]), np.concatenate([right, left])
+    joined = coo_array((np.concatenate([given, given]), ends), shape=(n, n)).tocsr()
+    number = min(n // 2 + 1, _MOST_GROUPS + 1)
+    if n <= _DENSE:
+        values, vectors = eigh(joined.toarray(), subset_by_index=(n - number, n - 1))
+    else:
+        start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
+        try:
+            values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
+        except ArpackError:
+            return np.zeros(0), np.zeros((n, 0))
+    order = np.argsort(-values)
+    return 1.0 - values[order], vectors[:, order]
+
+
+def _groups(vectors: FloatArray) -> IntArray:
+    """Assign items to as many groups as there are eigenvectors, by a pivoted QR decomposition."""
+    from scipy.linalg import qr
+
+    number = vectors.shape[1]
+    pivots = qr(vectors.T, mode="economic", pivoting=True)[2][:number]
+    left, _, right = np.linalg.svd(vectors[pivots].T)
+    return np.asarray(np.argmax(np.abs(vectors @ (left @ right)), axis=1), dtype=np.int64)
