@@ -109,7 +109,7 @@ def study(scenario: Scenario, seed: int) -> tuple[Judgments, FloatArray]:
 def one(scenario: Scenario, seed: int) -> Counter[str]:
     judgments, truth = study(scenario, seed)
     truth = truth[[int(str(item)[1:]) for item in judgments.item_ids]]
-    result = aggcal.assess(judgments, level=LEVEL, warn=False).advised()
+    result = aggcal.assess(judgments, level=LEVEL, warn=False).with_advice()
     known = None if result.consensus is None else result.consensus.uncertainty
     if known is None or result.advice is None:
         raise RuntimeError("the study has no uncertainty, or was not checked")

@@ -40,11 +40,17 @@ def test_no_repr_prints_whole_arrays(method: str) -> None:
     result = aggcal.assess(
         aggcal.read_judgments(made.judgments), made.scores, method=method, features=from_features,
         warn=False,
-    ).advised()  # fmt: skip
+    ).with_advice()  # fmt: skip
     for attribute in ("guarantees", "verdicts"):
         getattr(result, attribute)
     assert result.calibration is not None
-    everything = (made, result, features, result.told(), result.calibration.predict({"new": 1.0}))
+    everything = (
+        made,
+        result,
+        features,
+        result.to_report(),
+        result.calibration.predict({"new": 1.0}),
+    )
     found = reachable(everything)
     assert len(found) > 15
     long = {kind.__name__: repr(one) for kind, one in found.items() if is_long(repr(one))}

@@ -24,7 +24,7 @@ def clean() -> aggcal.Assessment:
 
 @pytest.fixture(scope="module")
 def checked(clean: aggcal.Assessment) -> aggcal.Assessment:
-    return clean.advised()
+    return clean.with_advice()
 
 
 def note(result: aggcal.Assessment, name: str) -> str:
@@ -104,6 +104,6 @@ def test_copying_annotators_cost_the_claim() -> None:
         table["annotator"] += [f"copy-{k}"] * int(mine.sum())
         table["winner"] += np.where(same, copied["winner"], copied["loser"]).tolist()
         table["loser"] += np.where(same, copied["loser"], copied["winner"]).tolist()
-    result = aggcal.assess(table, warn=False).advised()
+    result = aggcal.assess(table, warn=False).with_advice()
     assert result.guarantees["certified_pairs"].holds is False
     assert result.to_dict()["guarantees"]["certified_pairs"]["values"]["certified"] is None

@@ -302,7 +302,7 @@ def test_results_name_the_engine(where: str, name: str, tmp_path: Path) -> None:
     result = assessed(there)
     assert result.to_dict()["settings"]["engine"] == name
     assert saved(there, tmp_path) == saved(judgments, tmp_path)
-    advice, here = result.advised().advice, assessed(judgments).advised().advice
+    advice, here = result.with_advice().advice, assessed(judgments).with_advice().advice
     assert here is not None
     if where == "sharded":  # the look at the data is left out, as the documentation says
         assert advice is None
@@ -311,7 +311,8 @@ def test_results_name_the_engine(where: str, name: str, tmp_path: Path) -> None:
         assert_same(advice.check, here.check)
         assert_same(advice.suggestions, here.suggestions)
         assert_same(
-            result.advised().annotator_columns(), assessed(judgments).advised().annotator_columns()
+            result.with_advice().annotator_columns(),
+            assessed(judgments).with_advice().annotator_columns(),
         )
 
 

@@ -37,7 +37,7 @@ def _assert_alike(found: Judgments, expected: Judgments) -> None:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
     np.testing.assert_allclose(found.weight, expected.weight, rtol=1e-15)
     for column in fields(Unfitted):
-        if column.name != "place":
+        if column.name != "location":
             np.testing.assert_array_equal(
                 getattr(found.unfitted, column.name), getattr(expected.unfitted, column.name)
             )
@@ -104,7 +104,7 @@ def test_times_and_places_of_both() -> None:
     found = aggcal.add_judgments(aggcal.read_judgments(old), new)
     assert found.seconds is not None
     assert found.seconds.tolist() == [2.0, 9.0]
-    assert found.unfitted.place.tolist() == ["row 2", "judgments: row 4"]
+    assert found.unfitted.location.tolist() == ["row 2", "judgments: row 4"]
     assert found.source == "judgments and others"
 
 

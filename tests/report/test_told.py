@@ -66,12 +66,12 @@ def troubled(seed: int = 4) -> list[Row]:
 @pytest.fixture(scope="module")
 def result() -> Assessment:
     scores = {f"essay {k}": float(k % 7) for k in range(33)}
-    return assess(troubled(), scores, warn=False).advised()
+    return assess(troubled(), scores, warn=False).with_advice()
 
 
 @pytest.fixture(scope="module")
 def told(result: Assessment) -> Report:
-    return result.told()
+    return result.to_report()
 
 
 def visible(page: str) -> str:
@@ -129,7 +129,7 @@ def test_a_warning_is_told_once_and_the_careful_words_win(result: Assessment) ->
 def test_warnings_of_the_fit_that_no_check_makes_stay() -> None:
     study = simulate(items=12, annotators=5, judgments=400, seed=1)
     result = assess(study.judgments, study.scores, prior=None, warn=False)
-    told = {f["message"] for f in result.advised().to_dict()["check"]["findings"]}
+    told = {f["message"] for f in result.with_advice().to_dict()["check"]["findings"]}
     assert {w.what for w in result.warnings} - told <= {
         w.what for w in result.warnings if w.code in {"reversed-annotators", "direction"}
     }
@@ -143,7 +143,7 @@ def test_every_kind_of_method_is_advised(method: str, uncertainty: str | None) -
     features = "identity" if method == "gppl" else None
     result = assess(
         study.judgments, method=method, features=features, uncertainty=uncertainty, warn=False
-    ).advised()
+    ).with_advice()
     assert result.advice is not None
     assert result.advice.suggestions is not None
     assert len(result.advice.suggestions) == 10
@@ -155,14 +155,14 @@ def test_large_studies_get_the_quick_look_and_the_page_says_so(
     study = simulate(items=10, annotators=4, judgments=300, seed=0)
     result = assess(study.judgments, study.scores, warn=False)
     monkeypatch.setattr("aggcal.advice.IN_FULL", 10)
-    quick = result.advised().told()
+    quick = result.with_advice().to_report()
     assert any("left out to be quick" in each for each in quick.not_checked)
     page = visible(RENDERERS["html"](quick))
     assert "Not looked at:" in page
     assert "camps and circles (left out to be quick)" in page
     assert "aggcal check JUDGMENTS SCORES" in page
     monkeypatch.setattr("aggcal.advice.MANY", 10)
-    none = result.advised().told()
+    none = result.with_advice().to_report()
     assert not none.checked
     assert "The data were not looked over for this page" in visible(RENDERERS["html"](none))
 
@@ -174,11 +174,11 @@ def test_without_a_check_the_warnings_are_told() -> None:
     for each in (visible(page), text):
         assert "separate pieces" in each
     assert "--no-check" in page
-    assert "suggestions" not in result.told().summary
+    assert "suggestions" not in result.to_report().summary
 
 
 def test_two_items_make_one_pair() -> None:
-    result = assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False).advised()
+    result = assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False).with_advice()
     assert result.advice is not None
     assert result.advice.suggestions is not None
     assert len(result.advice.suggestions) == 1

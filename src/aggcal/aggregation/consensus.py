@@ -302,7 +302,7 @@ class Consensus:
 
         The whole interval of their reliability is below that of random answers; a negative
         reliability alone may be chance. Nobody where there are no such intervals. After a check
-        (``Assessment.advised``) its verdict counts instead: see ``Assessment.verdicts``.
+        (``Assessment.with_advice``) its verdict counts instead: see ``Assessment.verdicts``.
         """
         high = None if self.uncertainty is None else self.uncertainty.reliability_high
         if high is None:

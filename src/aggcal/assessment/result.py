@@ -57,12 +57,13 @@ class Assessment:
 
     consensus: Consensus | None
     calibration: Calibration | None
-    rows: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """What was read, and with which options it was fitted."""
     seconds: float = 0.0
     judgments: AnyJudgments | None = field(default=None, repr=False)
     scores: Scores | None = field(default=None, repr=False)
     advice: Advice | None = field(default=None, repr=False)
-    """What is wrong with the data and what to ask next; see ``advised``."""
+    """What is wrong with the data and what to ask next; see ``with_advice``."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
@@ -112,7 +113,8 @@ class Assessment:
     def guarantees(self) -> Guarantees:
         """What may honestly be claimed for this data, under which conditions.
 
-        Whether answers are independent is known only after the data were checked: see ``advised``.
+        Whether answers are independent is known only after the data were checked: see
+        ``with_advice``.
         """
         if self.advice is None:
             return guarantees(self.consensus, self.calibration)
@@ -151,7 +153,7 @@ class Assessment:
         """Return the summary: plain data, as in ``summary.json``."""
         summary: dict[str, Any] = {"version": __version__}
         if self.consensus is not None:
-            summary |= self.consensus.to_dict() | self.rows
+            summary |= self.consensus.to_dict() | self.provenance
         if self.verdicts is not None:
             summary |= self.verdicts.to_dict()
         if self.calibration is not None:
@@ -163,7 +165,7 @@ class Assessment:
             **({} if self.advice is None else self.advice.to_dict()),
         }
 
-    def advised(
+    def with_advice(
         self,
         *,
         on_step: Callable[[str], None] | None = None,
@@ -181,7 +183,7 @@ class Assessment:
         Examples
         --------
         >>> import aggcal
-        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "c", "d")], warn=False).advised()
+        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "c", "d")], warn=False).with_advice()
         >>> result.advice.check.findings[0].code
         'disconnected'
         """
@@ -194,7 +196,7 @@ class Assessment:
             self.scores,
             consensus=self.consensus,
             warnings=self.warnings,
-            seed=self.rows["settings"]["seed"],
+            seed=self.provenance["settings"]["seed"],
             on_step=on_step,
             on_iteration=on_iteration,
         )
@@ -217,7 +219,7 @@ class Assessment:
             What the items say, shown beside their ids: a mapping of item to text, or a table with
             the columns ``item`` and ``text`` in any form that `read_scores` takes.
         check
-            Look the data over for it, and suggest what to ask next (see ``advised``).
+            Look the data over for it, and suggest what to ask next (see ``with_advice``).
 
         Examples
         --------
@@ -230,16 +232,16 @@ class Assessment:
             raise OptionError(f"format '{format}' is unknown; choose {', '.join(RENDERERS)}.")
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
-        told = self.advised() if check else self
-        return RENDERERS[format](told.told(texts))
+        told = self.with_advice() if check else self
+        return RENDERERS[format](told.to_report(texts))
 
-    def told(self, texts: Any = None) -> Report:
+    def to_report(self, texts: Any = None) -> Report:
         """Return what the report tells, before it is rendered; ``texts`` as for ``report``.
 
         Examples
         --------
         >>> import aggcal
-        >>> aggcal.assess([("ann", "a", "b")], warn=False).told({"a": "An essay"}).texts
+        >>> aggcal.assess([("ann", "a", "b")], warn=False).to_report({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
         columns = self.annotator_columns()
@@ -276,7 +278,7 @@ class Assessment:
             then no longer the ids that were read.
         """
         table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
-        report = (self.advised() if check else self).told(texts)
+        report = (self.with_advice() if check else self).to_report(texts)
         files: dict[str, Writer] = {"items.csv": table(report.items)}
         if self.consensus is not None:
             files["annotators.csv"] = table(report.annotators)

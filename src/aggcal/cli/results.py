@@ -51,7 +51,7 @@ def finish(
     if fitted:
         result = with_command(result, options)
     if fitted and not options.no_check:
-        result = result.advised(on_step=console.on_step, on_iteration=console.on_iteration)
+        result = result.with_advice(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
     paths = result.save(
         options.output,
@@ -77,8 +77,8 @@ def finish(
 
 def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
     """Return the result together with the command that makes it again."""
-    settings = result.rows["settings"] | given(typed)
-    return replace(result, rows={**result.rows, "settings": settings})
+    settings = result.provenance["settings"] | given(typed)
+    return replace(result, provenance={**result.provenance, "settings": settings})
 
 
 def tell(result: Assessment, console: Console) -> None:

@@ -25,8 +25,8 @@ class Unfitted:
     """Rows that are kept and counted but say nothing about the order.
 
     ``reason`` is one of ``skip``, ``failed``, ``self-pair``, ``zero weight`` and ``other
-    criterion``; ``detail`` what the file says beyond that, ``place`` where the first of ``count``
-    such rows stands.
+    criterion``; ``detail`` what the file says beyond that, ``location`` where the first of
+    ``count`` such rows stands.
     """
 
     annotator: TextArray
@@ -34,7 +34,7 @@ class Unfitted:
     right: TextArray
     reason: TextArray
     count: IntArray
-    place: TextArray
+    location: TextArray
     detail: TextArray
 
     @classmethod
@@ -46,15 +46,15 @@ class Unfitted:
 
     def __str__(self) -> str:
         """Name every such row, a line each."""
-        columns = (self.place, self.annotator, self.left, self.right, self.reason, self.detail)
+        columns = (self.location, self.annotator, self.left, self.right, self.reason, self.detail)
         lines = []
-        for place, who, left, right, reason, detail, n in zip(
+        for location, who, left, right, reason, detail, n in zip(
             *columns, self.count.tolist(), strict=True
         ):
             shown = f"{left} and {right}" if left and right else left or right or "items unknown"
             why = f"{reason} ({detail})" if detail else reason
             more = f", {n:,} times" if n > 1 else ""
-            line = f"{place}: {why}: {who or 'annotator unknown'}, {shown}{more}"
+            line = f"{location}: {why}: {who or 'annotator unknown'}, {shown}{more}"
             lines.append(printable(line))
         return "\n".join(lines)
 

@@ -58,13 +58,13 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
     items = _united(first.item_ids, added.item_ids)
     annotators = _united(first.annotator_ids, added.annotator_ids)
     old, new = (_merged(_numbered(part, items, annotators)) for part in (first, added))
-    place, same = _places(old, new)
-    fresh, at = ~same, place[~same]
+    position, same = _positions(old, new)
+    fresh, at = ~same, position[~same]
     weight, count = old.weight, old.count
     if same.any():
         weight, count = weight.copy(), count.copy()
-        weight[place[same]] += new.weight[same]
-        count[place[same]] += new.count[same]
+        weight[position[same]] += new.weight[same]
+        count[position[same]] += new.count[same]
     return Judgments(
         items,
         annotators,
@@ -111,8 +111,8 @@ def _numbered(part: Judgments, items: TextArray, annotators: TextArray) -> Judgm
     """Give the rows the numbers of these ids; they stay sorted, because the ids' order does."""
 
     def codes(ids: TextArray, among: TextArray) -> np.ndarray:
-        place = {label: k for k, label in enumerate(among)}
-        return np.array([place[label] for label in ids], dtype=np.int32)
+        position = {label: k for k, label in enumerate(among)}
+        return np.array([position[label] for label in ids], dtype=np.int32)
 
     owner, left, right = part.annotator, part.left, part.right
     if not np.array_equal(part.item_ids, items):
@@ -171,7 +171,7 @@ def _before(rows: list[np.ndarray], others: list[np.ndarray]) -> np.ndarray:
     return less
 
 
-def _places(old: Judgments, new: Judgments) -> tuple[IntArray, np.ndarray]:
+def _positions(old: Judgments, new: Judgments) -> tuple[IntArray, np.ndarray]:
     """Return where each new row goes among the old, and whether the row there is the same.
 
     By halving, all new rows at once: nothing is worked out for the old rows.
@@ -205,15 +205,15 @@ def _all_unfitted(old: Unfitted, new: Unfitted, source: str) -> Unfitted:
     found: dict[tuple[str, ...], tuple[int, str]] = {}
     for part, prefix in ((old, ""), (new, f"{source}: ")):
         rows = zip(part.reason, part.annotator, part.left, part.right, part.detail, strict=True)
-        for row, number, place in zip(rows, part.count.tolist(), part.place, strict=True):
-            before, first = found.get(row, (0, prefix + place))
+        for row, number, location in zip(rows, part.count.tolist(), part.location, strict=True):
+            before, first = found.get(row, (0, prefix + location))
             found[row] = before + number, first
     ordered = sorted(found)
     columns = (as_text(column) for column in zip(*ordered, strict=True))
     reason, annotator, left, right, detail = columns
     count = np.array([found[row][0] for row in ordered], dtype=np.int64)
-    place = as_text(found[row][1] for row in ordered)
-    return Unfitted(annotator, left, right, reason, count, place, detail)
+    location = as_text(found[row][1] for row in ordered)
+    return Unfitted(annotator, left, right, reason, count, location, detail)
 
 
 def _seconds(parts: Iterable[Judgments], annotators: TextArray) -> FloatArray | None:

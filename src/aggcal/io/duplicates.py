@@ -54,7 +54,7 @@ def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
         "repeated", {name: merged[name][again] for name in ("annotator", "l", "r")}
     )
     run(
-        "CREATE TEMP TABLE twin AS SELECT n, hash(annotator, l, r, outcome) AS k, place "
+        "CREATE TEMP TABLE twin AS SELECT n, hash(annotator, l, r, outcome) AS k, location "
         "FROM judged SEMI JOIN (SELECT DISTINCT a.id AS annotator, x.id AS l, y.id AS r "
         "FROM repeated t JOIN annotator_id a ON a.code = t.annotator JOIN item x "
         "ON x.code = t.l JOIN item y ON y.code = t.r) USING (annotator, l, r) "
@@ -65,10 +65,10 @@ def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
         "GROUP BY k, h"
     )
     counted = f"SELECT count(*) - 1 AS extra {each}"
-    if "place" in source.columns:
+    if "location" in source.columns:
         # One record may hold several judgments: only those of other records are its duplicates.
         counted = (
-            f"SELECT sum(c) - max(c) AS extra FROM (SELECT k, h, count(*) AS c {each}, place) "
+            f"SELECT sum(c) - max(c) AS extra FROM (SELECT k, h, count(*) AS c {each}, location) "
             "GROUP BY k, h"
         )
     found = run(f"SELECT sum(extra) FROM ({counted})").fetchall()[0][0]

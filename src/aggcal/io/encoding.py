@@ -91,10 +91,10 @@ def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | N
         where = f'"{column}" IS NULL AND {given}'
         missing = source.one("count(*)", where)
         if missing:
-            place, _ = source.first(where, "1")
+            location, _ = source.first(where, "1")
             rest = "" if missing == 1 else f" ({missing:,} such rows in all)"
             raise TableError(
-                f"{source.name}: {place} has no value in column '{column}'{rest}; "
+                f"{source.name}: {location} has no value in column '{column}'{rest}; "
                 "fill it in or remove the row."
             )
 
@@ -138,21 +138,21 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
 def _refuse_outcomes(source: Source, means: str) -> None:
     missing = source.one("count(*)", "outcome IS NULL")
     if missing:
-        place, _ = source.first("outcome IS NULL", "1")
+        location, _ = source.first("outcome IS NULL", "1")
         raise OutcomeError(
-            f"{source.name}: {place} has no outcome ({count(missing, 'such row')} in all); "
+            f"{source.name}: {location} has no outcome ({count(missing, 'such row')} in all); "
             "write left, right, tie, skip, failed or a number from 0 to 1."
         )
     labels = ", ".join(f"'{label}'" for label in OUTCOMES)
     unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
     number = source.one("count(*)", unknown)
     if number:
-        place, value = source.first(unknown, "outcome")
+        location, value = source.first(unknown, "outcome")
         every = source.frequencies("outcome", unknown)
         listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
         more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
         raise OutcomeError(
-            f"{source.name}: {place} has the unknown outcome '{value}' ({number:,} of "
+            f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
             f"--outcome '{value}=MEANING' (from Python outcomes={{{value!r}: MEANING}}), where "
             f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
@@ -160,9 +160,9 @@ def _refuse_outcomes(source: Source, means: str) -> None:
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
     number = source.one("count(*)", outside)
     if number:
-        place, value = source.first(outside, "outcome")
+        location, value = source.first(outside, "outcome")
         raise OutcomeError(
-            f"{source.name}: {place} has the outcome {value}, which is outside 0 to 1 "
+            f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, or say what each number means with --outcome "
             f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
@@ -194,10 +194,10 @@ def _refuse_weights(source: Source) -> None:
     ):
         number = source.one("count(*)", where)
         if number:
-            place, value = source.first(where, "weight")
+            location, value = source.first(where, "weight")
             shown = f" ('{value}')" if value else ""
             raise WeightError(
-                f"{source.name}: {place} {what}{shown} ({count(number, 'such row')} in all); "
+                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in all); "
                 f"{remedy}."
             )
 
@@ -270,7 +270,7 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
         f'CREATE TEMP VIEW judged AS SELECT annotator, "{left}" AS l, "{right}" AS r, '
         f"{strength}::DOUBLE AS outcome, {'weight::DOUBLE' if weighted else '1.0'} AS weight, "
         f"CASE {' '.join(reasons)} END AS reason, rowid AS n, "
-        f"{'place' if 'place' in source.columns else 'NULL'} AS place, "
+        f"{'location' if 'location' in source.columns else 'NULL'} AS location, "
         f"{'reason' if 'reason' in source.columns else 'NULL'} AS detail, "
         f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds, "
         f"{_screen_column(source) or 'NULL'} AS screen FROM raw"
@@ -307,7 +307,7 @@ def _set_aside(source: Source) -> Unfitted:
     aside = source.connection.execute(
         "SELECT coalesce(annotator, '') AS annotator, coalesce(l, '') AS l, coalesce(r, '') AS r, "
         "reason, count(*) AS times, coalesce(detail, '') AS detail, "
-        "coalesce(min_by(place, n), 'row ' || (min(n) + 1)) AS place "
+        "coalesce(min_by(location, n), 'row ' || (min(n) + 1)) AS location "
         "FROM judged WHERE reason IS NOT NULL "
         "GROUP BY annotator, l, r, reason, detail ORDER BY reason, annotator, l, r, detail"
     ).fetchnumpy()
@@ -317,7 +317,7 @@ def _set_aside(source: Source) -> Unfitted:
         _objects(aside["r"]),
         _objects(aside["reason"]),
         np.asarray(aside["times"], dtype=np.int64),
-        _objects(aside["place"]),
+        _objects(aside["location"]),
         _objects(aside["detail"]),
     )
 

@@ -18,14 +18,14 @@ LARGEST = 1e50
 def refuse_double_items(source: Source, error: type[InputError] = ScoreError) -> None:
     """Refuse a table with a row that names no item, or one that was named before."""
     if source.one("count(*)", "item IS NULL"):
-        place, _ = source.first("item IS NULL", "1")
-        raise TableError(f"{source.name}: {place} has no item; fill it in or remove the row.")
+        location, _ = source.first("item IS NULL", "1")
+        raise TableError(f"{source.name}: {location} has no item; fill it in or remove the row.")
     again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
     number = source.one("count(*)", again)
     if number:
-        place, value = source.first(again, "item")
+        location, value = source.first(again, "item")
         raise error(
-            f"{source.name}: item '{value}' stands more than once (again in {place}; "
+            f"{source.name}: item '{value}' stands more than once (again in {location}; "
             f"{count(number, 'row')} too many in all); keep one row per item."
         )
 
@@ -69,12 +69,12 @@ def refuse_numbers(
     for where, what in faults:
         bad = source.one("count(*)", where)
         if bad:
-            place, value = source.first(where, f'"{column}"')
+            location, value = source.first(where, f'"{column}"')
             _, item = source.first(where, "item")
             said = f" ('{value}')" if value else ""
             hint = " (write decimals with a point)" if "," in value else ""
             raise error(
-                f"{source.name}: {place}, item '{item}': the {shown}{said} {what} "
+                f"{source.name}: {location}, item '{item}': the {shown}{said} {what} "
                 f"({count(bad, 'such row')} in all); give a number{hint} or {otherwise}."
             )
 

@@ -124,10 +124,10 @@ def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ..
         for column in present:
             wrong = f'"{column}" IS NOT NULL AND try_cast("{column}" AS DOUBLE) IS NULL'
             if source.one("count(*)", wrong):
-                place, value = source.first(wrong, f'"{column}"')
+                location, value = source.first(wrong, f'"{column}"')
                 raise TableError(
-                    f"{path}: {place}: '{value}' in column '{column}' is not a number; run aggcal "
-                    "again."
+                    f"{path}: {location}: '{value}' in column '{column}' is not a number; run "
+                    "aggcal again."
                 )
         table = fetch(source, present)
         return {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}

@@ -169,7 +169,7 @@ class _Brought:
         """Load what the records of a file are taken apart into."""
         self.connection.execute(
             'CREATE TEMP TABLE rows (annotator VARCHAR, "left" VARCHAR, "right" VARCHAR, '
-            "outcome VARCHAR, place VARCHAR, weight DOUBLE, criterion VARCHAR, seconds DOUBLE, "
+            "outcome VARCHAR, location VARCHAR, weight DOUBLE, criterion VARCHAR, seconds DOUBLE, "
             "ranking VARCHAR, reason VARCHAR)"
         )
         if isinstance(form, TextFormat):
@@ -249,16 +249,19 @@ class _Brought:
         """Tell rows apart by the records they come from, and by where in those they stand."""
         run = self.connection.execute
         run("ALTER TABLE raw RENAME TO taken")
-        codes = {record.place: hash(repr(record.value)) for record in self._records()}
+        codes = {record.location: hash(repr(record.value)) for record in self._records()}
         for table in ("raw", "reject_errors", "reject_scans"):
             run(f"DROP TABLE IF EXISTS {table}")
         run("ALTER TABLE taken RENAME TO raw")
-        places = [str(place) for (place,) in run("SELECT place FROM raw ORDER BY rowid").fetchall()]
+        locations = [
+            str(location)
+            for (location,) in run("SELECT location FROM raw ORDER BY rowid").fetchall()
+        ]
         found = []
-        for place in places:
-            of_record, _, within = place.partition(", ")
+        for location in locations:
+            of_record, _, within = location.partition(", ")
             # What is found nowhere is like nothing else.
-            found.append(hash((codes[of_record], within)) if of_record in codes else hash(place))
+            found.append(hash((codes[of_record], within)) if of_record in codes else hash(location))
         self.connection.register("everything", {"h": np.array(found, dtype=np.int64)})
         return "SELECT h FROM everything"
 

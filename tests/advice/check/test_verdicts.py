@@ -163,7 +163,7 @@ def test_what_the_check_says_comes_first_and_few_judgments_are_told() -> None:
 
 def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     study = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.17, seed=2)
-    result = aggcal.assess(study.shown, study.scores, warn=False).advised()
+    result = aggcal.assess(study.shown, study.scores, warn=False).with_advice()
     result.save(tmp_path)
     turned = set(study.annotator_ids[study.reliability < 0])
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -177,7 +177,7 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     (finding,) = [f for f in summary["check"]["findings"] if f["code"] == "reversed-annotators"]
     assert set(finding["details"]["annotators"]) == turned
     assert not any("against the consensus" in warning for warning in summary["warnings"])
-    assert result.told().verdicts["reversed"] == len(turned)
+    assert result.to_report().verdicts["reversed"] == len(turned)
     page = (tmp_path / "report.html").read_text()
     assert page.count(f"<b>{len(turned)} reversed:</b>") == 1
 
@@ -191,7 +191,7 @@ def test_the_fit_turns_round_only_whose_reliability_is_negative() -> None:
 
 
 def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
-    result = aggcal.assess(str(data_folder / "llmfao" / "judgments.csv"), warn=False).advised()
+    result = aggcal.assess(str(data_folder / "llmfao" / "judgments.csv"), warn=False).with_advice()
     assert result.verdicts is not None
     verdict = dict(zip(result.verdicts.annotator_ids, result.verdicts.verdict, strict=True))
     assert result.to_dict()["reversed_annotators"] == []

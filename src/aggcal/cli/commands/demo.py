@@ -49,7 +49,7 @@ def demo(options: argparse.Namespace) -> int:
     write_study(data, force=options.force, **(DEMO_STUDY | {"seed": options.seed}))
     console.say(f"simulated a study whose truth is known: {data}")
     files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    result = assess(read_judgments(files[0]), read_scores(files[1]), warn=False).advised()
+    result = assess(read_judgments(files[0]), read_scores(files[1]), warn=False).with_advice()
     words = ["run", *files, "-o", str(folder)]
     typed = argparse.Namespace(judgments=files[0], scores=files[1], words=words)
     with_command(result, typed).save(folder, force=options.force)

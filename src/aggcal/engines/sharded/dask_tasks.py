@@ -107,7 +107,9 @@ def summary(path: str, part: Judgments | None) -> Summary:
     unfitted, name = part.unfitted, Path(path).name
     columns = (unfitted.reason, unfitted.annotator, unfitted.left, unfitted.right, unfitted.detail)
     numbers = zip(
-        unfitted.count.tolist(), (f"{place} of {name}" for place in unfitted.place), strict=True
+        unfitted.count.tolist(),
+        (f"{location} of {name}" for location in unfitted.location),
+        strict=True,
     )
     aside = dict(zip(zip(*columns, strict=True), numbers, strict=True))
     return Summary(
@@ -135,8 +137,8 @@ def merged(parts: Sequence[Summary]) -> Summary:
     rows = sums(which, np.concatenate([part.rows for part in parts]), len(annotators))
     timed = np.hstack([part.timed for part in parts])
     aside: Aside = {}
-    for row, (number, place) in chain.from_iterable(part.aside.items() for part in parts):
-        before = aside.get(row, (0, place))
+    for row, (number, location) in chain.from_iterable(part.aside.items() for part in parts):
+        before = aside.get(row, (0, location))
         aside[row] = before[0] + number, before[1]
     said = [part.notes for part in parts if part.notes is not None]
     common = None
@@ -247,8 +249,8 @@ def _unfitted(aside: Aside) -> Unfitted:
         np.array([row[k] for row in rows], dtype=object) for k in range(5)
     )
     numbers = np.array([aside[row][0] for row in rows], dtype=np.int64)
-    places = np.array([aside[row][1] for row in rows], dtype=object)
-    return Unfitted(who, left, right, reason, numbers, places, detail)
+    locations = np.array([aside[row][1] for row in rows], dtype=object)
+    return Unfitted(who, left, right, reason, numbers, locations, detail)
 
 
 class Piece(tuple[Any, ...]):

@@ -68,14 +68,14 @@ class Row(NamedTuple):
 
     ``outcome`` is a label or a number as text; ``reason`` says why there is no answer where it is
     ``skip`` or ``failed``; ``ranking`` is common to the pairs that one ranking was taken apart
-    into; ``place`` is where in the file it stands.
+    into; ``location`` is where in the file it stands.
     """
 
     annotator: str | None
     left: str | None
     right: str | None
     outcome: str
-    place: str
+    location: str
     weight: float = 1.0
     criterion: str | None = None
     seconds: float | None = None
@@ -112,7 +112,7 @@ class TableFormat:
 class RecordFormat:
     """Records that must be taken apart one by one.
 
-    ``rows`` gets the records with their places, what the user said, and a place for notes.
+    ``rows`` gets the records with their locations, what the user said, and a place for notes.
     ``renames`` tells whether they are rows of a table, whose columns the user may name.
     """
 
@@ -207,7 +207,7 @@ def number_of(value: Any) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def mapping_of(value: Any, place: str, what: str) -> Mapping[str, Any]:
+def mapping_of(value: Any, location: str, what: str) -> Mapping[str, Any]:
     """Return a value that must be a mapping, or refuse it by name.
 
     Examples
@@ -216,11 +216,11 @@ def mapping_of(value: Any, place: str, what: str) -> Mapping[str, Any]:
     {'a': 1}
     """
     if not isinstance(value, Mapping):
-        raise TableError(f"{place}: '{what}' is not an object; the export is damaged.")
+        raise TableError(f"{location}: '{what}' is not an object; the export is damaged.")
     return value
 
 
-def list_of(value: Any, place: str, what: str) -> list[Any]:
+def list_of(value: Any, location: str, what: str) -> list[Any]:
     """Return a value that must be a list (or is missing), or refuse it by name.
 
     Examples
@@ -231,5 +231,5 @@ def list_of(value: Any, place: str, what: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list | tuple):
-        raise TableError(f"{place}: '{what}' is not a list; the export is damaged.")
+        raise TableError(f"{location}: '{what}' is not a list; the export is damaged.")
     return list(value)

@@ -30,7 +30,7 @@ class Opinion:
     """Whose order it is, and where it stands."""
 
     annotator: str
-    place: str
+    location: str
     ranking: str
     criterion: str | None = None
     seconds: float | None = None
@@ -62,7 +62,7 @@ def pairs_of_order(
     items = [item for tier in tiers for item in tier]
     double = next((item for item, times in Counter(items).items() if times > 1), None)
     if double is not None:
-        raise TableError(f"{opinion.place}: ranks '{double}' twice; leave one of the two out.")
+        raise TableError(f"{opinion.location}: ranks '{double}' twice; leave one of the two out.")
     levels = np.repeat(np.arange(len(tiers)), [len(tier) for tier in tiers])
     yield from _compared(items, -levels.astype(float), 0.0, opinion, kind, tied=tied)
 
@@ -114,7 +114,7 @@ def _compared(
             items[i],
             items[j],
             "tie" if equal else "left",
-            opinion.place,
+            opinion.location,
             weight,
             opinion.criterion,
             opinion.seconds,
@@ -129,7 +129,7 @@ def _nothing_compared(items: Sequence[str], opinion: Opinion) -> Row:
         items[0] if items else None,
         None,
         "skip",
-        opinion.place,
+        opinion.location,
         opinion.voters,
         opinion.criterion,
         opinion.seconds,
@@ -139,7 +139,7 @@ def _nothing_compared(items: Sequence[str], opinion: Opinion) -> Row:
 
 
 def _pairs(k: int) -> tuple[IntArray, IntArray]:
-    """Return every pair of k places, or for many places a balanced and connected part of them."""
+    """Return every pair of k positions, or of many a balanced and connected part of them."""
     if k <= _MOST_WHOLE:
         first, second = np.triu_indices(k, 1)
         return first.astype(np.int64), second.astype(np.int64)

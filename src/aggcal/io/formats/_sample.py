@@ -17,7 +17,7 @@ BLANK = "\ufeff \t\r\n"
 class Record(NamedTuple):
     """One record of a file, and where it stands."""
 
-    place: str
+    location: str
     value: Any
 
 

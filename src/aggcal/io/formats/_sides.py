@@ -56,10 +56,10 @@ def side_of(
     by_side = not source.one("count(*)", f"{decided} AND {side} IS NULL")
     differ = f"{decided} AND {item} <> {side}"
     if by_item and by_side and source.one("count(*)", differ):
-        place, value = source.first(differ, said)
+        location, value = source.first(differ, said)
         raise TableError(
-            f"{source.name}: {place} has the outcome '{value}', which may name a side or an item, "
-            "and the other rows do not tell which; write left, right or tie in every row."
+            f"{source.name}: {location} has the outcome '{value}', which may name a side or an "
+            "item, and the other rows do not tell which; write left, right or tie in every row."
         )
     if by_side:
         _say(found, notes, labels, own=own)
@@ -74,9 +74,9 @@ def side_of(
 def _refuse_stray(source: Source, said: str, stray: str) -> None:
     number = source.one("count(*)", stray)
     if number:
-        place, value = source.first(stray, said)
+        location, value = source.first(stray, said)
         raise OutcomeError(
-            f"{source.name}: {place} has the outcome '{value}', which is neither of its two "
+            f"{source.name}: {location} has the outcome '{value}', which is neither of its two "
             f"items though other rows name the item that won ({count(number, 'such row')}); "
             "correct it, or write left, right or tie in every row."
         )

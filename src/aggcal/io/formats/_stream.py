@@ -24,7 +24,7 @@ def json_records(name: str, pieces: Iterator[str]) -> Iterator[Record]:
     --------
     >>> [record.value for record in json_records("f", iter(['[{"a": 1},', '{"a": 2}]']))]
     [{'a': 1}, {'a': 2}]
-    >>> [record.place for record in json_records("f", iter(['{"a": 1}', chr(10), '{"a": 2}']))]
+    >>> [record.location for record in json_records("f", iter(['{"a": 1}', chr(10), '{"a": 2}']))]
     ['line 1', 'line 2']
     """
     text = _Text(name, pieces)
@@ -34,8 +34,8 @@ def json_records(name: str, pieces: Iterator[str]) -> Iterator[Record]:
         raise FileError(f"{name}: is empty; export it again.")
     if text.next_character() != "[" or is_line_of_its_own(text.rest):
         while text.next_character():
-            place = f"line {text.line}"
-            yield Record(place, text.value(place))
+            location = f"line {text.line}"
+            yield Record(location, text.value(location))
         return
     text.drop(1)
     number = 0
@@ -103,8 +103,8 @@ class _Text:
             if not self.more():
                 return ""
 
-    def value(self, place: str | None) -> Any:
-        """Read one value; ``place`` is told of a bad one, else the line where it is bad."""
+    def value(self, location: str | None) -> Any:
+        """Read one value; ``location`` is told of a bad one, else the line where it is bad."""
         self.next_character()
         while True:
             try:
@@ -118,8 +118,8 @@ class _Text:
                 if not (cut and self.more()):
                     line = self.line + self.held.count("\n", self.position, error.pos)
                     raise FileError(
-                        f"{self.name}: {place or f'line {line}'} is not valid JSON ({error.msg}); "
-                        "export the file again."
+                        f"{self.name}: {location or f'line {line}'} is not valid JSON "
+                        f"({error.msg}); export the file again."
                     ) from None
             except RecursionError:
                 raise FileError(

@@ -50,26 +50,26 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     suggested = 0
     answers: list[tuple[str, _Answer]] = []
     for record in records:
-        value, place = mapping_of(record.value, record.place, "record"), record.place
+        value, location = mapping_of(record.value, record.location, "record"), record.location
         suggested += any(
             answer and (key == "suggestions" or str(key).endswith(_SUGGESTED))
             for key, answer in value.items()
         )
-        answers += ((place, answer) for answer in _answers(value, place, choices))
+        answers += ((location, answer) for answer in _answers(value, location, choices))
     if suggested:
         notes.append(
             f"{count(suggested, 'record')} with suggestions of a model: not taken as judgments"
         )
     rankings = pairs = 0
-    for place, (who, question, ranking, status) in _of_rankings(answers, notes):
+    for location, (who, question, ranking, status) in _of_rankings(answers, notes):
         named = who or nobody(choices, notes)
-        tiers = [] if ranking is None else _tiers(ranking, place)
+        tiers = [] if ranking is None else _tiers(ranking, location)
         if status not in (None, "submitted") and not choices.drafts:
             left, right = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
-            yield Row(named, left, right, "skip", place, criterion=question, reason=status)
+            yield Row(named, left, right, "skip", location, criterion=question, reason=status)
             continue
         rankings += 1
-        opinion = Opinion(named, place, f"ranking {rankings}", question)
+        opinion = Opinion(named, location, f"ranking {rankings}", question)
         for row in pairs_of_order(tiers, opinion, choices.ranking_weight):
             pairs += row.outcome != "skip"
             yield row
@@ -89,10 +89,10 @@ def _of_rankings(answers: list[tuple[str, _Answer]], notes: Notes) -> Iterator[t
             lists.setdefault(answer.question, []).append(frozenset(map(_name, answer.value)))
     asked = {question for question, found in lists.items() if _is_ranking(found)}
     others: Counter[str] = Counter()
-    for place, answer in answers:
+    for location, answer in answers:
         if answer.question is None or answer.question in asked:
             value = answer.value if _is_list_of_names(answer.value) else None
-            yield place, answer._replace(value=value)
+            yield location, answer._replace(value=value)
         elif answer.value is not None:
             others[answer.question] += 1
     if others:
@@ -118,22 +118,22 @@ def _is_ranking(answers: Sequence[frozenset[str]]) -> bool:
     return len(options) > 1 and (min(map(len, answers)) > 1 or 2 * complete > len(answers))
 
 
-def _answers(record: Mapping[str, Any], place: str, choices: Choices) -> Iterator[_Answer]:
+def _answers(record: Mapping[str, Any], location: str, choices: Choices) -> Iterator[_Answer]:
     responses = record.get("responses")
     if isinstance(record.get("values"), Mapping):
-        yield from _server(record, place)
+        yield from _server(record, location)
     elif isinstance(responses, list):
         for response in responses:
-            yield from _server(mapping_of(response, place, "response"), place)
+            yield from _server(mapping_of(response, location, "response"), location)
     elif isinstance(responses, Mapping):
-        yield from _nested(record, responses, place, choices)
+        yield from _nested(record, responses, location, choices)
     else:
-        yield from _flat(record, place)
+        yield from _flat(record, location)
 
 
-def _server(response: Mapping[str, Any], place: str) -> Iterator[_Answer]:
+def _server(response: Mapping[str, Any], location: str) -> Iterator[_Answer]:
     who, status = text_of(response.get("user_id")), text_of(response.get("status"))
-    values = mapping_of(response.get("values") or {}, place, "values")
+    values = mapping_of(response.get("values") or {}, location, "values")
     if not values:
         yield _Answer(who, None, None, status or "no answer")
     for question, answer in values.items():
@@ -142,17 +142,17 @@ def _server(response: Mapping[str, Any], place: str) -> Iterator[_Answer]:
 
 
 def _nested(
-    record: Mapping[str, Any], responses: Mapping[str, Any], place: str, choices: Choices
+    record: Mapping[str, Any], responses: Mapping[str, Any], location: str, choices: Choices
 ) -> Iterator[_Answer]:
     status = text_of(record.get("status")) or "completed"
     if status != "completed" and any(responses.values()) and not choices.drafts:
         raise OutcomeError(
-            f"{place}: is '{status}', and this form of export does not say which responses are "
+            f"{location}: is '{status}', and this form of export does not say which responses are "
             "drafts; export with to_list(flatten=True), which does, or take them all with --drafts."
         )
     for question, answers in responses.items():
-        for answer in list_of(answers, place, question):
-            found = mapping_of(answer, place, question)
+        for answer in list_of(answers, location, question):
+            found = mapping_of(answer, location, question)
             yield _Answer(
                 text_of(found.get("user_id")),
                 question,
@@ -161,27 +161,27 @@ def _nested(
             )
 
 
-def _flat(record: Mapping[str, Any], place: str) -> Iterator[_Answer]:
+def _flat(record: Mapping[str, Any], location: str) -> Iterator[_Answer]:
     for key, answers in record.items():
         if not str(key).endswith(_FLAT):
             continue
-        users = list_of(record.get(f"{key}.users"), place, f"{key}.users")
-        states = list_of(record.get(f"{key}.status"), place, f"{key}.status")
-        for value, who, status in zip_longest(list_of(answers, place, key), users, states):
+        users = list_of(record.get(f"{key}.users"), location, f"{key}.users")
+        states = list_of(record.get(f"{key}.status"), location, f"{key}.status")
+        for value, who, status in zip_longest(list_of(answers, location, key), users, states):
             yield _Answer(text_of(who), str(key).removesuffix(_FLAT), value, text_of(status))
 
 
-def _tiers(value: Sequence[Any], place: str) -> list[list[str]]:
+def _tiers(value: Sequence[Any], location: str) -> list[list[str]]:
     """Return the tiers of a ranking: ids from the best on, or ids with ranks, equal ranks tied."""
     if not all(isinstance(entry, Mapping) for entry in value):
         if any(isinstance(entry, Mapping | list) or text_of(entry) is None for entry in value):
-            raise TableError(f"{place}: has a ranking with an entry that is no name.")
+            raise TableError(f"{location}: has a ranking with an entry that is no name.")
         return [[str(text_of(entry))] for entry in value]
     ranked: dict[float, list[str]] = {}
     for k, entry in enumerate(value):
         item, rank = text_of(entry.get("value")), number_of(entry.get("rank", k + 1))
         if item is None or rank is None:
-            raise TableError(f"{place}: has a ranking with an entry without a value or a rank.")
+            raise TableError(f"{location}: has a ranking with an entry without a value or a rank.")
         ranked.setdefault(rank, []).append(item)
     return [ranked[rank] for rank in sorted(ranked)]
 

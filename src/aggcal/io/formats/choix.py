@@ -30,18 +30,18 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         entry = record.value
         if not isinstance(entry, list | tuple) or len(entry) < _PAIR:
             raise TableError(
-                f"{record.place}: is not (winner, loser), (winner, losers) or a ranking."
+                f"{record.location}: is not (winner, loser), (winner, losers) or a ranking."
             )
         if len(entry) == _PAIR and not isinstance(entry[1], list | tuple):
             winner, loser = map(text_of, entry)
-            yield Row(nobody(choices, notes), winner, loser, "left", record.place)
+            yield Row(nobody(choices, notes), winner, loser, "left", record.location)
             continue
-        tiers, tied = [[_item(item, record.place)] for item in entry if not _is_list(item)], True
+        tiers, tied = [[_item(item, record.location)] for item in entry if not _is_list(item)], True
         if _is_list(entry[1]):
-            tiers, tied = [tiers[0], [_item(item, record.place) for item in entry[1]]], False
+            tiers, tied = [tiers[0], [_item(item, record.location) for item in entry[1]]], False
         rankings += 1
         # Each stands for itself: whoever gave it, a bootstrap draws it whole.
-        opinion = Opinion(f"ranking {number}", record.place, f"ranking {number}")
+        opinion = Opinion(f"ranking {number}", record.location, f"ranking {number}")
         for row in pairs_of_order(tiers, opinion, choices.ranking_weight, tied=tied):
             pairs += row.outcome != "skip"
             yield row
@@ -54,10 +54,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _item(value: Any, place: str) -> str:
+def _item(value: Any, location: str) -> str:
     item = None if _is_list(value) else text_of(value)
     if item is None:
-        raise TableError(f"{place}: has an entry that is no item.")
+        raise TableError(f"{location}: has an entry that is no item.")
     return item
 
 

@@ -65,11 +65,11 @@ def _opened(value: Any) -> Any:
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     reader = _Reader(choices, notes)
     for record in records:
-        task = mapping_of(record.value, record.place, "task")
+        task = mapping_of(record.value, record.location, "task")
         if "annotations" in task or "predictions" in task:
-            yield from reader.task(task, record.place)
+            yield from reader.task(task, record.location)
         else:
-            yield from reader.flat(task, record.place)
+            yield from reader.flat(task, record.location)
     if reader.rankings:
         notes.append(stated(reader.rankings, reader.pairs, "ranking", choices.ranking_weight))
 
@@ -82,11 +82,11 @@ class _Reader:
         self.rankings = self.pairs = 0
         self.keys: dict[tuple[str, ...], tuple[str, str]] = {}
 
-    def task(self, task: Mapping[str, Any], place: str) -> Iterator[Row]:
-        data = mapping_of(task.get("data"), place, "data")
-        for note in list_of(task.get("annotations"), place, "annotations"):
-            note = mapping_of(note, place, "annotation")  # noqa: PLW2901
-            where = f"{place}, annotation {note.get('id', '?')}"
+    def task(self, task: Mapping[str, Any], location: str) -> Iterator[Row]:
+        data = mapping_of(task.get("data"), location, "data")
+        for note in list_of(task.get("annotations"), location, "annotations"):
+            note = mapping_of(note, location, "annotation")  # noqa: PLW2901
+            where = f"{location}, annotation {note.get('id', '?')}"
             who = self._who(note.get("completed_by"))
             seconds = number_of(note.get("lead_time"))
             if note.get("was_cancelled"):
@@ -94,34 +94,34 @@ class _Reader:
                 continue
             results = list_of(note.get("result"), where, "result")
             yield from self._results(results, data, who, where, seconds)
-        yield from self._drafts(task, data, place)
-        for guess in list_of(task.get("predictions"), place, "predictions"):
+        yield from self._drafts(task, data, location)
+        for guess in list_of(task.get("predictions"), location, "predictions"):
             if not isinstance(guess, Mapping):
                 continue  # exports of old versions list only their numbers
-            where = f"{place}, prediction {guess.get('id', '?')}"
+            where = f"{location}, prediction {guess.get('id', '?')}"
             who = text_of(guess.get("model_version")) or nobody(self.choices, self.notes)
             yield from self._results(
                 list_of(guess.get("result"), where, "result"), data, who, where, None
             )
 
-    def flat(self, record: Mapping[str, Any], place: str) -> Iterator[Row]:
+    def flat(self, record: Mapping[str, Any], location: str) -> Iterator[Row]:
         found = _flat_results(record)
         controls = {key for key, _ in found}
         data = {k: v for k, v in record.items() if k not in _NOT_DATA and k not in controls}
         who = self._who(record.get("annotator", record.get("completed_by")))
         if not found:
-            yield self._unanswered(data, who, place, "no answer")
+            yield self._unanswered(data, who, location, "no answer")
         for key, value in found:
             seconds = number_of(record.get("lead_time"))
-            yield from self._value(value, data, Opinion(who, place, "", key, seconds))
+            yield from self._value(value, data, Opinion(who, location, "", key, seconds))
 
     def _drafts(
-        self, task: Mapping[str, Any], data: Mapping[str, Any], place: str
+        self, task: Mapping[str, Any], data: Mapping[str, Any], location: str
     ) -> Iterator[Row]:
-        for draft in list_of(task.get("drafts"), place, "drafts"):
+        for draft in list_of(task.get("drafts"), location, "drafts"):
             if not isinstance(draft, Mapping) or not draft.get("result"):
                 continue
-            where = f"{place}, draft {draft.get('id', '?')}"
+            where = f"{location}, draft {draft.get('id', '?')}"
             who = self._who(draft.get("user", draft.get("completed_by")))
             if not self.choices.drafts:
                 yield self._unanswered(data, who, where, "draft")
@@ -134,69 +134,69 @@ class _Reader:
         results: list[Any],
         data: Mapping[str, Any],
         who: str,
-        place: str,
+        location: str,
         seconds: float | None,
     ) -> Iterator[Row]:
         known = [r for r in results if isinstance(r, Mapping) and r.get("type") in _TYPES]
         if not known:
-            yield self._unanswered(data, who, place, "no answer")
+            yield self._unanswered(data, who, location, "no answer")
         for result in known:
-            value = mapping_of(result.get("value"), place, "value")
+            value = mapping_of(result.get("value"), location, "value")
             # One annotation may answer several questions: the control tells them apart.
             control = text_of(result.get("from_name"))
-            yield from self._value(value, data, Opinion(who, place, "", control, seconds))
+            yield from self._value(value, data, Opinion(who, location, "", control, seconds))
 
     def _value(
         self, value: Mapping[str, Any], data: Mapping[str, Any], opinion: Opinion
     ) -> Iterator[Row]:
-        place = opinion.place
+        location = opinion.location
         if "ranker" in value:
             self.rankings += 1
             opinion = replace(opinion, ranking=f"ranking {self.rankings}")
-            tiers = _tiers(value["ranker"], place)
+            tiers = _tiers(value["ranker"], location)
             for row in pairs_of_order(tiers, opinion, self.choices.ranking_weight):
                 self.pairs += row.outcome != "skip"
                 yield row
             return
         selected = text_of(value.get("selected"))
         if selected is None:
-            raise OutcomeError(f"{place}: says neither what was selected nor how it was ranked.")
-        left, right = self._sides(data, place)
+            raise OutcomeError(f"{location}: says neither what was selected nor how it was ranked.")
+        left, right = self._sides(data, location)
         yield Row(
             opinion.annotator,
             left,
             right,
             selected,
-            place,
+            location,
             criterion=opinion.criterion,
             seconds=opinion.seconds,
         )
 
-    def _unanswered(self, data: Mapping[str, Any], who: str, place: str, reason: str) -> Row:
+    def _unanswered(self, data: Mapping[str, Any], who: str, location: str, reason: str) -> Row:
         try:
-            left, right = self._sides(data, place)
+            left, right = self._sides(data, location)
         except (TableError, OptionError):
             left = right = None
-        return Row(who, left, right, "skip", place, reason=reason)
+        return Row(who, left, right, "skip", location, reason=reason)
 
     def _who(self, value: Any) -> str:
         if isinstance(value, Mapping):
             value = value.get("email") or value.get("id")
         return text_of(value) or nobody(self.choices, self.notes)
 
-    def _sides(self, data: Mapping[str, Any], place: str) -> tuple[str | None, str | None]:
+    def _sides(self, data: Mapping[str, Any], location: str) -> tuple[str | None, str | None]:
         """Find which of a task's data stand on the left and on the right."""
         left, right = self.choices.left_key, self.choices.right_key
         if left is None and right is None:
             names = tuple(data)
             if names not in self.keys:
-                self.keys[names] = _guessed(data, place)
+                self.keys[names] = _guessed(data, location)
             left, right = self.keys[names]
         for key in (left, right):
             if key is None or key not in data:
                 raise OptionError(
-                    f"{place}: has no data '{key}' (there are {', '.join(map(str, data))}); name "
-                    "both sides with --left-key and --right-key."
+                    f"{location}: has no data '{key}' (there are {', '.join(map(str, data))}); "
+                    "name both sides with --left-key and --right-key."
                 )
         return _id(data[str(left)]), _id(data[str(right)])
 
@@ -207,25 +207,25 @@ def _id(value: Any) -> str | None:
     return text_of(value if named is None else named)
 
 
-def _tiers(ranker: Any, place: str) -> list[list[str]]:
+def _tiers(ranker: Any, location: str) -> list[list[str]]:
     """Return the tiers of a Ranker: one list in order, or buckets from the best to the worst."""
     if isinstance(ranker, Mapping):
         # "_" holds the items that were never moved out of the list: nobody has ranked them.
-        buckets = [list_of(v, place, str(k)) for k, v in ranker.items() if k != "_"]
+        buckets = [list_of(v, location, str(k)) for k, v in ranker.items() if k != "_"]
         if len(buckets) != 1:
-            return [[_item(i, place) for i in bucket] for bucket in buckets]
-        return [[_item(i, place)] for i in buckets[0]]
-    return [[_item(i, place)] for i in list_of(ranker, place, "ranker")]
+            return [[_item(i, location) for i in bucket] for bucket in buckets]
+        return [[_item(i, location)] for i in buckets[0]]
+    return [[_item(i, location)] for i in list_of(ranker, location, "ranker")]
 
 
-def _item(value: Any, place: str) -> str:
+def _item(value: Any, location: str) -> str:
     item = _id(value)
     if item is None:
-        raise TableError(f"{place}: ranks an item without an id; export the task again.")
+        raise TableError(f"{location}: ranks an item without an id; export the task again.")
     return item
 
 
-def _guessed(data: Mapping[str, Any], place: str) -> tuple[str, str]:
+def _guessed(data: Mapping[str, Any], location: str) -> tuple[str, str]:
     found = []
     for key in data:
         for one, two in _SIDES:
@@ -237,8 +237,8 @@ def _guessed(data: Mapping[str, Any], place: str) -> tuple[str, str]:
         return (ids or found)[0]
     seen = "; ".join(f"{a} and {b}" for a, b in found) or f"only {', '.join(map(str, data))}"
     raise OptionError(
-        f"{place}: cannot tell which data hold the left and the right item ({seen}); name them, as "
-        "in --left-key text1 --right-key text2."
+        f"{location}: cannot tell which data hold the left and the right item ({seen}); name them, "
+        "as in --left-key text1 --right-key text2."
     )
 
 

@@ -26,7 +26,7 @@ def _is_mine(sample: Sample) -> bool:
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     mapped = {str(label).strip().lower() for label in choices.outcomes}
     for record in records:
-        entry = mapping_of(record.value, record.place, "record")
+        entry = mapping_of(record.value, record.location, "record")
         who = text_of(entry.get("judge")) or nobody(choices, notes)
         first, second = text_of(entry.get("model_1")), text_of(entry.get("model_2"))
         # The second game shows model_2 on the left; its winner is still named by model.
@@ -38,11 +38,11 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
             outcome = sides.get(spelt(winner), winner)
             if outcome == winner and winner.lower() not in mapped and not _is_clear(winner):
                 raise OutcomeError(
-                    f"{record.place}: {game} is '{winner}', which may name a model or the place "
+                    f"{record.location}: {game} is '{winner}', which may name a model or the place "
                     "where it was shown; write model_1, model_2, tie or error."
                 )
             reason = f"{game} is '{winner}'" if winner in ("error", "failed") else None
-            yield Row(who, left, right, outcome, record.place, reason=reason)
+            yield Row(who, left, right, outcome, record.location, reason=reason)
 
 
 def _is_clear(label: str) -> bool:

@@ -48,13 +48,13 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
     sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
     pairs = voter = 0
-    for place, number, tiers in orders:
+    for location, number, tiers in orders:
         named = [[labels.get(k, str(k)) for k in tier] for tier in tiers]
         copies, each = (1, float(number)) if as_weights else (number, 1.0)
         for _ in range(copies):
             voter += 1
             who = f"voter {voter}" if not as_weights else f"order {voter} ({number} voters)"
-            opinion = Opinion(who, place, f"order {voter}", voters=each)
+            opinion = Opinion(who, location, f"order {voter}", voters=each)
             for row in pairs_of_order(named, opinion, choices.ranking_weight):
                 pairs += row.outcome != "skip"
                 yield row
@@ -80,77 +80,77 @@ def _parsed(
     ranks = 0
     for n, raw in lines:
         line = raw.strip("\ufeff \t\r\n")
-        place = f"line {n}"
+        location = f"line {n}"
         if not line:
             continue
         if line.startswith("#"):
-            _header(line, place, names)
+            _header(line, location, names)
             if (found := _VOTERS.match(line)) is not None:
-                told = _number(found[1], place)
+                told = _number(found[1], location)
         elif not old and not orders and line.isdigit():
-            old.append(_number(line, place))
+            old.append(_number(line, location))
         elif old and len(names) < old[0]:
             number, comma, label = line.partition(",")
             if not comma:
-                raise TableError(f"{place}: is not 'number,name of an alternative'.")
-            names[_number(number, place)] = label.strip() or number.strip()
+                raise TableError(f"{location}: is not 'number,name of an alternative'.")
+            names[_number(number, location)] = label.strip() or number.strip()
         elif old and len(old) == 1:
             old.append(n)  # the voters, the sum of their orders, and the unique orders
-            told = _number(line.split(",")[0], place)
+            told = _number(line.split(",")[0], location)
         else:
-            orders.append(_order(line, place))
+            orders.append(_order(line, location))
             ranks += sum(map(len, orders[-1][2]))
             if ranks > _MOST_RANKS:
                 raise TableError(
-                    f"{place}: the orders so far rank more than {_MOST_RANKS:,} alternatives, "
+                    f"{location}: the orders so far rank more than {_MOST_RANKS:,} alternatives, "
                     "which is too much to read at once; split the file."
                 )
     return names, orders, told
 
 
 def _refuse_unnamed(names: dict[int, str], orders: list[_Order]) -> None:
-    for place, _, tiers in orders:
+    for location, _, tiers in orders:
         unnamed = next((k for tier in tiers for k in tier if names and k not in names), None)
         if unnamed is not None:
             raise TableError(
-                f"{place}: ranks the alternative {unnamed}, which the header does not name; "
+                f"{location}: ranks the alternative {unnamed}, which the header does not name; "
                 "correct the line."
             )
 
 
-def _header(line: str, place: str, names: dict[int, str]) -> None:
+def _header(line: str, location: str, names: dict[int, str]) -> None:
     kind, found = _KIND.match(line), _NAME.match(line)
     if kind and kind[1].lower() not in KINDS:
         raise TableError(
-            f"{place}: is PrefLib data of the type '{kind[1]}'; those with orders can be read: "
+            f"{location}: is PrefLib data of the type '{kind[1]}'; those with orders can be read: "
             f"{', '.join(KINDS)}."
         )
     if found:
-        names[_number(found[1], place)] = found[2].strip() or found[1]
+        names[_number(found[1], location)] = found[2].strip() or found[1]
 
 
-def _order(line: str, place: str) -> _Order:
+def _order(line: str, location: str) -> _Order:
     number, _, order = line.partition(":") if ":" in line else line.partition(",")
-    voters = _number(number, place)
+    voters = _number(number, location)
     if voters > _MOST_VOTERS:
-        raise TableError(f"{place}: speaks of {voters} voters; correct the line.")
+        raise TableError(f"{location}: speaks of {voters} voters; correct the line.")
     tiers: list[list[int]] = []
     for part in re.findall(r"\{[^{}]*\}|[^,{}]+|[{}]", order):
         if part.startswith("{") and part.endswith("}") and len(part) > 1:
-            tier = [_number(k, place) for k in part[1:-1].split(",") if k.strip()]
+            tier = [_number(k, location) for k in part[1:-1].split(",") if k.strip()]
             tiers += [tier] if tier else []
         elif part.strip():
-            tiers.append([_number(part, place)])
+            tiers.append([_number(part, location)])
     if not tiers or voters == 0:
-        raise TableError(f"{place}: is not 'count: order', such as '3: 1,2,{{3,4}}'.")
-    return place, voters, tiers
+        raise TableError(f"{location}: is not 'count: order', such as '3: 1,2,{{3,4}}'.")
+    return location, voters, tiers
 
 
-def _number(text: str, place: str) -> int:
+def _number(text: str, location: str) -> int:
     stripped = text.strip()
     if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 15:  # noqa: PLR2004
         raise TableError(
-            f"{place}: '{stripped[:30]}' is not a whole number; PrefLib orders look like "
+            f"{location}: '{stripped[:30]}' is not a whole number; PrefLib orders look like "
             "'3: 1,2,{3,4}'."
         )
     return int(stripped)

@@ -21,16 +21,16 @@ from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, OUTCOME, first_of, renamed
 
-_PLACE = re.compile(r"(?:r|rank|place|position|pref|choice)[ _-]?(\d+)$")
+_PLACE = re.compile(r"(?:r|rank|location|position|pref|choice)[ _-]?(\d+)$")
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
 _LISTS = ("items", "options", "choices", "set", "alternatives")
 
 
 def _is_wide(sample: Sample) -> bool:
-    places = sum(bool(_PLACE.match(c)) for c in sample.columns)
+    locations = sum(bool(_PLACE.match(c)) for c in sample.columns)
     decided = any(name in sample.columns for name in OUTCOME)
     # Two choices and which of them it was are a pair, not a ranking of two.
-    return places > (2 if decided else 1)
+    return locations > (2 if decided else 1)
 
 
 def _is_pair(sample: Sample) -> bool:
@@ -59,27 +59,28 @@ def _orders(
 ) -> Iterator[tuple[Opinion, Tiers]]:
     long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]] = {}
     for number, record in enumerate(records, 1):
-        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
         if "item" in cells and "rank" in cells:
-            _collect(cells, record.place, long, choices, notes)
+            _collect(cells, record.location, long, choices, notes)
             continue
         who = _who(cells, f"ranking {number}", choices, notes)
-        opinion = _opinion(cells, who, record.place, f"ranking {number}")
-        yield opinion, _tiers(cells, record.place)
+        opinion = _opinion(cells, who, record.location, f"ranking {number}")
+        yield opinion, _tiers(cells, record.location)
     for opinion, ranks in long.values():
         yield opinion, [ranks[rank] for rank in sorted(ranks)]
 
 
-def _opinion(cells: Mapping[str, Any], who: str, place: str, ranking: str) -> Opinion:
+def _opinion(cells: Mapping[str, Any], who: str, location: str, ranking: str) -> Opinion:
     weight = 1.0
     if cells.get("weight") not in (None, ""):
         given = number_of(cells["weight"])
         if given is None or given < 0.0:
             raise TableError(
-                f"{place}: the weight '{cells['weight']}' is not a number of 0 or more; correct it."
+                f"{location}: the weight '{cells['weight']}' is not a number of 0 or more; "
+                "correct it."
             )
         weight = given
-    return Opinion(who, place, ranking, text_of(cells.get("criterion")), None, weight)
+    return Opinion(who, location, ranking, text_of(cells.get("criterion")), None, weight)
 
 
 def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Notes) -> str:
@@ -96,7 +97,7 @@ def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Note
 
 def _collect(
     cells: Mapping[str, Any],
-    place: str,
+    location: str,
     long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]],
     choices: Choices,
     notes: Notes,
@@ -105,28 +106,30 @@ def _collect(
     who = _who(cells, f"ranking {group}", choices, notes)
     item, rank = text_of(cells["item"]), number_of(cells["rank"])
     if item is None or rank is None:
-        raise TableError(f"{place}: has no item or a rank that is not a number; correct the row.")
-    this = _opinion(cells, who, place, f"ranking {len(long) + 1}")
+        raise TableError(
+            f"{location}: has no item or a rank that is not a number; correct the row."
+        )
+    this = _opinion(cells, who, location, f"ranking {len(long) + 1}")
     opinion, ranks = long.setdefault((who, group, this.criterion or ""), (this, {}))
     if this.voters != opinion.voters:
         raise TableError(
-            f"{place}: has another weight than {opinion.place} of the same ranking; a ranking has "
-            "one weight."
+            f"{location}: has another weight than {opinion.location} of the same ranking; a "
+            "ranking has one weight."
         )
     ranks.setdefault(rank, []).append(item)
 
 
-def _tiers(cells: Mapping[str, Any], place: str) -> list[list[str]]:
+def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     if cells.get("ranking") not in (None, ""):
-        return _one_cell(cells["ranking"], place)
-    places = sorted(
+        return _one_cell(cells["ranking"], location)
+    locations = sorted(
         (int(found[1]), name) for name in cells if (found := _PLACE.match(name)) is not None
     )
-    items = [text_of(cells[name]) for _, name in places]
+    items = [text_of(cells[name]) for _, name in locations]
     return [[item] for item in items if item is not None]
 
 
-def _one_cell(value: Any, place: str) -> list[list[str]]:
+def _one_cell(value: Any, location: str) -> list[list[str]]:
     """Read 'a > b = c', 'a,b,{c,d}' or a JSON list, in which a list is a tie.
 
     Examples
@@ -140,7 +143,7 @@ def _one_cell(value: Any, place: str) -> list[list[str]]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            raise TableError(f"{place}: has a ranking that is not a list; correct it.") from None
+            raise TableError(f"{location}: has a ranking that is not a list; correct it.") from None
     if isinstance(value, list | tuple):
         tiers = [tier if isinstance(tier, list | tuple) else [tier] for tier in value]
     elif ">" in str(value) or re.fullmatch(r"[^,;|{}]+[=~][^,;|{}]+", str(value)):
@@ -162,20 +165,20 @@ def _is_best_worst(sample: Sample) -> bool:
 def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     choices_made = pairs = 0
     for number, record in enumerate(records, 1):
-        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
         who = _who(cells, f"choice {number}", choices, notes)
         best, worst = text_of(cells.get("best")), text_of(cells.get("worst"))
-        shown = _shown(cells, record.place)
+        shown = _shown(cells, record.location)
         for name, item in (("best", best), ("worst", worst)):
             if item is not None and item not in shown:
                 raise TableError(
-                    f"{record.place}: the {name}, '{item}', is not among the items shown "
+                    f"{record.location}: the {name}, '{item}', is not among the items shown "
                     f"({', '.join(shown[:5])}); correct the row."
                 )
         rest = [item for item in shown if item not in (best, worst)]
         tiers = [tier for tier in ([best], rest, [worst]) if tier and tier != [None]]
         choices_made += 1
-        opinion = _opinion(cells, who, record.place, f"choice {number}")
+        opinion = _opinion(cells, who, record.location, f"choice {number}")
         named = [[str(item) for item in tier] for tier in tiers]
         for row in pairs_of_order(named, opinion, choices.ranking_weight, tied=False):
             pairs += row.outcome != "skip"
@@ -183,10 +186,10 @@ def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> It
     notes.append(stated(choices_made, pairs, "best-worst choice", choices.ranking_weight))
 
 
-def _shown(cells: Mapping[str, Any], place: str) -> list[str]:
+def _shown(cells: Mapping[str, Any], location: str) -> list[str]:
     for name in _LISTS:
         if cells.get(name) not in (None, ""):
-            return [item for tier in _one_cell(cells[name], place) for item in tier]
+            return [item for tier in _one_cell(cells[name], location) for item in tier]
     options = sorted(name for name in cells if _OPTION.match(name))
     return [item for item in (text_of(cells[name]) for name in options) if item is not None]
 

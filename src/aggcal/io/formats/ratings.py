@@ -30,34 +30,34 @@ def _is_mine(sample: Sample) -> bool:
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     rated: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    places: dict[tuple[str, str, str], str] = {}
+    locations: dict[tuple[str, str, str], str] = {}
     blank = []
     weighted = False
     for record in records:
-        cells = renamed(mapping_of(record.value, record.place, "row"), choices)
+        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
         weighted |= cells.get("weight") not in (None, "")
         who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
         item, value = text_of(cells.get("item")), first_of(cells, RATING)
         if item is None:
-            raise TableError(f"{record.place}: has no item; fill it in or remove the row.")
+            raise TableError(f"{record.location}: has no item; fill it in or remove the row.")
         if value in (None, ""):
-            blank.append(Row(who, item, None, "skip", record.place, reason="no rating"))
+            blank.append(Row(who, item, None, "skip", record.location, reason="no rating"))
             continue
         rating = number_of(value)
         if rating is None:
             raise TableError(
-                f"{record.place}: the rating '{value}' is not a finite number; correct the row."
+                f"{record.location}: the rating '{value}' is not a finite number; correct the row."
             )
         key = (who, text_of(cells.get("criterion")) or "", text_of(first_of(cells, GROUP)) or "")
         rated.setdefault(key, {}).setdefault(item, []).append(rating)
-        places.setdefault(key, record.place)
+        locations.setdefault(key, record.location)
     yield from blank
     pairs = repeated = 0
     for number, ((who, criterion, group), items) in enumerate(rated.items(), 1):
         repeated += sum(len(values) > 1 for values in items.values())
         means = np.array([np.mean(values) for values in items.values()])
         opinion = Opinion(
-            who, places[who, criterion, group], f"ratings {number}", criterion or None
+            who, locations[who, criterion, group], f"ratings {number}", criterion or None
         )
         for row in pairs_of_ratings(
             list(items), means, choices.tie_within, opinion, choices.ranking_weight

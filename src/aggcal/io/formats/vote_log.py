@@ -19,17 +19,19 @@ def _is_mine(sample: Sample) -> bool:
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     for record in records:
-        entry = mapping_of(record.value, record.place, "entry")
+        entry = mapping_of(record.value, record.location, "entry")
         kind = text_of(entry.get("type")) or ""
-        left, right = _models(entry, record.place, asked=kind in _VOTES)
+        left, right = _models(entry, record.location, asked=kind in _VOTES)
         who = text_of(entry.get("ip")) or nobody(choices, notes)
         if kind in _NO_VOTES:
-            yield Row(who, left, right, "skip", record.place, reason=f"a {kind}, no vote")
+            yield Row(who, left, right, "skip", record.location, reason=f"a {kind}, no vote")
         else:
-            yield Row(who, left, right, kind, record.place)
+            yield Row(who, left, right, kind, record.location)
 
 
-def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str | None, str | None]:
+def _models(
+    entry: Mapping[str, Any], location: str, *, asked: bool
+) -> tuple[str | None, str | None]:
     states = entry.get("states")
     names = [text_of(s.get("model_name")) for s in states or () if isinstance(s, Mapping)]
     given = entry.get("models")
@@ -38,7 +40,7 @@ def _models(entry: Mapping[str, Any], place: str, *, asked: bool) -> tuple[str |
     if len(names) == 2 and all(names):  # noqa: PLR2004
         return names[0], names[1]
     if asked:
-        raise TableError(f"{place}: is a vote without the names of two models; remove the line.")
+        raise TableError(f"{location}: is a vote without the names of two models; remove the line.")
     return None, None
 
 

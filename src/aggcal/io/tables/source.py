@@ -71,9 +71,9 @@ class Source:
 
     def first(self, where: str, column: str) -> tuple[str, str]:
         """Say where the first offending row is, and what its ``column`` holds."""
-        place = "place" if "place" in self.columns else "NULL"
+        location = "location" if "location" in self.columns else "NULL"
         row = self.connection.execute(
-            f"SELECT rowid, {column}, {place} FROM raw WHERE {where} ORDER BY rowid LIMIT 1"
+            f"SELECT rowid, {column}, {location} FROM raw WHERE {where} ORDER BY rowid LIMIT 1"
         ).fetchone()
         if row is None:
             raise LookupError(where)
