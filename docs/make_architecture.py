@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -59,9 +58,9 @@ def imported(path: Path) -> Iterator[str]:
             yield from [parts[1]] if len(parts) > 1 else [name.name for name in node.names]
 
 
-def imports(rooms: set[str]) -> Counter[tuple[str, str]]:
-    """Count the imports from room to room."""
-    found: Counter[tuple[str, str]] = Counter()
+def imports(rooms: set[str]) -> set[tuple[str, str]]:
+    """Return which room imports which."""
+    found: set[tuple[str, str]] = set()
     for path in SOURCE.rglob("*.py"):
         own = path.relative_to(SOURCE).with_suffix("").parts[0]
         if own in rooms:
@@ -81,7 +80,7 @@ def drawn() -> str:
             places[room] = (left + k * (wide + GAP), 16 + level * FLOOR, wide)
     ground = {room for rooms in stated[-GROUND:] for room in rooms}
     parts = []
-    for (above, below), number in sorted(imports(set(places) - ground).items()):
+    for above, below in sorted(imports(set(places) - ground)):
         (x1, y1, w1), (x2, y2, w2) = places[above], places[below]
         # Those that pass a floor leave near the side, those to the next floor in the middle.
         aside = min((y2 - y1) / FLOOR - 1, 6) / 6 * (0.45 if x2 + w2 / 2 >= x1 + w1 / 2 else -0.45)
@@ -90,7 +89,7 @@ def drawn() -> str:
         parts.append(
             f'<path d="M{start:.0f},{y1 + BOX} C{start:.0f},{bend:.0f} {end:.0f},{bend:.0f} '
             f'{end:.0f},{y2}" marker-end="url(#tip)">'
-            f"<title>{above} imports {below}: {number} times</title></path>"
+            f"<title>{above} imports {below}</title></path>"
         )
     lines = f'<g fill="none" stroke="#7a8896" stroke-opacity=".55">{"".join(parts)}</g>'
     boxes = "".join(

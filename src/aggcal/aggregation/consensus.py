@@ -17,9 +17,10 @@ from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.aggregation.uncertainty.reversal import reversed_annotators, reversed_warnings
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, UnknownItemError, count, some
+from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import LAPLACE
@@ -167,18 +168,8 @@ class Consensus:
 
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
-        turned, border = self.reversed_ids, self.random_reliability
-        verb = "answers" if len(turned) == 1 else "answer"
-        if not turned:
-            return ()
-        return (
-            ReversedWarning(
-                f"{count(len(turned), 'annotator')} of {len(self.annotator_ids):,} {verb} against "
-                f"the consensus ({some(turned)}; the whole interval of the reliability is below "
-                f"{border:g})",
-                "ask whether they understood the question; the fit turns their answers round",
-            ),
-        )
+        ids, border = self.reversed_ids, self.random_reliability
+        return reversed_warnings(ids, len(self.annotator_ids), border)
 
     @property
     def quantifiable(self) -> bool:
@@ -304,10 +295,7 @@ class Consensus:
         reliability alone may be chance. Nobody where there are no such intervals. After a check
         (``Assessment.with_advice``) its verdict counts instead: see ``Assessment.verdicts``.
         """
-        high = None if self.uncertainty is None else self.uncertainty.reliability_high
-        if high is None:
-            return []
-        return [str(one) for one in self.annotator_ids[high < self.random_reliability]]
+        return reversed_annotators(self.annotator_ids, self.uncertainty, self.random_reliability)
 
     @property
     def n_judgments(self) -> int:

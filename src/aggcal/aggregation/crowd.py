@@ -21,7 +21,8 @@ from aggcal.aggregation.solve.fit import (
     rough_start,
     turned_starts,
 )
-from aggcal.aggregation.solve.marginal import MarginalProblem, fit_marginal
+from aggcal.aggregation.solve.marginal import fit_marginal
+from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
     Progress,
     Start,

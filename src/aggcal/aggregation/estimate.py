@@ -14,6 +14,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.solve.placing import place_item
 from aggcal.aggregation.start import Start
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import (
@@ -32,8 +33,8 @@ from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
-from aggcal.models.marginal import GAP_WEIGHTS, GAPS
 from aggcal.models.objective import Objective
+from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 from aggcal.models.rows import Rows, rows_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
@@ -299,7 +300,7 @@ class Quantify:
             sign = np.where(won, 1.0, -1.0)[mine]
             other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
             weight = rows.weight[mine]
-            found[k], sd[k] = _placed(problem, sign, other, theta[mine], weight)
+            found[k], sd[k] = place_item(problem, sign, other, theta[mine], weight)
         return Scores(judgments.item_ids[new], found, sd, judgments.source)
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
@@ -409,25 +410,6 @@ class Quantify:
             **self._groups(consensus, warnings=self._few_annotators()),
             seed=seed,
         )
-
-
-def _placed(
-    problem: Objective, sign: FloatArray, other: FloatArray, theta: FloatArray, weight: FloatArray
-) -> tuple[float, float]:
-    """Return the most probable score of one item against others, and its standard deviation."""
-    from scipy.optimize import minimize_scalar
-
-    def loss(x: float) -> float:
-        terms = problem.row_terms(sign * (x - other), theta)
-        return float(weight @ terms.loss) + problem.item_penalty(np.array([x]))[0]
-
-    reach = 10.0 * problem.link.sd + float(np.abs(other).max())
-    best = float(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x)
-    root, _ = problem.row_information(sign * (best - other), theta)
-    precision = float(weight @ np.square(root)) + float(
-        problem.item_penalty(np.array([best]))[2][0]
-    )
-    return best, max(precision, 1e-300) ** -0.5
 
 
 def _refuse_pieces(judgments: AnyJudgments) -> None:

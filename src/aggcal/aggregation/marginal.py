@@ -15,7 +15,8 @@ from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Curved, Quantify
 from aggcal.aggregation.protocols import Aggregator, Curvature
-from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem
+from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.marginal import posterior
 from aggcal.data.base import AnyJudgments

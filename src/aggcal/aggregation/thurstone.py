@@ -16,7 +16,8 @@ from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
 from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
-from aggcal.aggregation.solve.marginal import MarginalFit, MarginalProblem, fit_marginal
+from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
+from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.solve.prior_sd import estimate_spread
 from aggcal.aggregation.start import (
     Progress,

@@ -15,9 +15,6 @@ It is here as products, as a diagonal and as a dense matrix; nothing grows with 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from math import log
 from typing import Any
 
 import numpy as np
@@ -25,25 +22,14 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range
-from aggcal._core.text import brief
+from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.links import Link
+from aggcal.models.quadrature import POINTS, Point, integrate
 from aggcal.models.rows import Rows
 from aggcal.registry import LINKS
 
-NODES = 6
-"""Values of γ for each annotator: three of either sign."""
-
-_POINTS = np.array([0.0, 3**0.5, -(3**0.5)])
-_POINT_WEIGHTS = np.array([2 / 3, 1 / 6, 1 / 6])
-"""Where a reliability is looked at on either side, and the weights of that."""
-
-GAPS, GAP_WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
-GAP_WEIGHTS = GAP_WEIGHTS / GAP_WEIGHTS.sum()
-"""Where a row's gap is looked at: exact for polynomials of degree 9, good up to an sd of two."""
-
 _LINK_CODES = {name: known.code for name, known in LINKS.items()}
 _OPEN = 2
-_MODE_STEPS = 50
 _FIRST_MODES = np.array([1.0, 0.0])
 """Where the search for the modes begins: one who answers as asked is typical, and would, were they
 reversed, know next to nothing."""
@@ -58,108 +44,6 @@ _CROWDED = 0.2
 quicker than going through those pairs: they take every pair, at a fifth of the time or less."""
 _BLOCK = 1 << 22
 """Numbers in a table of annotators by items that is made at once: 32 MB."""
-
-
-@dataclass(frozen=True)
-class Population:
-    """What items and annotators are like before they are seen.
-
-    Parameters
-    ----------
-    score_sd
-        σ: s_i ~ N(0, σ²).
-    reliability_sd
-        τ: ρ_u ~ N(1, τ²).
-    reversed_share
-        π: the share of annotators who answer the other way round.
-    """
-
-    score_sd: float
-    reliability_sd: float
-    reversed_share: float
-
-
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """The posterior of every annotator's reliability at given scores.
-
-    ``nodes`` are values of γ and ``weights`` their posterior probabilities, annotators by nodes.
-    """
-
-    nodes: FloatArray
-    weights: FloatArray
-    log_evidence: float
-
-    __repr__ = brief
-
-    @cached_property
-    def strengths(self) -> FloatArray:
-        """Values of ρ: γ without the sign of its half."""
-        return np.asarray(self.nodes * np.repeat([1.0, -1.0], NODES // 2))
-
-    @cached_property
-    def reliability(self) -> FloatArray:
-        """Posterior mean of γ."""
-        return np.asarray((self.weights * self.nodes).sum(axis=1))
-
-    @cached_property
-    def reliability_variance(self) -> FloatArray:
-        """Posterior variance of γ, the scores held."""
-        return np.asarray((self.weights * self.reliability_off**2).sum(axis=1))
-
-    @cached_property
-    def strength(self) -> FloatArray:
-        """Posterior mean of ρ."""
-        return np.asarray((self.weights * self.strengths).sum(axis=1))
-
-    @cached_property
-    def strength_variance(self) -> FloatArray:
-        """Posterior variance of ρ, the scores held."""
-        return np.asarray((self.weights * self.strength_off**2).sum(axis=1))
-
-    @cached_property
-    def covariance(self) -> FloatArray:
-        """Posterior covariance of γ and ρ, the scores held."""
-        return np.asarray((self.weights * self.reliability_off * self.strength_off).sum(axis=1))
-
-    @cached_property
-    def reliability_off(self) -> FloatArray:
-        """γ less its mean, node by node."""
-        return self.nodes - self.reliability[:, None]
-
-    @cached_property
-    def strength_off(self) -> FloatArray:
-        """ρ less its mean, node by node."""
-        return self.strengths - self.strength[:, None]
-
-    @cached_property
-    def logits(self) -> FloatArray:
-        """Logits of the nodes, where they are probabilities."""
-        return np.log(self.nodes / (1.0 - self.nodes))
-
-    @cached_property
-    def logit(self) -> FloatArray:
-        """Posterior mean of the logit."""
-        return np.asarray((self.weights * self.logits).sum(axis=1))
-
-    @property
-    def reversed(self) -> FloatArray:
-        """Posterior probability that the annotator answers the other way round."""
-        return np.asarray(self.weights[:, NODES // 2 :].sum(axis=1))
-
-
-@dataclass(frozen=True, eq=False)
-class _At:
-    """Where the reliabilities are integrated out, and how exactly."""
-
-    scores: FloatArray
-    row_sd: np.ndarray
-    means: FloatArray
-    precision: float
-    shares: FloatArray
-    """Logarithms of the shares of those who answer as asked, and the other way round."""
-    hopeless: BoolArray | None
-    close: float
 
 
 class Integrated:
@@ -230,8 +114,7 @@ class Integrated:
             How near the modes are looked for.
         """
         self.passes += 1
-        integrate = self._plainly if library() is None else self._compiled
-        at_ = _At(
+        point = Point(
             np.ascontiguousarray(scores),
             np.ascontiguousarray(row_sd, dtype=np.float32),
             np.ascontiguousarray(means),
@@ -240,9 +123,8 @@ class Integrated:
             hopeless,
             close,
         )
-        found = integrate(at_)
-        self.beliefs = found
-        return found
+        self.beliefs = self._plainly(point) if library() is None else self._compiled(point)
+        return self.beliefs
 
     def restart(self) -> None:
         """Forget where the modes are."""
@@ -254,7 +136,7 @@ class Integrated:
         """Look for the modes where they were found before: the first node of either half."""
         known = beliefs.weights > 0.0
         for half, sign in enumerate((1.0, -1.0)):
-            at_ = half * len(_POINTS)
+            at_ = half * len(POINTS)
             self._modes[:, half] = np.where(known[:, at_], sign * beliefs.nodes[:, at_], 1.0)
 
     def rescale(self, factor: float) -> None:
@@ -405,12 +287,12 @@ class Integrated:
         n = self.rows.n_items
         return sums(self._winner, flow, n) - sums(self._loser, flow, n)
 
-    def _compiled(self, at_: _At) -> Beliefs:
+    def _compiled(self, point: Point) -> Beliefs:
         kernels, rows = library(), self.rows
         assert kernels is not None  # noqa: S101  # who calls knows
         m, n = rows.n_annotators, rows.n_items
         nodes, weights = np.empty((m, NODES)), np.empty((m, NODES))
-        skip = None if at_.hopeless is None else at_.hopeless.astype(np.uint8)
+        skip = None if point.hopeless is None else point.hopeless.astype(np.uint8)
 
         def work(begin: int, end: int) -> tuple[float, FloatArray]:
             item = np.zeros((n, 4))
@@ -419,9 +301,9 @@ class Integrated:
             value = kernels.aggcal_integrate(
                 _LINK_CODES[self.link.name], begin, end, len(rows),
                 *at(self._winner, self._loser, self._weight, self._starts),
-                *at(at_.scores, at_.row_sd, at_.means, self.shares),
-                at_.precision, at_.close, int(self.settled),
-                *at(at_.shares, skip, self._kinds, self._modes, nodes, weights, item),
+                *at(point.scores, point.row_sd, point.means, self.shares),
+                point.precision, point.close, int(self.settled),
+                *at(point.shares, skip, self._kinds, self._modes, nodes, weights, item),
                 *at(self._near, self._pulls, room),
             )  # fmt: skip
             return value, item
@@ -433,56 +315,10 @@ class Integrated:
         )
         return Beliefs(nodes, weights, sum(part[0] for part in parts))
 
-    def _plainly(self, at_: _At) -> Beliefs:
-        rows, m = self.rows, self.rows.n_annotators
-        begins, weight = self._starts[:-1], rows.weight
-        gap = at_.scores[self._winner] - at_.scores[self._loser]
-        gaps = gap + GAPS[:, None] * at_.row_sd
-        spread = GAP_WEIGHTS[:, None] * weight
-        nodes, logs = np.zeros((m, NODES)), np.full((m, NODES), -np.inf)
-        pulls, curves = np.zeros((NODES, len(rows))), np.zeros((NODES, len(rows)))
-
-        def per_row(values: FloatArray) -> FloatArray:
-            return np.repeat(values, self._sizes)
-
-        def by_annotator(values: FloatArray) -> FloatArray:
-            return np.asarray(np.add.reduceat(values.sum(axis=0), begins))
-
-        for half, sign in enumerate((1.0, -1.0)):
-            signed, mode = sign * gaps, self._modes[:, half]
-            for _ in range(_MODE_STEPS):
-                _, pull, curve = self.link.terms(per_row(mode) * signed)
-                bend = at_.precision + by_annotator(spread * curve * signed**2)
-                rise = by_annotator(spread * pull * signed) - at_.precision * (mode - at_.means)
-                step = np.clip(rise / bend, -1.0, 1.0)
-                if float((step**2 * bend).max()) < at_.close:
-                    break
-                mode = mode + step
-            self._modes[:, half] = mode + step
-            for t in range(len(_POINTS)):
-                k = half * len(_POINTS) + t
-                strength = mode + _POINTS[t] / np.sqrt(bend)
-                loss, pull, curve = self.link.terms(per_row(strength) * signed)
-                nodes[:, k] = sign * strength
-                pulls[k] = per_row(nodes[:, k]) * (spread * pull).sum(axis=0)
-                curves[k] = per_row(strength**2) * (spread * curve).sum(axis=0)
-                logs[:, k] = (
-                    at_.shares[half]
-                    - by_annotator(spread * loss)
-                    - 0.5 * at_.precision * (strength - at_.means) ** 2
-                    + log(_POINT_WEIGHTS[t])
-                    + 0.5 * _POINTS[t] ** 2
-                    + 0.5 * np.log(at_.precision / bend)
-                )
-            if half == 1 and at_.hopeless is not None:
-                logs[at_.hopeless, len(_POINTS) :] = -np.inf
-        most = logs.max(axis=1, keepdims=True)
-        weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
-        total = weights.sum(axis=1, keepdims=True)
-        weights /= total
-        self._keep(weights, pulls, curves)
-        found = Beliefs(nodes, weights, float((most + np.log(total)).sum()))
-        toward = self.shares[:, None] * weights * found.strength_off
+    def _plainly(self, point: Point) -> Beliefs:
+        found, pulls, curves = integrate(self.rows, self.link, point, self._modes)
+        self._keep(found.weights, pulls, curves)
+        toward = self.shares[:, None] * found.weights * found.strength_off
         self.unit_pull = self._scattered((np.repeat(toward, self._sizes, axis=0).T * pulls).sum(0))
         return found
 

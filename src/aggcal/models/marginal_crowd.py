@@ -10,8 +10,10 @@ import numpy as np
 from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.crowd import Crowd
-from aggcal.models.marginal import EXACT, GAP_WEIGHTS, GAPS, NODES, Beliefs, Integrated, Population
+from aggcal.models.marginal import EXACT, Integrated
+from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 
 _STEPS = 60
 """Newton steps to a mode at most: more than the halving of an interval takes to find it exactly."""

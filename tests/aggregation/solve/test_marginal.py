@@ -13,8 +13,9 @@ from aggcal._core.kernels import library
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.prior_sd import centred, next_spread
 from aggcal.aggregation.start import not_converged
+from aggcal.models.beliefs import Beliefs, Population
 from aggcal.models.links import link
-from aggcal.models.marginal import Beliefs, Integrated, Population
+from aggcal.models.marginal import Integrated
 from aggcal.models.rows import Rows, rows_of
 from aggcal.simulation import simulate
 

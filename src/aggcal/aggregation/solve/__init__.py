@@ -1,6 +1,7 @@
 """How an optimum is found.
 
-`newton` and `fit` for scores and reliabilities together, `marginal` and `prior_sd` with
-reliabilities integrated out and spreads estimated, `reweighting`, `gaussian_process` and `rank_svm`
-for models that go by features.
+`newton` and `fit` for scores and reliabilities together, `marginal` (of a `marginal_problem`, with
+`population` and `prior_sd` for the spreads) with reliabilities integrated out, `reweighting`,
+`gaussian_process` and `rank_svm` for models that go by features, `placing` for one item; `linear`
+solves systems.
 """

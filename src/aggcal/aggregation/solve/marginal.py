@@ -1,15 +1,9 @@
-r"""Fit scores with the annotators' parameters integrated out.
+"""Fit scores with the annotators' parameters integrated out.
 
 The posterior of the scores is taken as normal, with mean s and covariance C; the annotators'
-parameters are integrated out by quadrature (`models.marginal`). For reliabilities the likelihood
-does not change along (c·s, γ/c): the unit is fixed by a constraint that the data determine,
-
-    Σ_u w_u E ρ_u = 1,   w_u the share of the judgments that annotator u gave,
-
-in which a reversed annotator counts with their strength. A tilt η of the prior means holds it,
-μ_u = 1 + τ² η w_u, and the curvature gains vv'/Var(Σ w ρ), v = Σ_u w_u Cov_k(ρ, g_uk): what is
-uncertain is so within the unit. The spread σ of the scores, τ of the reliabilities and the share π
-of reversed annotators are estimated along the way.
+parameters are integrated out by quadrature (`models.marginal`), and the unit is held as
+`marginal_problem` says. The spread σ of the scores, τ of the reliabilities and the share π of
+reversed annotators are estimated along the way.
 """
 
 from __future__ import annotations
@@ -20,16 +14,23 @@ from math import inf, log
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
 from aggcal.aggregation.solve.newton import Convergence
-from aggcal.aggregation.solve.prior_sd import centred, next_spread, within
-from aggcal.models.crowd import Crowd
-from aggcal.models.marginal import CLOSE, EXACT, Beliefs, Integrated, Population
+from aggcal.aggregation.solve.population import (
+    RELIABILITY_RANGE,
+    Path,
+    coordinates,
+    extrapolated,
+    mixed,
+    moved,
+)
+from aggcal.aggregation.solve.prior_sd import centred, next_spread
+from aggcal.models.beliefs import Beliefs, Population
+from aggcal.models.marginal import CLOSE
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
-from aggcal.models.rows import Rows
 
 MOST_DENSE = 300
 """Up to so many items every step is solved for exactly, and rows know their gaps' covariances.
@@ -42,7 +43,6 @@ _REVERSED_PRIOR = (2.0, 20.0)
 _RELIABILITY_PRIOR = 10.0
 """Annotators that the default spread of the reliabilities counts as: with five judgments each,
 hundreds of annotators say little about it."""
-_RELIABILITY_RANGE = (0.05, 3.0)
 _TAU_STEP = 3.0
 """Factor by which τ² moves at most in an iteration."""
 _MOST_ITERATIONS = 200
@@ -66,155 +66,15 @@ _STALLED, _DAMPED = 0.9, 0.5
 near-separable data go round in circles otherwise."""
 _AITKEN = 3
 """Iterations between two extrapolations of the spreads, which approach their ends geometrically."""
-_STEADY, _FURTHEST = 0.9, 0.5
-"""Largest rate that is extrapolated, and how far on a log scale."""
-_PATIENT, _INNER, _MEMORY = 20, 5, 4
-"""Iterations after which scores are solved for, by so many steps, before spreads are mixed, and
-over how many points."""
+_PATIENT, _INNER = 20, 5
+"""Iterations after which scores are solved for, by so many steps, before spreads are mixed."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
-_LEAST_ROOM = 1e-12
-"""Smallest variance of the typical reliability that is divided by."""
 _SAME = 1e-6
 _APART = 0.05
 """Difference of scores that makes another optimum of it."""
 
 Progress = Callable[[int, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Curvature:
-    """The inverse posterior covariance of the scores at a point, the unit held."""
-
-    integral: Integrated
-    precision: FloatArray
-    """Of the scores' prior, item by item."""
-    unit: FloatArray
-    """v/√Var(Σ w ρ)."""
-    room: float
-    """Var(Σ w ρ)."""
-
-    def product(self, vector: FloatArray) -> FloatArray:
-        """Multiply a vector by it."""
-        rest = self.precision * vector + self.unit * dot(self.unit, vector)
-        return self.integral.product(vector) + rest
-
-    def diagonal(self) -> FloatArray:
-        """Return its diagonal, nearly: as if nobody judged an item twice."""
-        found = self.integral.held_diagonal - self.integral.loose_diagonal
-        # Where the annotators' part exceeds the items' own the matrix is not definite.
-        return np.maximum(found + self.precision + np.square(self.unit), self.precision)
-
-    def exact_diagonal(self) -> FloatArray:
-        """Return its diagonal."""
-        return self.integral.diagonal() + self.precision + np.square(self.unit)
-
-    def inverse(self) -> FloatArray:
-        """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
-        whole, held = self.integral.dense()
-        where = np.diag_indices(len(whole))
-        whole[where] += self.precision
-        held[where] += self.precision
-        return definite_inverse(whole + np.outer(self.unit, self.unit), held)
-
-    def variances_of(
-        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
-    ) -> FloatArray:
-        """Return Var x_u of an annotator's quantity x, the scores uncertain and the unit held.
-
-        Parameters
-        ----------
-        values
-            p_k (x_k − x̄): Σ_k values g_uk is how x̄_u moves with the scores.
-        own
-            Variance with the scores held.
-        with_unit
-            w_u Cov(x_u, ρ_u).
-        covariance
-            Of the scores: a matrix, or its diagonal.
-        """
-        toward = self.unit * np.sqrt(self.room)
-        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
-        square, along = self.integral.forms(values, covariance, carried)
-        share = with_unit / self.room
-        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
-        return np.maximum(total + own - with_unit * share, 1e-12)
-
-
-@dataclass(frozen=True, eq=False)
-class MarginalProblem:
-    """What is fitted: a likelihood with the annotators integrated out, and the scores' prior."""
-
-    integral: Integrated
-    component: IntArray
-    """Connected component of each item: the mean of each is a convention."""
-    default_sd: float
-    """The default spread of the scores."""
-    has_unit: bool = True
-    """Whether the annotators' parameters could take over the scale of the scores."""
-    virtual: Crowd | None = None
-    """A mixture whose virtual annotator adds to the scores' prior."""
-    row_cap: float = 2.0
-    """Largest sd of a row's gap that is averaged over, in units of the default spread."""
-
-    @property
-    def rows(self) -> Rows:
-        """The judgments."""
-        return self.integral.rows
-
-    @property
-    def shares(self) -> FloatArray:
-        """w_u."""
-        return self.integral.shares
-
-    def sample(self) -> MarginalProblem:
-        """Return the same problem for every so many annotators."""
-        rows = self.rows.every(len(self.rows) // _SAMPLE)
-        return replace(self, integral=Integrated(rows, self.integral.link))
-
-    def integrate(
-        self, state: State, *, close: float = EXACT, hopeless: BoolArray | None = None
-    ) -> None:
-        """Integrate the annotators out at a state."""
-        means = 1.0 + state.population.reliability_sd**2 * state.tilt * self.shares
-        row_sd = _row_deviations(self.rows, state.row_variances, self.row_cap * self.default_sd)
-        self.integral.evaluate(state.scores, row_sd, state.population, means, hopeless, close=close)
-
-    def curvature(self, state: State) -> Curvature:
-        """Return the curvature where the annotators were last integrated out."""
-        found, n = self.integral.beliefs, self.rows.n_items
-        precision = np.full(n, state.population.score_sd**-2)
-        if self.virtual is not None:
-            precision += self.virtual.item_penalty(state.scores)[2]
-        if not self.has_unit:
-            return Curvature(self.integral, precision, np.zeros(n), 1.0)
-        room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
-        return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
-
-    def off(self) -> float:
-        """Return how far the typical reliability is above 1."""
-        return dot(self.shares, self.integral.beliefs.strength) - 1.0 if self.has_unit else 0.0
-
-    def force(self, state: State, curvature: Curvature) -> FloatArray:
-        """Return the force on the scores, that of the unit included."""
-        prior = state.scores / state.population.score_sd**2
-        if self.virtual is not None:
-            prior = prior + self.virtual.item_penalty(state.scores)[1]
-        unit = curvature.unit * (self.off() / np.sqrt(curvature.room))
-        return np.asarray(self.integral.gradient - prior - unit)
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Where a fit stands."""
-
-    scores: FloatArray
-    population: Population
-    tilt: float
-    row_variances: FloatArray
-    """What the sd of rows' gaps is made of: a covariance matrix or its diagonal."""
-
-    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +141,44 @@ def _best(fits: list[MarginalFit]) -> MarginalFit:
 
 
 @dataclass
+class _Course:
+    """How a fit has gone from its start."""
+
+    moves: list[float] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    path: Path = field(default_factory=list)
+    kept: float = 0.0
+    """How much of the rows' variances is kept in an iteration."""
+    settled: bool = False
+
+    @property
+    def patient(self) -> bool:
+        """Whether scores are solved for before each update: weakly determined spreads spiral."""
+        return len(self.moves) >= _PATIENT
+
+    def lead(self, old: Population, new: Population, default_sd: float) -> Population:
+        """Return where an update of the spreads leads, with those before it."""
+        self.path.append((coordinates(old), coordinates(new)))
+        if self.patient:
+            return mixed(self.path, default_sd)
+        if len(self.path) <= _AITKEN:
+            return new
+        ahead = extrapolated(self.path, default_sd)
+        self.path.clear()
+        return ahead
+
+    def add(self, far: float) -> None:
+        """Add how far an iteration went."""
+        if len(self.moves) >= _SETTLING:
+            stalled = self.patient or far > _STALLED * self.moves[-1]
+            self.kept = _DAMPED if stalled else self.kept
+            self.settled = far < _TOLERANCE
+        self.moves.append(far)
+        if len(self.moves) == _PATIENT:
+            self.path.clear()
+
+
+@dataclass
 class _Run:
     problem: MarginalProblem
     score_sd: float | None
@@ -296,61 +194,52 @@ class _Run:
         """Iterate from a start until nothing moves, then solve for the scores exactly."""
         self.problem.integral.restart()
         self.hopeless = None
-        state = self._begun(start)
-        moves: list[float] = []
-        objectives: list[float] = []
-        path: list[tuple[FloatArray, FloatArray]] = []
-        kept, settled = 0.0, False
-        while len(moves) < _MOST_ITERATIONS and not settled and np.isfinite(state.scores).all():
-            # Weakly determined spreads spiral: solve for the scores before each update, then mix.
-            patient = len(moves) >= _PATIENT
-            if len(moves) == _PATIENT:
-                path.clear()
-            state = self._solved(state) if patient else state
-            if moves:  # the start is where they were integrated out last
-                self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
-            curvature = self.problem.curvature(state)
-            objectives.append(self._objective(state, curvature))
-            close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
-            new, variances, far = self._stepped(state, curvature, close)
-            if not (np.isfinite(far) and np.isfinite(state.population.score_sd)):
-                state = replace(state, scores=np.full_like(state.scores, np.nan))
-                break
-            population = self._updated(new, curvature, variances)
-            off = abs(self.problem.off())
-            moved = max(far / population.score_sd, off, _moved(state.population, population))
-            path.append((_coordinates(state.population), _coordinates(population)))
-            if patient:
-                population = _mixed(path, self.problem.default_sd)
-            elif len(path) > _AITKEN:
-                population = _extrapolated(path, self.problem.default_sd)
-                path.clear()
-            if len(moves) >= _SETTLING:
-                self.problem.integral.settled = True
-                kept = _DAMPED if patient or moved > _STALLED * moves[-1] else kept
-                settled = moved < _TOLERANCE
-            self.hopeless = self._surely_not_reversed(state.population, population)
-            row_variances = kept * state.row_variances + (1.0 - kept) * variances
-            state = replace(new, population=population, row_variances=row_variances)
-            moves.append(moved)
-            if self.on_iteration is not None:
-                self.on_iteration(len(moves), moved)
+        state, course = self._begun(start), _Course()
+        while (
+            len(course.moves) < _MOST_ITERATIONS
+            and not course.settled
+            and np.isfinite(state.scores).all()
+        ):
+            state = self._iterated(state, course)
+        norm = objective = inf
         if np.isfinite(state.scores).all():
             state, norm = self._polished(state)
             objective = self._objective(state, self.problem.curvature(state))
-        else:
-            norm = objective = inf
         record = Convergence(
-            settled and norm < _TOLERANCE,
-            len(moves),
+            course.settled and norm < _TOLERANCE,
+            len(course.moves),
             norm,
             _TOLERANCE,
-            (*objectives, objective),
-            (*moves, norm),
+            (*course.objectives, objective),
+            (*course.moves, norm),
         )
         return MarginalFit(
             state, self.problem.integral.beliefs, objective, record, self.score_sd is None
         )
+
+    def _iterated(self, state: State, course: _Course) -> State:
+        """Take a step, and estimate the spreads again; scores are NaN where it leads nowhere."""
+        problem, moves = self.problem, course.moves
+        state = self._solved(state) if course.patient else state
+        if moves:  # the start is where they were integrated out last
+            problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
+        curvature = problem.curvature(state)
+        course.objectives.append(self._objective(state, curvature))
+        close = float(np.clip(moves[-1] if moves else 1.0, _LOOSE, 0.1))
+        new, variances, step = self._stepped(state, curvature, close)
+        if not (np.isfinite(step) and np.isfinite(state.population.score_sd)):
+            return replace(state, scores=np.full_like(state.scores, np.nan))
+        updated = self._updated(new, curvature, variances)
+        far = max(step / updated.score_sd, abs(problem.off()), moved(state.population, updated))
+        population = course.lead(state.population, updated, problem.default_sd)
+        if len(moves) >= _SETTLING:
+            problem.integral.settled = True
+        course.add(far)
+        self.hopeless = self._surely_not_reversed(state.population, population)
+        row_variances = course.kept * state.row_variances + (1.0 - course.kept) * variances
+        if self.on_iteration is not None:
+            self.on_iteration(len(moves), far)
+        return replace(new, population=population, row_variances=row_variances)
 
     def _begun(self, start: FloatArray) -> State:
         """Bring the first scores into the unit, roughly: far from it the tilt goes astray."""
@@ -362,7 +251,7 @@ class _Run:
         )
         state = State(start, population, 0.0, np.zeros((n, n) if self.dense else n))
         if self.problem.has_unit and len(self.problem.rows) >= 2 * _SAMPLE:
-            state = self._in_unit(self.problem.sample(), state)
+            state = self._in_unit(self.problem.every(len(self.problem.rows) // _SAMPLE), state)
         return self._in_unit(self.problem, state)
 
     def _in_unit(self, problem: MarginalProblem, state: State) -> State:
@@ -411,8 +300,8 @@ class _Run:
         for _ in range(_INNER):
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             state, variances, far = self._stepped(state, self.problem.curvature(state), _LOOSE)
-            mixed = _DAMPED * state.row_variances + (1.0 - _DAMPED) * variances
-            state = replace(state, row_variances=mixed)
+            damped = _DAMPED * state.row_variances + (1.0 - _DAMPED) * variances
+            state = replace(state, row_variances=damped)
             if far < _TOLERANCE * state.population.score_sd:
                 break
         return state
@@ -435,7 +324,7 @@ class _Run:
             told = max(prior + m - 1 - float(unsure.sum()) / tau**2, 0.5 * prior)
             square = (prior * DEFAULT_RELIABILITY_SD**2 + dot(about, about)) / told
             square = float(np.clip(square, tau**2 / _TAU_STEP, tau**2 * _TAU_STEP))
-            tau = float(np.clip(np.sqrt(square), *_RELIABILITY_RANGE))
+            tau = float(np.clip(np.sqrt(square), *RELIABILITY_RANGE))
         if problem.has_unit:
             a, b = _REVERSED_PRIOR
             share = float((beliefs.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
@@ -473,119 +362,3 @@ class _Run:
         if problem.virtual is not None:
             value -= problem.virtual.item_penalty(state.scores)[0]
         return -value
-
-
-def _row_deviations(rows: Rows, variances: FloatArray, cap: float) -> np.ndarray:
-    """Return the sd of each row's gap, from a covariance matrix or its diagonal."""
-    kernels = library()
-    if variances.ndim == 1 and kernels is not None and rows.winner.dtype == np.int32:
-        found = np.empty(len(rows), dtype=np.float32)
-        columns = [np.ascontiguousarray(c) for c in (rows.winner, rows.loser, variances)]
-
-        def work(begin: int, end: int) -> None:
-            kernels.aggcal_row_sd(begin, end, *at(*columns), cap, *at(found))
-
-        each_range(work, even(len(rows)))
-        return found
-    diagonal = np.diag(variances) if variances.ndim > 1 else variances
-    total = diagonal[rows.winner] + diagonal[rows.loser]
-    if variances.ndim > 1:
-        total = total - 2.0 * variances[rows.winner, rows.loser]
-    return np.minimum(np.sqrt(np.maximum(total, 0.0)), cap)
-
-
-def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
-    """Invert a symmetric matrix, or another where it is not positive definite.
-
-    Examples
-    --------
-    >>> definite_inverse(np.diag([-1.0, 1.0]), np.diag([2.0, 4.0]))
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
-    """
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    if not np.isfinite(matrix).all():
-        return np.full(matrix.shape, np.nan)
-    for candidate in (matrix, instead):
-        factor, failed = dpotrf(candidate, lower=True)
-        if failed:
-            continue
-        # A third of the work of solving for the columns of the identity; one triangle is filled.
-        half = np.tril(dpotri(factor, lower=True, overwrite_c=True)[0])
-        return np.asarray(half + np.tril(half, -1).T)
-    values, vectors = np.linalg.eigh(instead)
-    return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
-
-
-def conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray],
-    target: FloatArray,
-    diagonal: FloatArray,
-    close: float,
-) -> FloatArray:
-    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
-
-    Examples
-    --------
-    >>> stiff = np.array([2.0, 4.0])
-    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
-    array([0.5 , 0.25])
-    """
-    found, residual = np.zeros_like(target), target.copy()
-    direction = scaled = residual / diagonal
-    size = first = dot(residual, scaled)
-    for _ in range(10 * len(target)):
-        if size <= close**2 * first:
-            break
-        flow = product(direction)
-        bend = dot(direction, flow)
-        if bend <= 0.0:
-            return found if found.any() else direction
-        found = found + (size / bend) * direction
-        residual = residual - (size / bend) * flow
-        scaled = residual / diagonal
-        new = dot(residual, scaled)
-        direction, size = scaled + (new / size) * direction, new
-    return found
-
-
-def _coordinates(population: Population) -> FloatArray:
-    share = population.reversed_share
-    return np.log([population.score_sd, population.reliability_sd, share / (1.0 - share)])
-
-
-def _extrapolated(path: list[tuple[FloatArray, FloatArray]], default_sd: float) -> Population:
-    """Go where the last three points lead, coordinate by coordinate, as far as they are steady."""
-    last = path[-1][1]
-    first, second = path[-2][1] - path[-3][1], last - path[-2][1]
-    rate = np.divide(second, first, out=np.zeros_like(first), where=first != 0.0)
-    rate = np.where((rate > 0.0) & (rate < _STEADY), rate, 0.0)
-    ahead = np.clip(rate / (1.0 - rate) * second, -_FURTHEST, _FURTHEST)
-    return _population(last + ahead, default_sd)
-
-
-def _mixed(path: list[tuple[FloatArray, FloatArray]], default_sd: float) -> Population:
-    """Anderson's mixing: the combination of the last points whose updates cancel best."""
-    points = np.array([point for point, _ in path[-_MEMORY:]])
-    images = np.array([image for _, image in path[-_MEMORY:]])
-    last = images[-1]
-    if len(points) > 1:
-        steps = images - points
-        weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
-        last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
-    return _population(last, default_sd)
-
-
-def _population(coordinates: FloatArray, default_sd: float) -> Population:
-    sigma, tau, odds = np.exp(coordinates).tolist()
-    tau = float(np.clip(tau, *_RELIABILITY_RANGE))
-    return Population(within(sigma, default_sd), tau, odds / (1.0 + odds))
-
-
-def _moved(old: Population, new: Population) -> float:
-    return max(
-        abs(log(new.score_sd / old.score_sd)),
-        abs(log(new.reliability_sd / old.reliability_sd)),
-        abs(new.reversed_share - old.reversed_share),
-    )

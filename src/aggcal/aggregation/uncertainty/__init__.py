@@ -3,7 +3,8 @@
 `laplace`, `marginal` and `sandwich` make a covariance (`covariance`); `summary` turns it into
 intervals and probabilities, `ranks` and `certified` into statements about the order, within
 connected components only (`components`). `shape` estimates how the scores are distributed,
-`efficiency` what telling annotators apart is worth; `shares` and `t_distribution` help.
+`efficiency` what telling annotators apart is worth, and `reversal` says who answers the other way
+round; `shares` and `t_distribution` help.
 """
 
 from aggcal.aggregation.uncertainty.certified import Certified

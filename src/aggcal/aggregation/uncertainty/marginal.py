@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.solve.marginal import Curvature, MarginalFit, MarginalProblem
+from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,

@@ -20,10 +20,11 @@ import numpy as np
 from aggcal._core.interrupts import shielded
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import OutputError
+from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.renaming import rename_new
 from aggcal.io.writing.scratch import hidden_file, hidden_folder, remove, sweep
-from aggcal.io.writing.swap import NewSet, check_output, clear_away, may_exchange, sync
+from aggcal.io.writing.swap import NewSet, check_output, may_exchange
 
 Writer = Callable[[IO[str]], object]
 

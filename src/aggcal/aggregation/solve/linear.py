@@ -1,0 +1,65 @@
+"""Solve symmetric systems that should be positive definite, and may not be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, dot
+
+
+def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
+    """Invert a symmetric matrix, or another where it is not positive definite.
+
+    Examples
+    --------
+    >>> definite_inverse(np.diag([-1.0, 1.0]), np.diag([2.0, 4.0]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    if not np.isfinite(matrix).all():
+        return np.full(matrix.shape, np.nan)
+    for candidate in (matrix, instead):
+        factor, failed = dpotrf(candidate, lower=True)
+        if failed:
+            continue
+        # A third of the work of solving for the columns of the identity; one triangle is filled.
+        half = np.tril(dpotri(factor, lower=True, overwrite_c=True)[0])
+        return np.asarray(half + np.tril(half, -1).T)
+    values, vectors = np.linalg.eigh(instead)
+    return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray],
+    target: FloatArray,
+    diagonal: FloatArray,
+    close: float,
+) -> FloatArray:
+    """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
+
+    Examples
+    --------
+    >>> stiff = np.array([2.0, 4.0])
+    >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
+    array([0.5 , 0.25])
+    """
+    found, residual = np.zeros_like(target), target.copy()
+    direction = scaled = residual / diagonal
+    size = first = dot(residual, scaled)
+    for _ in range(10 * len(target)):
+        if size <= close**2 * first:
+            break
+        flow = product(direction)
+        bend = dot(direction, flow)
+        if bend <= 0.0:
+            return found if found.any() else direction
+        found = found + (size / bend) * direction
+        residual = residual - (size / bend) * flow
+        scaled = residual / diagonal
+        new = dot(residual, scaled)
+        direction, size = scaled + (new / size) * direction, new
+    return found

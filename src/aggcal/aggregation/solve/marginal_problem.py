@@ -1,0 +1,183 @@
+r"""What is fitted with the annotators integrated out: its force and its curvature at a state.
+
+For reliabilities the likelihood does not change along (c·s, γ/c): the unit is fixed by a constraint
+that the data determine,
+
+    Σ_u w_u E ρ_u = 1,   w_u the share of the judgments that annotator u gave,
+
+in which a reversed annotator counts with their strength. A tilt η of the prior means holds it,
+μ_u = 1 + τ² η w_u, and the curvature gains vv'/Var(Σ w ρ), v = Σ_u w_u Cov_k(ρ, g_uk): what is
+uncertain is so within the unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.text import brief
+from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.models.beliefs import Population
+from aggcal.models.crowd import Crowd
+from aggcal.models.marginal import EXACT, Integrated
+from aggcal.models.rows import Rows
+
+_LEAST_ROOM = 1e-12
+"""Smallest variance of the typical reliability that is divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The inverse posterior covariance of the scores at a point, the unit held."""
+
+    integral: Integrated
+    precision: FloatArray
+    """Of the scores' prior, item by item."""
+    unit: FloatArray
+    """v/√Var(Σ w ρ)."""
+    room: float
+    """Var(Σ w ρ)."""
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply a vector by it."""
+        rest = self.precision * vector + self.unit * dot(self.unit, vector)
+        return self.integral.product(vector) + rest
+
+    def diagonal(self) -> FloatArray:
+        """Return its diagonal, nearly: as if nobody judged an item twice."""
+        found = self.integral.held_diagonal - self.integral.loose_diagonal
+        # Where the annotators' part exceeds the items' own the matrix is not definite.
+        return np.maximum(found + self.precision + np.square(self.unit), self.precision)
+
+    def exact_diagonal(self) -> FloatArray:
+        """Return its diagonal."""
+        return self.integral.diagonal() + self.precision + np.square(self.unit)
+
+    def inverse(self) -> FloatArray:
+        """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
+        whole, held = self.integral.dense()
+        where = np.diag_indices(len(whole))
+        whole[where] += self.precision
+        held[where] += self.precision
+        return definite_inverse(whole + np.outer(self.unit, self.unit), held)
+
+    def variances_of(
+        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
+    ) -> FloatArray:
+        """Return Var x_u of an annotator's quantity x, the scores uncertain and the unit held.
+
+        Parameters
+        ----------
+        values
+            p_k (x_k − x̄): Σ_k values g_uk is how x̄_u moves with the scores.
+        own
+            Variance with the scores held.
+        with_unit
+            w_u Cov(x_u, ρ_u).
+        covariance
+            Of the scores: a matrix, or its diagonal.
+        """
+        toward = self.unit * np.sqrt(self.room)
+        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
+        square, along = self.integral.forms(values, covariance, carried)
+        share = with_unit / self.room
+        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
+        return np.maximum(total + own - with_unit * share, 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalProblem:
+    """What is fitted: a likelihood with the annotators integrated out, and the scores' prior."""
+
+    integral: Integrated
+    component: IntArray
+    """Connected component of each item: the mean of each is a convention."""
+    default_sd: float
+    """The default spread of the scores."""
+    has_unit: bool = True
+    """Whether the annotators' parameters could take over the scale of the scores."""
+    virtual: Crowd | None = None
+    """A mixture whose virtual annotator adds to the scores' prior."""
+    row_cap: float = 2.0
+    """Largest sd of a row's gap that is averaged over, in units of the default spread."""
+
+    @property
+    def rows(self) -> Rows:
+        """The judgments."""
+        return self.integral.rows
+
+    @property
+    def shares(self) -> FloatArray:
+        """w_u."""
+        return self.integral.shares
+
+    def every(self, step: int) -> MarginalProblem:
+        """Return the same problem for every so many annotators."""
+        return replace(self, integral=Integrated(self.rows.every(step), self.integral.link))
+
+    def integrate(
+        self, state: State, *, close: float = EXACT, hopeless: BoolArray | None = None
+    ) -> None:
+        """Integrate the annotators out at a state."""
+        means = 1.0 + state.population.reliability_sd**2 * state.tilt * self.shares
+        row_sd = _row_deviations(self.rows, state.row_variances, self.row_cap * self.default_sd)
+        self.integral.evaluate(state.scores, row_sd, state.population, means, hopeless, close=close)
+
+    def curvature(self, state: State) -> Curvature:
+        """Return the curvature where the annotators were last integrated out."""
+        found, n = self.integral.beliefs, self.rows.n_items
+        precision = np.full(n, state.population.score_sd**-2)
+        if self.virtual is not None:
+            precision += self.virtual.item_penalty(state.scores)[2]
+        if not self.has_unit:
+            return Curvature(self.integral, precision, np.zeros(n), 1.0)
+        room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
+        return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
+
+    def off(self) -> float:
+        """Return how far the typical reliability is above 1."""
+        return dot(self.shares, self.integral.beliefs.strength) - 1.0 if self.has_unit else 0.0
+
+    def force(self, state: State, curvature: Curvature) -> FloatArray:
+        """Return the force on the scores, that of the unit included."""
+        prior = state.scores / state.population.score_sd**2
+        if self.virtual is not None:
+            prior = prior + self.virtual.item_penalty(state.scores)[1]
+        unit = curvature.unit * (self.off() / np.sqrt(curvature.room))
+        return np.asarray(self.integral.gradient - prior - unit)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a fit stands."""
+
+    scores: FloatArray
+    population: Population
+    tilt: float
+    row_variances: FloatArray
+    """What the sd of rows' gaps is made of: a covariance matrix or its diagonal."""
+
+    __repr__ = brief
+
+
+def _row_deviations(rows: Rows, variances: FloatArray, cap: float) -> np.ndarray:
+    """Return the sd of each row's gap, from a covariance matrix or its diagonal."""
+    kernels = library()
+    if variances.ndim == 1 and kernels is not None and rows.winner.dtype == np.int32:
+        found = np.empty(len(rows), dtype=np.float32)
+        columns = [np.ascontiguousarray(c) for c in (rows.winner, rows.loser, variances)]
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_row_sd(begin, end, *at(*columns), cap, *at(found))
+
+        each_range(work, even(len(rows)))
+        return found
+    diagonal = np.diag(variances) if variances.ndim > 1 else variances
+    total = diagonal[rows.winner] + diagonal[rows.loser]
+    if variances.ndim > 1:
+        total = total - 2.0 * variances[rows.winner, rows.loser]
+    return np.minimum(np.sqrt(np.maximum(total, 0.0)), cap)
