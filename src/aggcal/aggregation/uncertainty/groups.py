@@ -151,7 +151,6 @@ def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
 
 def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
-    from scipy.linalg import eigh
     from scipy.sparse import coo_array
     from scipy.sparse.linalg import ArpackError, eigsh
 
@@ -167,14 +166,14 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     joined = coo_array((np.concatenate([given, given]), ends), shape=(n, n)).tocsr()
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n <= _DENSE:
-        values, vectors = eigh(joined.toarray(), subset_by_index=(n - number, n - 1))
+        values, vectors = np.linalg.eigh(joined.toarray())
     else:
         start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
         try:
             values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
         except ArpackError:
             return np.zeros(0), np.zeros((n, 0))
-    order = np.argsort(-values)
+    order = np.argsort(-values)[:number]
     return 1.0 - values[order], vectors[:, order]
 
 
