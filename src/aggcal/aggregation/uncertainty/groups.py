@@ -23,9 +23,10 @@ _MOST_GROUPS = 40
 """Groups looked for at most: more take longer, and few studies have so many."""
 _CLEAR = 1.5
 """How much wider than in a chain of items the gap in the spectrum is where there are groups. In
-evenly joined designs, the sparsest included, it was never above 1.2; with classes of 8 or 10 items
-and up to a tenth of the judgments across them it was 1.6 to 9. A higher number misses groups, a
-lower one splits designs that are only sparse."""
+evenly joined designs of 12 items and more, the sparsest included, it was above this in 1 of about
+900 studies (1.52), of 5 to 8 items in 6 of 640; with classes of 8 or 10 items and up to a tenth of
+the judgments across them it was 1.3 to 19, and below 1.5 only where no certified pair was wrong. A
+higher number misses groups, a lower one splits designs that are only sparse."""
 _BIAS = 0.5
 """Share of a standard error by which the prior may move the gap of two items of groups that are one
 spread of the scores apart. A lower number withdraws claims that are right, a higher one leaves
