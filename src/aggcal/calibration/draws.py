@@ -39,8 +39,9 @@ took the spread of the items for a fifth of what it was; win rates .7 at most, w
 _BY_CHANCE, _NEAR = 1e-3, 0.5
 """Chance that a perfect model follows the estimate so closely, and the share of the expected
 distance it must be below besides: errors that Stage 1 takes for up to 1.4 times what they are then
-accuse nobody. Of 64 studies of 8 to 100 items, exact, noisy, rounded and bent models were called
-dependent in none; Bradley-Terry scores of the same judgments in 63, win rates in 46."""
+accuse nobody. By the chance alone, in 64 studies of 8 to 100 items, exact, noisy, rounded and bent
+models were called dependent in none, Bradley-Terry scores of the same judgments in 63, win rates
+in 46."""
 
 _BATCH = 25
 _NUMBERS = 25_000_000

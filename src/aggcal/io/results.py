@@ -22,6 +22,8 @@ _ITEMS = (
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
 )  # fmt: skip
+_WORDS = ("verdict",)
+"""Columns of words; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 
 
@@ -113,7 +115,8 @@ def _summary(path: Path) -> dict[str, Any]:
 
 def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ...]) -> Columns:
     aliases = {"item": key}
-    with opened(path, ("item", *known), what=key, shapes={}, aliases=aliases) as source:
+    words = _WORDS if key == "annotator" else ()
+    with opened(path, ("item", *known, *words), what=key, shapes={}, aliases=aliases) as source:
         missing = [c for c in ("item", *needed) if c not in source.columns]
         if missing:
             raise TableError(
@@ -129,5 +132,10 @@ def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ..
                     f"{path}: {location}: '{value}' in column '{column}' is not a number; run "
                     "aggcal again."
                 )
+        told = [c for c in words if c in source.columns]
         table = fetch(source, present)
-        return {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}
+        found: Columns = {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}
+        for column in told:
+            word = f"SELECT coalesce(\"{column}\"::VARCHAR, '') AS word FROM raw ORDER BY rowid"
+            found[column] = ids(source.connection.execute(word).fetchnumpy()["word"])
+        return found
