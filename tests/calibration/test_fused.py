@@ -240,7 +240,7 @@ def test_few_annotators_make_wide_intervals() -> None:
     consensus = aggcal.aggregate(study.judgments, "btl", warn=False)
     few = consensus.quantify("sandwich")
     assert few.uncertainty is not None
-    assert few.uncertainty.freedom == 2
+    assert few.uncertainty.degrees_of_freedom == 2
     assert any(w.code == "few-judgments" for w in few.warnings)
     one = aggcal.aggregate([("ann", "a", "b"), ("ann", "b", "c")], "btl", warn=False)
     with pytest.raises(aggcal.AggcalError, match="two annotators at least"):

@@ -189,7 +189,7 @@ class Quantify:
             level,
             consensus.scores,
             covariance,
-            freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
+            degrees_of_freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
             **self._groups(consensus, warnings=self._few_annotators() if by_annotator else ()),
             seed=seed,
         )
@@ -406,7 +406,7 @@ class Quantify:
             level,
             consensus.scores,
             DrawnCovariance(scores),
-            freedom=min(m, draws) - 1,
+            degrees_of_freedom=min(m, draws) - 1,
             **self._groups(consensus, warnings=self._few_annotators()),
             seed=seed,
         )

@@ -98,8 +98,8 @@ class Assessment:
         if self.consensus is None or self.verdicts is None:
             return {}
         columns = self.consensus.annotator_columns()
-        place = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
-        order = [place[name] for name in columns["annotator"].tolist()]
+        position = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
+        order = [position[name] for name in columns["annotator"].tolist()]
         whole = None if self.judgments is None else self.judgments.local
         if whole is not None:
             shares = left_shares(whole)

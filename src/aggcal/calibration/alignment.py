@@ -170,7 +170,7 @@ def inputs_of(
         here.get("second"),
         level,
         seed,
-        inf if known is None else known.freedom,
+        inf if known is None else known.degrees_of_freedom,
     )
     return Alignment(inputs, both, said)
 

@@ -106,10 +106,10 @@ def conformal_radius(errors: FloatArray, level: float) -> float:
     >>> conformal_radius(np.arange(1.0, 20.0), 0.9), conformal_radius(np.arange(5.0), 0.9)
     (18.0, inf)
     """
-    place = ceil(level * (len(errors) + 1) - 1e-9)
-    if place > len(errors):
+    position = ceil(level * (len(errors) + 1) - 1e-9)
+    if position > len(errors):
         return inf
-    return float(np.sort(np.abs(errors))[max(place, 1) - 1])
+    return float(np.sort(np.abs(errors))[max(position, 1) - 1])
 
 
 def fewest_anchors(level: float) -> int:

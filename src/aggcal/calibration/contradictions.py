@@ -38,15 +38,19 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
     y = inputs.model - np.average(inputs.model, weights=weight)
     size = float(weight @ np.square(x))
     slope = float((weight * x) @ y) / size if size > 0.0 else 0.0
-    left, freedom = float(weight @ np.square(y - slope * x)), len(x) - 2
-    if left / freedom > _TOO_LARGE**-2 or float(chdtr(freedom, left)) >= _IMPOSSIBLE:
+    left, degrees_of_freedom = float(weight @ np.square(y - slope * x)), len(x) - 2
+    if (
+        left / degrees_of_freedom > _TOO_LARGE**-2
+        or float(chdtr(degrees_of_freedom, left)) >= _IMPOSSIBLE
+    ):
         return []
     stated = inputs.model_variance**0.5
+    off = stated * (left / degrees_of_freedom) ** 0.5
     return [
         HarmfulWarning(
             f"the stated model sd ({stated:.3g}) is too large: model and consensus differ by "
-            f"{stated * (left / freedom) ** 0.5:.3g} in all (errors of the stated sd would give so "
-            "little in fewer than 1 of 1,000 studies)",
+            f"{off:.3g} in all (errors of the stated sd would give so little in fewer than 1 of "
+            "1,000 studies)",
             "check its unit, and that the model's scores were not made from these judgments",
         )
     ]

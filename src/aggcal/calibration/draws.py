@@ -70,7 +70,7 @@ class Knowledge:
         How both relate, by moments; for many items.
     least_noise
         The variance that the model's errors have at least: a stated one.
-    freedom
+    degrees_of_freedom
         Degrees of freedom of the covariance.
     """
 
@@ -79,7 +79,7 @@ class Knowledge:
     model: FloatArray
     found: Moments
     least_noise: float = 0.0
-    freedom: float = np.inf
+    degrees_of_freedom: float = np.inf
 
     __repr__ = brief
 
@@ -108,13 +108,13 @@ class Knowledge:
         slopes, noises = _posterior(self, axes, spread, random)
         along = spread > _NULL * float(spread.max(initial=0.0))
         axes, spread = axes[:, along], spread[along]
-        level, place = self.model @ axes, self.consensus @ axes
+        level, position = self.model @ axes, self.consensus @ axes
         for slope, noise, wide in zip(
             slopes, noises, self._scales(random, self.number), strict=True
         ):
             variance = wide * spread
             total = slope**2 * variance + noise
-            mean = slope * variance / total * (level - slope * place)
+            mean = slope * variance / total * (level - slope * position)
             toss = np.sqrt(variance * noise / total) * random.standard_normal(len(variance))
             yield self.consensus + axes @ (mean + toss), float(slope)
 
@@ -149,9 +149,11 @@ class Knowledge:
                 yield draw, slope
 
     def _scales(self, random: np.random.Generator, number: int) -> FloatArray:
-        if isinf(self.freedom):
+        if isinf(self.degrees_of_freedom):
             return np.ones(number)
-        return np.asarray(self.freedom / random.chisquare(self.freedom, number))
+        return np.asarray(
+            self.degrees_of_freedom / random.chisquare(self.degrees_of_freedom, number)
+        )
 
 
 def _axes(covariance: Covariance) -> tuple[FloatArray, FloatArray]:
@@ -171,8 +173,8 @@ def _posterior(
     known: Knowledge, axes: FloatArray, spread: FloatArray, random: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Draw λ and σ² on a grid: the correlation of model and consensus is uniform on [0, 1]."""
-    level, place = known.model @ axes, known.consensus @ axes
-    between = float(place @ place + spread.sum())
+    level, position = known.model @ axes, known.consensus @ axes
+    between = float(position @ position + spread.sum())
     whole = float(level @ level)
     if whole <= 0.0 or between <= 0.0:
         return np.zeros(known.number), np.full(known.number, 1.0)
@@ -183,7 +185,7 @@ def _posterior(
     noise = np.outer(np.square(np.cos(angle)), total).ravel()
     prior = np.repeat(np.log(np.cos(angle)), _LEVELS)
     variance = np.square(slope)[:, None] * spread + noise[:, None]
-    apart = np.square(level - slope[:, None] * place) / variance
+    apart = np.square(level - slope[:, None] * position) / variance
     likely = prior - 0.5 * (np.log(variance) + apart).sum(axis=1)
     likely[noise < known.least_noise] = -np.inf
     weight = np.exp(likely - likely.max())
@@ -257,12 +259,15 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     along = spread > _NULL * float(spread.max(initial=0.0))
     root = np.sqrt(spread[along])
     model, estimate = (x[chosen] @ axes[:, along] / root for x in (known.model, known.consensus))
-    freedom = len(root) - 1
-    if freedom < 1:
+    degrees_of_freedom = len(root) - 1
+    if degrees_of_freedom < 1:
         return False
     slope = float(model @ estimate) / max(float(estimate @ estimate), 1e-300)
     rest = model - slope * estimate
     if slope <= 0.0:
         return False
     distance = float(rest @ rest) / slope**2
-    return distance < _NEAR * freedom and float(chdtr(freedom, distance)) < _BY_CHANCE
+    return (
+        distance < _NEAR * degrees_of_freedom
+        and float(chdtr(degrees_of_freedom, distance)) < _BY_CHANCE
+    )

@@ -54,7 +54,7 @@ class Inputs:
     second: FloatArray | None
     level: float
     seed: int
-    freedom: float = inf
+    degrees_of_freedom: float = inf
     """Degrees of freedom of ``covariance``."""
 
     @cached_property
@@ -114,7 +114,12 @@ class Inputs:
             return None
         least = 0.0 if self.variances is None else float(self.variances.min())
         return Knowledge(
-            self.consensus, self.covariance, self.model, self.moments, least, self.freedom
+            self.consensus,
+            self.covariance,
+            self.model,
+            self.moments,
+            least,
+            self.degrees_of_freedom,
         )
 
     @cached_property

@@ -39,7 +39,7 @@ class Moments:
     known: str | None
     total: float = 0.0
     """Mean square of what is left of the model's scores, the ranking's uncertainty included."""
-    freedom: int = 1
+    degrees_of_freedom: int = 1
 
     @property
     def explained(self) -> bool:
@@ -57,7 +57,9 @@ class Moments:
         """
         from scipy.special import chdtri
 
-        largest = self.total * self.freedom / float(chdtri(self.freedom, 0.95))
+        largest = (
+            self.total * self.degrees_of_freedom / float(chdtri(self.degrees_of_freedom, 0.95))
+        )
         left = largest - self.ranking - other
         return left if left > 0.0 else None
 
@@ -94,12 +96,12 @@ def moments(
     n = len(model)
     slope, left = _regressed(model, consensus)
     wide = 0.0 if covariance is None else float(covariance.variances.mean())
-    freedom = max(n - 2, 1)
-    total = float(left @ left) / freedom
+    degrees_of_freedom = max(n - 2, 1)
+    total = float(left @ left) / degrees_of_freedom
     residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
     crowd, noise, known = 0.0, residual, None
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
-    chance = (residual + slope**2 * wide) ** 2 / freedom
+    chance = (residual + slope**2 * wide) ** 2 / degrees_of_freedom
     if model_variance is not None:
         # A stated sd is taken at its word: what is left over is the crowd's.
         crowd, known = _shrunk(residual - model_variance, chance), "model sd"
@@ -114,11 +116,13 @@ def moments(
         se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (spread or 1.0))
         if other_slope <= _SURE * se:
             # A second model that knows nothing of the items tells nothing of the first.
-            return Moments(slope, slope**2 * wide, residual, 0.0, residual, None, total, freedom)
+            return Moments(
+                slope, slope**2 * wide, residual, 0.0, residual, None, total, degrees_of_freedom
+            )
         common = (shared - slope * other_slope * wide) * slope / other_slope
         crowd = min(_shrunk(common, 0.5 * chance), (1.0 - _LEAST_SHARE) * residual)
         noise, known = residual - crowd, "second model"
-    return Moments(slope, slope**2 * wide, residual, crowd, noise, known, total, freedom)
+    return Moments(slope, slope**2 * wide, residual, crowd, noise, known, total, degrees_of_freedom)
 
 
 def _shrunk(difference: float, chance: float) -> float:

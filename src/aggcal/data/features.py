@@ -52,8 +52,8 @@ class Features:
         The scale is that of the whole table, so that leaving items out changes nothing for the
         others. A feature that is the same for every item is 0.
         """
-        place = {item: k for k, item in enumerate(self.item_ids)}
-        lacking = [item for item in item_ids if item not in place]
+        position = {item: k for k, item in enumerate(self.item_ids)}
+        lacking = [item for item in item_ids if item not in position]
         if lacking:
             raise FeatureError(
                 f"{self.source}: {count(len(lacking), 'item')} of the judgments "
@@ -64,7 +64,7 @@ class Features:
         sd = np.sqrt(np.mean(np.square(about), axis=0))
         # Rounding of the mean leaves a constant column a little off zero: that is no spread.
         varies = sd > 1e-12 * np.abs(self.matrix).max(axis=0)
-        return np.where(varies, about, 0.0)[[place[i] for i in item_ids]] / np.where(
+        return np.where(varies, about, 0.0)[[position[i] for i in item_ids]] / np.where(
             varies, sd, 1.0
         )
 

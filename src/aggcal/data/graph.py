@@ -141,6 +141,6 @@ class Forest:
 
 def _largest_first(labels: np.ndarray) -> IntArray:
     order = np.argsort(-np.bincount(labels), kind="stable")
-    place: IntArray = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return np.asarray(place[labels])
+    position: IntArray = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return np.asarray(position[labels])

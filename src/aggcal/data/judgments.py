@@ -229,15 +229,15 @@ class Judgments(AnyJudgments):
         left, right = self.left[rows], self.right[rows]
         kept = np.zeros(self.n_items, dtype=bool)
         kept[left] = kept[right] = True
-        place = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        position = np.cumsum(kept, dtype=np.int32) - np.int32(1)
         copies = [f"{self.annotator_ids[u]} ({k})" for k, u in enumerate(chosen.tolist(), 1)]
         constant_outcome = self.outcome.strides == (0,)
         return Judgments(
             self.item_ids[kept],
             as_text(copies),
             np.repeat(np.arange(len(chosen), dtype=np.int32), sizes),
-            place[left],
-            place[right],
+            position[left],
+            position[right],
             constant(float(self.outcome[0]), len(rows)) if constant_outcome else self.outcome[rows],
             self.weight[rows],
             self.count[rows],

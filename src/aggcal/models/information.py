@@ -22,6 +22,7 @@ from aggcal._core.arrays import FloatArray, IntArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.objective import Objective
+from aggcal.models.rows import laplacian, scatter
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -72,12 +73,12 @@ class Information:
         """Work out what each row adds, and return D."""
         rows = self._rows
         inner = self._annotator_prior.copy()
-        self._near = np.empty(len(rows), dtype=np.float32)
-        self._cross = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
+        self._gap_curvature = np.empty(len(rows), dtype=np.float32)
+        self._cross_curvature = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
         for piece, owner, a, b in self._pieces():
-            self._near[piece] = a * a
+            self._gap_curvature[piece] = a * a
             if self.heterogeneous:
-                self._cross[piece] = a * b
+                self._cross_curvature[piece] = a * b
                 first = int(owner[0])
                 part = sums(owner - first, b * b, int(owner[-1]) - first + 1)
                 inner[first : first + len(part)] += part
@@ -127,7 +128,7 @@ class Information:
         noise = np.sqrt(self._annotator_prior) * random.choice([-1.0, 1.0], len(self.inner))
         for fixed in self.constraints:
             prior += fixed * random.choice([-1.0, 1.0])
-        return self.tossed(int(random.integers(1 << 63)), noise) + prior
+        return self.sample_noise(int(random.integers(1 << 63)), noise) + prior
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal of S."""
@@ -146,18 +147,21 @@ class Information:
 
     def shared(self, weights: FloatArray) -> FloatArray:
         """Return B D⁻¹ w for weights of the annotators."""
-        return self._spread(self._cross * self._per_row(weights / self.inner))
+        return self._scatter(self._cross_curvature * self._per_row(weights / self.inner))
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
         kernels = library()
         if kernels is None:
             gap = vector[self._winner] - vector[self._loser]
-            flow = self._near * gap
+            flow = self._gap_curvature * gap
             if self.heterogeneous:
-                shared = np.add.reduceat(self._cross * gap, self._rows.starts[:-1]) / self.inner
-                flow -= self._cross * self._per_row(shared)
-            return self._spread(flow)
+                shared = (
+                    np.add.reduceat(self._cross_curvature * gap, self._rows.starts[:-1])
+                    / self.inner
+                )
+                flow -= self._cross_curvature * self._per_row(shared)
+            return self._scatter(flow)
         vector = np.ascontiguousarray(vector)
 
         def work(begin: int, end: int) -> FloatArray:
@@ -168,7 +172,7 @@ class Information:
 
         return added(each_range(work, self._ranges))
 
-    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
         """Return the judgments' part of a random vector of covariance S.
 
         Parameters
@@ -180,14 +184,16 @@ class Information:
         """
         kernels = library()
         if kernels is None:
-            coin = _coins(key, len(self._near))
-            root = np.sqrt(self._near, dtype=np.float64)
+            coin = _coins(key, len(self._gap_curvature))
+            root = np.sqrt(self._gap_curvature, dtype=np.float64)
             force = coin * root
             if self.heterogeneous:
-                b = np.divide(self._cross, root, out=np.zeros_like(root), where=root > 0.0)
+                b = np.divide(
+                    self._cross_curvature, root, out=np.zeros_like(root), where=root > 0.0
+                )
                 pull = (noise + np.add.reduceat(coin * b, self._rows.starts[:-1])) / self.inner
-                force -= self._cross * self._per_row(pull)
-            return self._spread(force)
+                force -= self._cross_curvature * self._per_row(pull)
+            return self._scatter(force)
 
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(self.n_items)
@@ -202,12 +208,12 @@ class Information:
         kernels = library()
         if kernels is None:
             gap = vector[self._winner] - vector[self._loser]
-            return np.add.reduceat(self._cross * gap, self._rows.starts[:-1])
+            return np.add.reduceat(self._cross_curvature * gap, self._rows.starts[:-1])
         vector = np.ascontiguousarray(vector)
         out = np.zeros(len(self.inner))
 
         def work(begin: int, end: int) -> None:
-            arrays = at(self._winner, self._loser, self._starts, self._cross, vector, out)
+            arrays = at(self._winner, self._loser, self._starts, self._cross_curvature, vector, out)
             kernels.aggcal_border(begin, end, *arrays)
 
         each_range(work, self._ranges)
@@ -217,7 +223,7 @@ class Information:
         """Return the diagonal of the judgments' part of S."""
         kernels = library()
         if kernels is None:
-            near = self._near.astype(np.float64)
+            near = self._gap_curvature.astype(np.float64)
             n = self.n_items
             total = sums(self._winner, near, n) + sums(self._loser, near, n)
             if self.heterogeneous:
@@ -239,9 +245,7 @@ class Information:
         for piece, _, a, _ in self._pieces():
             winner = self._rows.winner[piece].astype(np.int64)
             flat += sums(winner * n + self._rows.loser[piece], a * a, n * n)
-        near = flat.reshape(n, n)
-        schur: FloatArray = -(near + near.T)
-        schur[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
+        schur = laplacian(flat.reshape(n, n))
         if not self.heterogeneous:
             return schur, None
         border = self._sparse_border()
@@ -285,15 +289,14 @@ class Information:
         return self.problem.row_information(gap, theta)
 
     def _columns(self) -> tuple[np.ndarray | None, ...]:
-        cross = self._cross if self.heterogeneous else None
-        return self._winner, self._loser, self._starts, self._near, cross
+        cross = self._cross_curvature if self.heterogeneous else None
+        return self._winner, self._loser, self._starts, self._gap_curvature, cross
 
     def _per_row(self, values: FloatArray) -> FloatArray:
         return np.repeat(values, np.diff(self._rows.starts))
 
-    def _spread(self, flow: FloatArray) -> FloatArray:
-        n = self.n_items
-        return sums(self._winner, flow, n) - sums(self._loser, flow, n)
+    def _scatter(self, values: FloatArray) -> FloatArray:
+        return scatter(self._winner, self._loser, values, self.n_items)
 
 
 @singledispatch

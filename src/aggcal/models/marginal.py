@@ -25,7 +25,7 @@ from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.links import Link
 from aggcal.models.quadrature import POINTS, Point, integrate
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, scatter
 from aggcal.registry import LINKS
 
 _LINK_CODES = {name: known.code for name, known in LINKS.items()}
@@ -285,7 +285,7 @@ class Integrated:
 
     def _scattered(self, flow: FloatArray) -> FloatArray:
         n = self.rows.n_items
-        return sums(self._winner, flow, n) - sums(self._loser, flow, n)
+        return scatter(self._winner, self._loser, flow, n)
 
     def _compiled(self, point: Point) -> Beliefs:
         kernels, rows = library(), self.rows

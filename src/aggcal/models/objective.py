@@ -126,8 +126,8 @@ class Objective(ABC):
         self._annotator_size = link.pull_at_zero * rows.given + annotator_precision
         self._sizes = np.diff(rows.starts)
         self._bounds = bounds
-        self._near: FloatArray
-        self._cross: FloatArray = np.empty(0)
+        self._gap_curvature: FloatArray
+        self._cross_curvature: FloatArray = np.empty(0)
         self._last_norm = 1.0
         """Of the scores' part of the gradient."""
         self._item_curvature: FloatArray
@@ -152,7 +152,7 @@ class Objective(ABC):
         """
         self._theta = np.where(np.isnan(theta), self._theta, theta)
 
-    def place(self, vector: FloatArray) -> FloatArray:
+    def to_device(self, vector: FloatArray) -> FloatArray:
         """Return a vector where the solver is to work with it: here, unless sums are elsewhere."""
         return vector
 
@@ -205,32 +205,32 @@ class Objective(ABC):
         terms, left_over = self._eliminate(gap)
         value = dot(weight, terms.loss)
         force = weight * terms.d
-        self._near = weight * terms.dd
+        self._gap_curvature = weight * terms.dd
         left = 0.0
         if self.heterogeneous:
-            self._cross = weight * terms.d_theta
+            self._cross_curvature = weight * terms.d_theta
             # What is left of θ's gradient after the inner iteration enters to first order.
-            force -= self._cross * np.repeat(left_over / self._inner, self._sizes)
+            force -= self._cross_curvature * np.repeat(left_over / self._inner, self._sizes)
             value += self.penalty(self._theta)[0]
             left = float(np.max(np.abs(left_over) / self._annotator_size))
-        size = np.abs(self._near)
+        size = np.abs(self._gap_curvature)
         diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
-        return Sums(value, self._spread(force), diagonal, left)
+        return Sums(value, self.rows.scatter(force), diagonal, left)
 
     def flow(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
         rows = self.rows
         gap = vector[rows.winner] - vector[rows.loser]
-        flow = self._near * gap
+        flow = self._gap_curvature * gap
         if self.heterogeneous:
-            shared = np.add.reduceat(self._cross * gap, rows.starts[:-1]) / self._inner
-            flow -= self._cross * np.repeat(shared, self._sizes)
-        return self._spread(flow)
+            shared = np.add.reduceat(self._cross_curvature * gap, rows.starts[:-1]) / self._inner
+            flow -= self._cross_curvature * np.repeat(shared, self._sizes)
+        return self.rows.scatter(flow)
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
         _, cross = self._row_curvature()
-        return self._spread(cross * np.repeat(vector / self._inner, self._sizes))
+        return self.rows.scatter(cross * np.repeat(vector / self._inner, self._sizes))
 
     def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
@@ -243,11 +243,8 @@ class Objective(ABC):
         from scipy import sparse
 
         rows, n = self.rows, self.rows.n_items
-        near_weight, cross = self._row_curvature()
-        flat = rows.winner.astype(np.int64) * n + rows.loser
-        near = sums(flat, near_weight, n * n).reshape(n, n)
-        schur: FloatArray = -(near + near.T)
-        schur[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
+        gap_curvature, cross = self._row_curvature()
+        schur = rows.laplacian(gap_curvature)
         if not self.heterogeneous:
             return schur, None
         owner = np.repeat(np.arange(rows.n_annotators), self._sizes)
@@ -268,11 +265,7 @@ class Objective(ABC):
 
     def _row_curvature(self) -> tuple[FloatArray, FloatArray]:
         """Second derivatives of the rows at the last point: in the gap twice, and in gap and θ."""
-        return self._near, self._cross
-
-    def _spread(self, flow: FloatArray) -> FloatArray:
-        rows, n = self.rows, self.rows.n_items
-        return sums(rows.winner, flow, n) - sums(rows.loser, flow, n)
+        return self._gap_curvature, self._cross_curvature
 
     def _eliminate(self, gap: FloatArray) -> tuple[RowTerms, FloatArray]:
         """Solve each annotator's convex problem in θ_u by a bracketed, projected Newton iteration.

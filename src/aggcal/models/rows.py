@@ -57,6 +57,16 @@ class Rows:
         """Total weight of the comparisons of each annotator."""
         return np.add.reduceat(self.weight, self.starts[:-1])
 
+    def scatter(self, values: FloatArray) -> FloatArray:
+        """Add what flows through each row to its winner, and take it from its loser."""
+        return scatter(self.winner, self.loser, values, self.n_items)
+
+    def laplacian(self, weight: FloatArray) -> FloatArray:
+        """Return Σ weight·(e_i − e_j)(e_i − e_j)' over the rows, as a dense matrix."""
+        n = self.n_items
+        pairs = sums(self.winner.astype(np.int64) * n + self.loser, weight, n * n)
+        return laplacian(pairs.reshape(n, n))
+
     def alone(self, annotator: int) -> Rows:
         """Return the rows of one annotator."""
         mine = slice(self.starts[annotator], self.starts[annotator + 1])
@@ -113,11 +123,36 @@ class Rows:
         weight = None if self.weight.strides == (0,) else np.ascontiguousarray(self.weight)
         ordered = np.empty_like(winner), np.empty_like(loser)
         weights = None if weight is None else np.empty_like(weight)
-        place = np.zeros(side * side, dtype=np.int64)
-        old, new = at(winner, loser, weight), at(place, *ordered, weights)
+        position = np.zeros(side * side, dtype=np.int64)
+        old, new = at(winner, loser, weight), at(position, *ordered, weights)
         kernels.aggcal_tile(len(self), *old, shift, side, *new)
         columns = *ordered, self.weight if weights is None else weights
         return Rows(*columns, starts, n, self.whole, self.item_weights)
+
+
+def scatter(winner: CodeArray, loser: CodeArray, values: FloatArray, n: int) -> FloatArray:
+    """Return the sum of values over the rows that each of n items won, less those that it lost.
+
+    Examples
+    --------
+    >>> scatter(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 2.0]), 3)
+    array([ 1.,  1., -2.])
+    """
+    return sums(winner, values, n) - sums(loser, values, n)
+
+
+def laplacian(pairs: FloatArray) -> FloatArray:
+    """Return the Laplacian of a graph whose edges have these weights, in either direction.
+
+    Examples
+    --------
+    >>> laplacian(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    array([[ 3., -3.],
+           [-3.,  3.]])
+    """
+    found = -(pairs + pairs.T)
+    found[np.diag_indices(len(pairs))] = pairs.sum(axis=0) + pairs.sum(axis=1)
+    return found
 
 
 @singledispatch

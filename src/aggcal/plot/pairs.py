@@ -52,9 +52,9 @@ def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:
     won = sums(judgments.left, judgments.count * judgments.outcome, n)
     won += sums(judgments.right, judgments.count * (1.0 - judgments.outcome), n)
     order = np.argsort(-won / judgments.judgments_per_item, kind="stable")
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    left, right = place[judgments.left], place[judgments.right]
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    left, right = position[judgments.left], position[judgments.right]
     first, second = np.minimum(left, right), np.maximum(left, right)
     pairs, which = np.unique(first * n + second, return_inverse=True)
     times = sums(which, judgments.count, len(pairs))

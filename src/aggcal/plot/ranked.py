@@ -109,15 +109,15 @@ def _ranked(
 ) -> Axes:
     n = len(ids)
     ax = axes(ax, lines=min(n, MOST_LABELS))
-    places = np.arange(n)
+    positions = np.arange(n)
     if ends is not None:
         if n <= _MOST_WHISKERS:
             width = 1.5 if n <= MOST_LABELS else 0.8
-            ax.hlines(places, *ends, colors=colours, linewidth=width, alpha=0.6)
+            ax.hlines(positions, *ends, colors=colours, linewidth=width, alpha=0.6)
         else:
             # So many lines would run together and hide the dots.
-            ax.fill_betweenx(places, *ends, color=CONSENSUS, alpha=0.25, linewidth=0.0)
-    ax.scatter(values, places, s=dot_size(n), c=colours, zorder=3, linewidths=0.0)
+            ax.fill_betweenx(positions, *ends, color=CONSENSUS, alpha=0.25, linewidth=0.0)
+    ax.scatter(values, positions, s=dot_size(n), c=colours, zorder=3, linewidths=0.0)
     label(ax.yaxis, ids)
     ax.set_ylim(n - 0.5, -0.5)
     return ax

@@ -44,32 +44,32 @@ def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> 
     """
     found = _calibrated(result)
     done = found.done
-    place = np.flatnonzero(done) + 1
+    position = np.flatnonzero(done) + 1
     model, values, block = found.model[done], found.calibrated[done], found.block[done]
     ax = axes(ax)
     if found.low is not None and found.high is not None:
         said = f"interval at {found.level:g}"
         # Repeated at both ends, so that the first and the last item have their full width.
-        at = np.concatenate([place[:1] - 1, place, place[-1:] + 1])
+        at = np.concatenate([position[:1] - 1, position, position[-1:] + 1])
         low, high = (np.pad(end[done], 1, mode="edge") for end in (found.low, found.high))
         band = ax.fill_between(at, low, high, step="mid", label=said)
         band.set(color=CALIBRATED, alpha=0.2, linewidth=0.0, zorder=2.5)
-    if len(place) <= _MOST_MOVES:
-        ax.vlines(place, model, values, zorder=1, **FAINT)
-    size = dot_size(len(place))
-    ax.scatter(place, model, s=size, c=MODEL, label="model", zorder=2, linewidths=0.0)
+    if len(position) <= _MOST_MOVES:
+        ax.vlines(position, model, values, zorder=1, **FAINT)
+    size = dot_size(len(position))
+    ax.scatter(position, model, s=size, c=MODEL, label="model", zorder=2, linewidths=0.0)
     if block.all():
         _, first, size_of = np.unique(block, return_index=True, return_counts=True)
         last = first + size_of - 1
         said = f"calibrated ({count(len(first), 'block')})"
-        ends = place[first] - 0.5, place[last] + 0.5
+        ends = position[first] - 0.5, position[last] + 0.5
         ax.hlines(values[first], *ends, colors=CALIBRATED, linewidth=2.4, label=said, zorder=3)
     else:
         said = "calibrated"
-        ax.scatter(place, values, s=size, c=CALIBRATED, label=said, zorder=3, linewidths=0.0)
+        ax.scatter(position, values, s=size, c=CALIBRATED, label=said, zorder=3, linewidths=0.0)
     ax.set(title=f"Calibration by {found.method}", ylabel="score, in the model's units")
     ax.set_xlabel("place in the consensus (1 = highest)")
-    ax.set_xlim(0.5, place[-1] + 0.5)
+    ax.set_xlim(0.5, position[-1] + 0.5)
     ax.legend(frameon=False)
     return ax
 

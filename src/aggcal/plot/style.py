@@ -81,7 +81,7 @@ def thinned(n: int, most: int) -> IntArray:
     return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
 
 
-def label(axis: Any, ids: TextArray, places: IntArray | None = None, **options: Any) -> None:
+def label(axis: Any, ids: TextArray, positions: IntArray | None = None, **options: Any) -> None:
     """Write ids along an axis, all of them where they are few, else some, each cut if long.
 
     Parameters
@@ -96,7 +96,7 @@ def label(axis: Any, ids: TextArray, places: IntArray | None = None, **options: 
         Of the texts.
     """
     shown = thinned(len(ids), MOST_LABELS)
-    at = shown if places is None else places[shown]
+    at = shown if positions is None else positions[shown]
     # A dollar sign in an id is no formula.
     texts = [short(ids[k]) for k in shown]
     axis.set_ticks(at, texts, parse_math=False, fontsize="small", **options)

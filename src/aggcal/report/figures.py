@@ -106,12 +106,12 @@ def _band(
     bars = []
     # An interval without end reaches the end of the axis.
     ends = (np.clip(end[shown], y.low, y.high) for end in interval)
-    for place, low, high in zip(position, *ends, strict=True):
+    for at, low, high in zip(position, *ends, strict=True):
         if np.isnan(low) or np.isnan(high):
             continue
         top = y.at(float(high))
         bars.append(
-            f"M{x.at(float(place)) - 0.5 * wide:.1f} {top:.1f}h{wide:.1f}"
+            f"M{x.at(float(at)) - 0.5 * wide:.1f} {top:.1f}h{wide:.1f}"
             f"V{y.at(float(low)):.1f}h{-wide:.1f}z"
         )
     return f'<path class="interval" d="{"".join(bars)}"/>'

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from aggcal.advice.check.testing import chance_of_at_least, discoveries, odds_against
+from aggcal.advice.check.testing import benjamini_hochberg, odds_against, probability_of_at_least
 
 
 def test_tail_of_unequal_coins_is_that_of_enumeration() -> None:
@@ -18,16 +18,16 @@ def test_tail_of_unequal_coins_is_that_of_enumeration() -> None:
             if sum(heads) >= least:
                 each = np.where(np.array(heads) == 1, chances, 1.0 - chances)
                 whole += float(np.prod(each))
-        assert chance_of_at_least(least, chances) == pytest.approx(whole, abs=1e-12)
+        assert probability_of_at_least(least, chances) == pytest.approx(whole, abs=1e-12)
 
 
 def test_many_coins_take_the_normal_tail() -> None:
-    exact = chance_of_at_least(1060, np.full(2000, 0.5))
-    assert chance_of_at_least(1060, np.full(2001, 0.5)) == pytest.approx(exact, rel=0.1)
+    exact = probability_of_at_least(1060, np.full(2000, 0.5))
+    assert probability_of_at_least(1060, np.full(2001, 0.5)) == pytest.approx(exact, rel=0.1)
 
 
 def test_nothing_is_discovered_among_even_chances(random: np.random.Generator) -> None:
-    alarms = [discoveries(random.random(50), 0.05).any() for _ in range(2000)]
+    alarms = [benjamini_hochberg(random.random(50), 0.05).any() for _ in range(2000)]
     assert np.mean(alarms) == pytest.approx(0.05, abs=0.015)
 
 

@@ -62,7 +62,7 @@ def test_the_union_bound_runs_over_the_pairs_that_can_be_certified() -> None:
     parts = Certified(scores, covariance, 0.95, component=component)
     alone = Certified(np.arange(4.0), DenseCovariance(np.eye(4)), 0.95)
     assert (whole.n_pairs, parts.n_pairs, alone.n_pairs) == (15, 6, 6)
-    assert parts.reach == alone.reach < whole.reach
+    assert parts.critical_value == alone.critical_value < whole.critical_value
 
 
 def test_certified_pairs_are_counted_alike_with_and_without_a_matrix() -> None:

@@ -57,8 +57,8 @@ def check_coverage(items: int, annotators: int, each: int, seeds: range) -> None
         )
         consensus, known, truth = fitted(study, 0.9, seed)
         off = np.abs(consensus.scores - truth)
-        for level, reach in ((0.9, 1.6449), (0.95, 1.96)):
-            by_error[level].append(float(np.mean(off <= reach * known.se)))
+        for level, critical_value in ((0.9, 1.6449), (0.95, 1.96)):
+            by_error[level].append(float(np.mean(off <= critical_value * known.se)))
         by_interval.append(float(np.mean((known.low <= truth) & (truth <= known.high))))
         rank = len(truth) - np.argsort(np.argsort(truth))
         by_rank.append(float(np.mean((known.rank_low <= rank) & (rank <= known.rank_high))))

@@ -36,8 +36,8 @@ def test_what_is_left_is_the_spread_of_the_true_reliabilities() -> None:
     true = 1.0 + 0.3 * random.standard_normal(4000)
     error = random.uniform(0.1, 0.4, 4000)
     seen = true + error * random.standard_normal(4000)
-    reach = 1.959964 * error
-    found = spread_beyond_chance(seen, seen - reach, seen + reach, 0.95, np.inf)
+    critical_value = 1.959964 * error
+    found = spread_beyond_chance(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
     assert found == pytest.approx(0.3, abs=0.02)
 
 
@@ -46,6 +46,9 @@ def test_equal_annotators_seldom_seem_to_differ() -> None:
     told = 0
     for _ in range(2000):
         seen = 1.0 + 0.2 * random.standard_normal(6)
-        reach = 1.959964 * 0.2
-        told += spread_beyond_chance(seen, seen - reach, seen + reach, 0.95, np.inf) is not None
+        critical_value = 1.959964 * 0.2
+        told += (
+            spread_beyond_chance(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
+            is not None
+        )
     assert told <= 2000 * 0.02

@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
-from aggcal.advice.check.testing import discoveries
+from aggcal.advice.check.testing import benjamini_hochberg
 from aggcal.errors import count, some
 
 _RATE = 0.01
@@ -189,7 +189,7 @@ def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
     """Tell of annotators who err on easy pairs more than their own reliability explains."""
     judgments = fitted.judgments
     square, beyond = infit(fitted)
-    chosen = discoveries(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
+    chosen = benjamini_hochberg(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
     who = np.array(
         [u for u in np.flatnonzero(chosen).tolist() if u not in named_already], dtype=np.int64
     )

@@ -150,7 +150,7 @@ class Population:
         rows: tuple[FloatArray, FloatArray, FloatArray],
         *,
         inflation: float = 1.0,
-        freedom: float = inf,
+        degrees_of_freedom: float = inf,
     ) -> float:
         """Return the chance that an honest annotator agrees as little with the others, or less.
 
@@ -170,7 +170,7 @@ class Population:
             scores, how far the item that the others prefer really lies above (sets by rows).
         inflation
             Factor of the variance, where answers depend on each other.
-        freedom
+        degrees_of_freedom
             Degrees of freedom of that.
         """
         number, size, real = rows
@@ -183,7 +183,7 @@ class Population:
             mean = (agrees - 0.5) @ weight
             error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
             beyond = (total - mean) / error
-            chance += share * float(stdtr(freedom, beyond).mean())
+            chance += share * float(stdtr(degrees_of_freedom, beyond).mean())
         return chance
 
 

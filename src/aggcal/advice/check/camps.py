@@ -16,6 +16,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
 from aggcal.metrics import spearman
 from aggcal.models.links import LOGISTIC
+from aggcal.models.rows import scatter
 
 _DRAWS_SMALL, _DRAWS_LARGE = 60, 20
 _LARGE = 200_000
@@ -115,8 +116,8 @@ class _Patterns:
         n, self.m = judgments.n_items, judgments.n_annotators
         self.n = n
         keys = np.concatenate([self.owner * n + self.left, self.owner * n + self.right])
-        self.codes, place = np.unique(keys, return_inverse=True)
-        self.place = place.ravel()
+        self.codes, position = np.unique(keys, return_inverse=True)
+        self.position = position.ravel()
         slopes = fitted.population.slopes
         self.apart = np.maximum(0.0, 1.0 - slopes / max(fitted.population.typical_slope, 1e-9))
         self.starts = np.searchsorted(self.codes, np.arange(self.m + 1) * n)
@@ -145,7 +146,7 @@ class _Patterns:
         random = np.random.default_rng(seed)
         judgments = self.fitted.judgments
         off = self._left_over(self.number * (judgments.outcome - self.p))
-        data = self.scale * np.bincount(self.place, np.concatenate([off, -off]))
+        data = self.scale * np.bincount(self.position, np.concatenate([off, -off]))
         value, loading = self._strongest(data)
         draws = _DRAWS_LARGE if len(off) > _LARGE else _DRAWS_SMALL
         drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in range(draws)]
@@ -190,7 +191,7 @@ class _Patterns:
     def _left_over(self, off: FloatArray) -> FloatArray:
         """Take off what a refit of scores and slopes would explain (one step of it)."""
         pull = self.slope * off
-        total = sums(self.left, pull, self.n) - sums(self.right, pull, self.n)
+        total = scatter(self.left, self.right, pull, self.n)
         step = total / self.diagonal if self.inverse is None else self.inverse @ total
         off = off - self.doubt * self.slope * (step[self.left] - step[self.right])
         along = sums(self.owner, off * self.gap, self.m)

@@ -92,7 +92,7 @@ class Clusters:
         return np.where(self.repeated, np.maximum(mixed, 1.0), 1.0)
 
     @property
-    def freedom(self) -> FloatArray:
+    def degrees_of_freedom(self) -> FloatArray:
         """Degrees of freedom of that; without end where every answer stands on its own."""
         return np.where(self.repeated, self.count - 1.0 + _OF_THE_STUDY, np.inf)
 
@@ -103,5 +103,5 @@ class Clusters:
         gave all their answers in fewer than `_FEWEST` groups is never judged by them: the chance
         is 1.
         """
-        found: FloatArray = stdtr(self.freedom, z / np.sqrt(self.inflation(residuals)))
+        found: FloatArray = stdtr(self.degrees_of_freedom, z / np.sqrt(self.inflation(residuals)))
         return np.where(self.count < _FEWEST, 1.0, found)

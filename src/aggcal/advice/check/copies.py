@@ -14,7 +14,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance
-from aggcal.advice.check.testing import discoveries, odds_against
+from aggcal.advice.check.testing import benjamini_hochberg, odds_against
 from aggcal.errors import count
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _tested(couples: _Couples, yardstick: _Yardstick) -> Copies:
     found = [yardstick.compare(int(couples.one[k]), int(couples.other[k])) for k in suspects]
     chance: FloatArray = np.ones(len(beyond))
     chance[suspects] = np.exp(-np.clip([one.evidence for one in found], 0.0, 690.0))
-    chosen = discoveries(chance, _RATE)[suspects]
+    chosen = benjamini_hochberg(chance, _RATE)[suspects]
     order = np.flatnonzero(chosen)[np.argsort(chance[suspects[chosen]], kind="stable")]
     who = suspects[order]
     numbers = np.array([[found[k].matched, found[k].same, found[k].expected] for k in order])

@@ -64,9 +64,9 @@ def count_triads(answers: Answers, majority: FloatArray, chosen: BoolArray) -> t
     >>> count_triads(answers, answers.grouped.up - 0.5, np.ones(3, dtype=bool))
     (1, 1)
     """
-    place = np.cumsum(chosen) - 1
+    position = np.cumsum(chosen) - 1
     mine = chosen[answers.first] & chosen[answers.second]
-    first, second = place[answers.first[mine]], place[answers.second[mine]]
+    first, second = position[answers.first[mine]], position[answers.second[mine]]
     ahead = majority[mine]
     above = np.zeros((int(chosen.sum()),) * 2)
     above[first[ahead > 0.0], second[ahead > 0.0]] = 1.0

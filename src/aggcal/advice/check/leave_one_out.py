@@ -150,11 +150,11 @@ def _each_on_its_own(
     """Return how far an annotator moves the gap of each row, with the other items held fixed."""
     n, owner = judgments.n_items, judgments.annotator.astype(np.int64)
     keys = np.concatenate([owner * n + judgments.left, owner * n + judgments.right])
-    codes, place = np.unique(keys, return_inverse=True)
-    place = place.ravel()
-    pulled = np.bincount(place, np.concatenate([pull, -pull]))
-    curved = np.bincount(place, np.concatenate([curve, curve]))
+    codes, position = np.unique(keys, return_inverse=True)
+    position = position.ravel()
+    pulled = np.bincount(position, np.concatenate([pull, -pull]))
+    curved = np.bincount(position, np.concatenate([curve, curve]))
     room = np.maximum(whole[codes % n] - curved, 1e-9)
     rows = len(owner)
-    step, spread = (pulled / room)[place], (1.0 / room)[place]
+    step, spread = (pulled / room)[position], (1.0 / room)[position]
     return step[:rows] - step[rows:], spread[:rows] + spread[rows:]

@@ -203,9 +203,9 @@ def _by_their_totals(
     Whatever makes both lean the same way on a pair is in that total; independent answers are then
     shared out between the two as if drawn from one urn (the hypergeometric distribution).
     """
-    kinds, place = np.unique(np.stack([m, n, total], axis=1), axis=0, return_inverse=True)
+    kinds, position = np.unique(np.stack([m, n, total], axis=1), axis=0, return_inverse=True)
     found = np.array([_urn(m, n, t, usual) for m, n, t in kinds.tolist()]).reshape(-1, 2)
-    return found[place.ravel(), 0], found[place.ravel(), 1]
+    return found[position.ravel(), 0], found[position.ravel(), 1]
 
 
 def _urn(m: int, n: int, total: int, usual: float) -> tuple[float, float]:

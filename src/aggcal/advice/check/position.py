@@ -13,10 +13,11 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
-from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
+from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.errors import count, some
 from aggcal.models.links import LOGISTIC
+from aggcal.models.rows import scatter
 
 _RATE = 0.005
 """Chance that a study names anybody wrongly as following a side."""
@@ -144,8 +145,8 @@ def _unlikely(
 
 
 def _two_sided(lefts: int, chances: FloatArray) -> float:
-    above = chance_of_at_least(lefts, chances)
-    below = chance_of_at_least(len(chances) - lefts, 1.0 - chances)
+    above = probability_of_at_least(lefts, chances)
+    below = probability_of_at_least(len(chances) - lefts, 1.0 - chances)
     return min(1.0, 2.0 * min(above, below))
 
 
@@ -204,7 +205,7 @@ def _imbalance(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatAr
     """Return how much more each item counts on the left than on the right."""
     judgments, n = fitted.judgments, fitted.judgments.n_items
     slope = fitted.population.slopes[judgments.annotator[decided]] * doubt
-    return sums(judgments.left[decided], slope, n) - sums(judgments.right[decided], slope, n)
+    return scatter(judgments.left[decided], judgments.right[decided], slope, n)
 
 
 def _information(fitted: Fitted, decided: BoolArray, doubt: FloatArray) -> FloatArray:
@@ -347,7 +348,7 @@ def both_orders(fitted: Fitted) -> list[Finding]:
     if not flips:
         return []
     more = max(left_twice, right_twice)
-    chance = min(1.0, 2.0 * chance_of_at_least(more, np.full(flips, 0.5)))
+    chance = min(1.0, 2.0 * probability_of_at_least(more, np.full(flips, 0.5)))
     if chance > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
         return []
     side = "left" if left_twice > right_twice else "right"

@@ -11,7 +11,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import decided, effective
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Finding, Severity, listed, rounded
-from aggcal.advice.check.testing import discoveries, holm, odds_against
+from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.errors import count, some
@@ -125,7 +125,7 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
         agreement,
         expected,
         given.astype(np.int64),
-        discoveries(high, _PROVEN),
+        benjamini_hochberg(high, _PROVEN),
     )
 
 
@@ -174,7 +174,7 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
             float(total[u]),
             (number[mine], np.abs(gap[mine]), real),
             inflation=float(inflation[u]),
-            freedom=float(clusters.freedom[u]),
+            degrees_of_freedom=float(clusters.degrees_of_freedom[u]),
         )
     return found
 

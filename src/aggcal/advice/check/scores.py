@@ -90,10 +90,13 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
     both = np.flatnonzero(np.isfinite(model))
     if known is None or len(both) < _FEWEST_TO_COMPARE:
         return []
-    model, place = model[both], known.scores[both]
+    model, position = model[both], known.scores[both]
     covariance = known.covariance if len(both) == len(known.scores) else known.covariance.of(both)
-    found = moments(model, place, covariance)
-    near = agreement(Knowledge(place, covariance, model, found, freedom=known.freedom), seed)
+    found = moments(model, position, covariance)
+    near = agreement(
+        Knowledge(position, covariance, model, found, degrees_of_freedom=known.degrees_of_freedom),
+        seed,
+    )
     if not near.beyond_chance:
         return []
     return [

@@ -10,7 +10,7 @@ from aggcal._core.arrays import FloatArray, TextArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
-from aggcal.advice.check.testing import chance_of_at_least, holm, odds_against
+from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.errors import count, some
 from aggcal.models.links import LOGISTIC
 
@@ -82,7 +82,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     starts = np.searchsorted(grouped.annotator, np.arange(m + 1))
     for u in np.flatnonzero(seen > usual).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
-        chance[u] = chance_of_at_least(int(seen[u]), expected[mine][again[mine]])
+        chance[u] = probability_of_at_least(int(seen[u]), expected[mine][again[mine]])
     again_by = sums(grouped.annotator, again.astype(np.int64), m)
     tested = np.flatnonzero(again_by > 0.0)
     chosen = tested[holm(chance[tested], _RATE)]

@@ -11,7 +11,7 @@ _EXACT = 2000
 """Coins up to which the distribution of their sum is worked out in full."""
 
 
-def discoveries(chances: FloatArray, rate: float) -> BoolArray:
+def benjamini_hochberg(chances: FloatArray, rate: float) -> BoolArray:
     """Choose among many tests those that stand out, wrong ones being at most a share of them.
 
     The rule of Benjamini and Hochberg: where nothing is to be found, anything at all is chosen
@@ -64,7 +64,7 @@ def holm(chances: FloatArray, rate: float) -> BoolArray:
     return chosen
 
 
-def chance_of_at_least(successes: int, chances: FloatArray) -> float:
+def probability_of_at_least(successes: int, chances: FloatArray) -> float:
     """Return the chance that independent events of these chances happen at least so often.
 
     Examples

@@ -78,7 +78,7 @@ class OrderClaims:
             "pairs": found.n_pairs,
             "share": None,
             "level": found.level,
-            "standard_errors": found.reach,
+            "standard_errors": found.critical_value,
             "components": self._pieces,
             "pairs_across_components": across,
         }

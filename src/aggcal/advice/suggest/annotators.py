@@ -110,10 +110,10 @@ def _with_unanswered(
     shown = np.flatnonzero(unfitted.annotator == who)
     if not len(shown):
         return keys
-    place = {item: k for k, item in enumerate(beliefs.item_ids)}
+    position = {item: k for k, item in enumerate(beliefs.item_ids)}
     more = []
     for k in shown:
-        one, other = place.get(unfitted.left[k]), place.get(unfitted.right[k])
+        one, other = position.get(unfitted.left[k]), position.get(unfitted.right[k])
         if one is not None and other is not None:
             more.append(min(one, other) * beliefs.n_items + max(one, other))
     return np.union1d(keys, np.array(more, dtype=np.int64))

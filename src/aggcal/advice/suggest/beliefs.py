@@ -100,7 +100,7 @@ class Beliefs:
             model = aligned(scores.values, scores.item_ids, ids)
         old, n = len(seen), len(ids)
         scores_now = consensus.scores
-        places, spread, placed = _expected(scores_now, consensus, model)
+        positions, spread, placed = _expected(scores_now, consensus, model)
         matrix = None
         if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
@@ -112,7 +112,7 @@ class Beliefs:
         loose = known.reliability_variances
         return cls(
             ids,
-            np.concatenate([scores_now, places]),
+            np.concatenate([scores_now, positions]),
             np.concatenate([known.covariance.variances, spread]),
             matrix,
             np.arange(n) >= old,
@@ -135,14 +135,14 @@ def _expected(
     prior = float(np.var(scores))
     if consensus.prior is not None:
         prior = consensus.prior.score_sd**2
-    places, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
+    positions, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
     both = np.isfinite(model[:old])
     if both.sum() < _ENOUGH_TO_PLACE or np.ptp(model[:old][both]) == 0.0:
-        return places, spread, np.zeros(len(places), dtype=bool)
+        return positions, spread, np.zeros(len(positions), dtype=bool)
     slope, height = np.polyfit(model[:old][both], scores[both], 1)
     off = scores[both] - (height + slope * model[:old][both])
     rest = float(off @ off) / (len(off) - 2)
     told = np.isfinite(model[old:])
-    places[told] = height + slope * model[old:][told]
+    positions[told] = height + slope * model[old:][told]
     spread[told] = min(prior, rest)
-    return places, spread, told
+    return positions, spread, told

@@ -51,7 +51,7 @@ def _bridges(beliefs: Beliefs, ranked: IntArray, random: np.random.Generator) ->
     lesser = order[first[1:]]
     near = np.searchsorted(beliefs.scores[main], beliefs.scores[lesser])
     steps = np.arange(_PARTNERS) - _PARTNERS // 2
-    places = np.clip(near[:, None] + steps[None, :], 0, len(main) - 1)
-    anywhere = random.integers(len(main), size=places.shape)
-    other = np.concatenate([main[places], main[anywhere]], axis=1)
+    positions = np.clip(near[:, None] + steps[None, :], 0, len(main) - 1)
+    anywhere = random.integers(len(main), size=positions.shape)
+    other = np.concatenate([main[positions], main[anywhere]], axis=1)
     return np.stack([np.repeat(lesser, other.shape[1]), other.ravel()])

@@ -44,7 +44,7 @@ class Fit:
 def rough_start(rows: Rows, link: Link, score_precision: float) -> FloatArray:
     """Return the rough optimum of the homogeneous model, which is convex and has one only."""
     plain = thurstone(rows.pooled(), link, score_precision, None)
-    begin = plain.place(np.zeros(rows.n_items))
+    begin = plain.to_device(np.zeros(rows.n_items))
     return plain.fetch(minimise(plain, begin, tolerance=_ROUGH, shared_scale=False)[0])
 
 
@@ -58,7 +58,7 @@ def fit_objective(
     """Find the optimum of an objective from a start."""
     scores, record = minimise(
         problem,
-        problem.place(start),
+        problem.to_device(start),
         tolerance=tolerance,
         shared_scale=problem.heterogeneous,
         on_iteration=on_iteration,

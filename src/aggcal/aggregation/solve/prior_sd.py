@@ -112,6 +112,6 @@ def _trace(fit: Fit, component: IntArray) -> float:
     problem = fit.problem
     if len(component) > _MOST_DENSE:
         return float(np.sum(1.0 / problem.diagonal))
-    problem.evaluate(problem.place(fit.scores))
+    problem.evaluate(problem.to_device(fit.scores))
     inverse: FloatArray = np.linalg.inv(problem.curvature()[0]).astype(np.float64)
     return float(np.trace(centred(inverse, component)))

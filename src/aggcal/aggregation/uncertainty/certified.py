@@ -19,7 +19,7 @@ from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 @dataclass(frozen=True, eq=False)
 class Certified:
-    """Pairs i above j with a gap of more than ``reach`` standard errors of the gap.
+    """Pairs i above j with a gap of more than ``critical_value`` standard errors of the gap.
 
     With posterior probability ``level``, under the model and its priors, every one of them is
     right for the consensus (a union bound over all pairs within components, whatever the
@@ -44,7 +44,7 @@ class Certified:
     scores: FloatArray
     covariance: Covariance
     level: float
-    freedom: float = inf
+    degrees_of_freedom: float = inf
     component: IntArray | None = None
     """Label of each item's connected component; None where there is one."""
 
@@ -54,16 +54,16 @@ class Certified:
         return pairs_within(self.component, len(self.scores))
 
     @property
-    def reach(self) -> float:
+    def critical_value(self) -> float:
         """Standard errors that certify a pair."""
-        return -quantile((1.0 - self.level) / max(self.n_pairs, 1), self.freedom)
+        return -quantile((1.0 - self.level) / max(self.n_pairs, 1), self.degrees_of_freedom)
 
     @property
     def count(self) -> int:
         """How many pairs are certified."""
         if isinstance(self.covariance, MatrixFreeCovariance):
             # The bound (se_i + se_j)² on the variance of a gap makes it one of disjoint intervals.
-            se = self.reach * np.sqrt(self.covariance.variances)
+            se = self.critical_value * np.sqrt(self.covariance.variances)
             low, high = self.scores - se, self.scores + se
             return sum(
                 int(np.searchsorted(np.sort(high[own]), low[own], side="left").sum())
@@ -83,11 +83,11 @@ class Certified:
                 yield i, j
 
     def _above(self) -> Iterator[tuple[int, IntArray]]:
-        reach = self.reach
+        critical_value = self.critical_value
         for own in members(self.component, len(self.scores)):
             for i in own.tolist():
                 gap = self.scores[i] - self.scores[own]
                 ahead = gap > 0.0
                 below = own[ahead]
                 sd = np.sqrt(self.covariance.gap_bound(np.full(len(below), i), below))
-                yield i, below[gap[ahead] > reach * sd]
+                yield i, below[gap[ahead] > critical_value * sd]

@@ -27,11 +27,15 @@ def known_spread(reliabilities: FloatArray, known: Uncertainty) -> float | None:
     low, high = known.reliability_low, known.reliability_high
     if low is None or high is None:
         return None
-    return spread_beyond_chance(reliabilities, low, high, known.level, known.freedom)
+    return spread_beyond_chance(reliabilities, low, high, known.level, known.degrees_of_freedom)
 
 
 def spread_beyond_chance(
-    reliabilities: FloatArray, low: FloatArray, high: FloatArray, level: float, freedom: float
+    reliabilities: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    level: float,
+    degrees_of_freedom: float,
 ) -> float | None:
     """Return the coefficient of variation of the true reliabilities, as far as one can tell.
 
@@ -42,7 +46,7 @@ def spread_beyond_chance(
     ----------
     reliabilities
         The estimates.
-    low, high, level, freedom
+    low, high, level, degrees_of_freedom
         Their intervals, the probability that those cover, and their degrees of freedom.
 
     Examples
@@ -56,7 +60,7 @@ def spread_beyond_chance(
     from scipy.special import chdtrc
 
     mean = float(reliabilities.mean())
-    error = (high - low) / (2.0 * quantile(0.5 * (1.0 + level), freedom))
+    error = (high - low) / (2.0 * quantile(0.5 * (1.0 + level), degrees_of_freedom))
     known = np.isfinite(error) & (error > 0.0)
     if mean <= 0.0 or known.sum() < 2:  # noqa: PLR2004  # one does not differ
         return None

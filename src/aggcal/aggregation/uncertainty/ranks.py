@@ -28,7 +28,7 @@ def rank_intervals(
     level: float,
     seed: int,
     *,
-    freedom: float = inf,
+    degrees_of_freedom: float = inf,
     shape: Shaped | None = None,
     component: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
@@ -60,13 +60,13 @@ def rank_intervals(
     if shape is not None:
         drawn = shape.draws(_DRAWS, random)
     elif n <= MOST_DENSE:
-        drawn = scores + _apart(covariance, freedom, random)
+        drawn = scores + _apart(covariance, degrees_of_freedom, random)
     for own in members(component, n):
         if drawn is not None:
             ends = _around(scores[own], *rank_quantiles(drawn[:, own], level))
         elif len(own) > MOST_DENSE:
-            reach = quantile(0.5 * (1.0 + level), freedom)
-            ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), reach)
+            critical_value = quantile(0.5 * (1.0 + level), degrees_of_freedom)
+            ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), critical_value)
         else:
             # Few items of very many: their correlation is not at hand, and leaving it out widens.
             some = random.standard_normal((_DRAWS, len(own))) * np.sqrt(covariance.variances[own])
@@ -75,14 +75,18 @@ def rank_intervals(
     return low, high
 
 
-def _apart(covariance: Covariance, freedom: float, random: np.random.Generator) -> FloatArray:
+def _apart(
+    covariance: Covariance, degrees_of_freedom: float, random: np.random.Generator
+) -> FloatArray:
     apart = covariance.draws(_DRAWS, random)
-    if not isinf(freedom):
-        apart /= np.sqrt(random.chisquare(freedom, (_DRAWS, 1)) / freedom)
+    if not isinf(degrees_of_freedom):
+        apart /= np.sqrt(random.chisquare(degrees_of_freedom, (_DRAWS, 1)) / degrees_of_freedom)
     return apart
 
 
-def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[IntArray, IntArray]:
+def _by_expectation(
+    scores: FloatArray, se: FloatArray, critical_value: float
+) -> tuple[IntArray, IntArray]:
     from scipy.special import ndtr
 
     widest = 5.0 * float(se.max())
@@ -91,17 +95,17 @@ def _by_expectation(scores: FloatArray, se: FloatArray, reach: float) -> tuple[I
     # Items fall into bins of score and of width: within a bin they count as one.
     widths = np.unique(np.quantile(se, np.linspace(0.0, 1.0, 33)))
     which = np.clip(np.searchsorted(widths, se), 0, len(widths) - 1)
-    place = np.rint((scores - grid[0]) / step).astype(np.int64)
+    position = np.rint((scores - grid[0]) / step).astype(np.int64)
     above = np.zeros(_GRID)
     reachable = np.arange(-_GRID + 1, _GRID) * step
     for k, width in enumerate(widths):
-        counts = np.bincount(place[which == k], minlength=_GRID)
+        counts = np.bincount(position[which == k], minlength=_GRID)
         if counts.any():
             smear = ndtr(reachable / max(width, step))
             flipped = np.fft.rfft(counts[::-1], _FOURIER) * np.fft.rfft(smear, _FOURIER)
             above += np.fft.irfft(flipped, _FOURIER)[_GRID - 1 : 2 * _GRID - 1][::-1]
-    low = 1.0 + np.interp(scores + reach * se, grid, above)
-    high = 1.0 + np.interp(scores - reach * se, grid, above)
+    low = 1.0 + np.interp(scores + critical_value * se, grid, above)
+    high = 1.0 + np.interp(scores - critical_value * se, grid, above)
     n = len(scores)
     ends = (np.clip(np.floor(low), 1, n), np.clip(np.ceil(high), 1, n))
     return _around(scores, ends[0].astype(np.int64), ends[1].astype(np.int64))

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
     Covariance,
@@ -70,7 +70,7 @@ def sandwich(
                 signs = np.repeat(signs, np.diff(rows.starts))
             flow = signs * force
             pulled = np.sqrt(information.prior) * random.standard_normal(n)
-            drawn[k] = solve(sums(rows.winner, flow, n) - sums(rows.loser, flow, n) + pulled)
+            drawn[k] = solve(rows.scatter(flow) + pulled)
         return DrawnCovariance(drawn)
     schur, _ = information.dense()
     bread = inverse(schur)
@@ -85,11 +85,7 @@ def sandwich(
         pulls = sparse.coo_array(both, shape=(n, rows.n_annotators)).tocsr()
         half = bread @ pulls
         return DenseCovariance(half @ half.T + shrunk)
-    flat = rows.winner.astype(np.int64) * n + rows.loser
-    near = sums(flat, force * force, n * n).reshape(n, n)
-    middle = -(near + near.T)
-    middle[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
-    return DenseCovariance(bread @ middle @ bread + shrunk)
+    return DenseCovariance(bread @ rows.laplacian(force * force) @ bread + shrunk)
 
 
 def _forces(

@@ -17,7 +17,7 @@ from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
 from aggcal.aggregation.uncertainty.shape import Shaped
-from aggcal.aggregation.uncertainty.t_distribution import chance_below, quantile
+from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
 
@@ -40,7 +40,7 @@ class Uncertainty:
     rank_high: IntArray
     reliability_low: FloatArray | None = None
     reliability_high: FloatArray | None = None
-    freedom: float = inf
+    degrees_of_freedom: float = inf
     """Degrees of freedom of the variances: few where they come from few annotators or draws."""
     warnings: tuple[AggcalWarning, ...] = ()
     component: IntArray | None = None
@@ -62,7 +62,7 @@ class Uncertainty:
         reliability_variances: FloatArray | None = None,
         logits: tuple[FloatArray, FloatArray] | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
-        freedom: float = inf,
+        degrees_of_freedom: float = inf,
         prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
         component: IntArray | None = None,
@@ -80,7 +80,7 @@ class Uncertainty:
             The reported reliabilities, their variances, and where they end.
         logits
             Means and variances of their logits, where they are probabilities.
-        freedom
+        degrees_of_freedom
             Degrees of freedom of the variances.
         prior_sd
             Spread of the scores' normal prior, where there is one: ranks and orders are then those
@@ -110,22 +110,24 @@ class Uncertainty:
             covariance,
             level,
             seed,
-            freedom=freedom,
+            degrees_of_freedom=degrees_of_freedom,
             shape=shape,
             component=component,
         )
         ends: tuple[FloatArray | None, FloatArray | None] = (None, None)
         if reliabilities is not None and reliability_variances is not None:
-            ends = _between(reliabilities, reliability_variances, level, freedom, bounds)
+            ends = _between(reliabilities, reliability_variances, level, degrees_of_freedom, bounds)
             if logits is not None:
                 # Either law is a little too narrow at one level or the other: the wider ends count.
-                others = _between(*logits, level, freedom, (-inf, inf))
+                others = _between(*logits, level, degrees_of_freedom, (-inf, inf))
                 ends = (
                     frozen(np.minimum(ends[0], expit(others[0]))),
                     frozen(np.maximum(ends[1], expit(others[1]))),
                 )
         whole = (frozen(low), frozen(high), *ends)
-        return cls(kind, level, scores, covariance, *whole, freedom, warnings, component, shape)
+        return cls(
+            kind, level, scores, covariance, *whole, degrees_of_freedom, warnings, component, shape
+        )
 
     @property
     def covers(self) -> str:
@@ -151,12 +153,12 @@ class Uncertainty:
     @property
     def low(self) -> FloatArray:
         """Lower end of each score's interval."""
-        return self.scores - _reach(self.level, self.freedom) * self.se
+        return self.scores - _critical_value(self.level, self.degrees_of_freedom) * self.se
 
     @property
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
-        return self.scores + _reach(self.level, self.freedom) * self.se
+        return self.scores + _critical_value(self.level, self.degrees_of_freedom) * self.se
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.
@@ -169,7 +171,7 @@ class Uncertainty:
         gap = self.scores[i] - self.scores[j]
         sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
-        chance = chance_below(np.where(gap == 0.0, 0.0, ratio), self.freedom)
+        chance = probability_below(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
         if self.shape is not None:
             other, half = self.shape.order_probability(i, j), np.full(len(gap), 0.5)
             least, most = np.minimum(half, chance), np.maximum(half, chance)
@@ -180,7 +182,9 @@ class Uncertainty:
         """Return the pairs whose order is certified at a family-wise level."""
         level = self.level if level is None else level
         check_level(level)
-        return Certified(self.scores, self.covariance, level, self.freedom, self.component)
+        return Certified(
+            self.scores, self.covariance, level, self.degrees_of_freedom, self.component
+        )
 
     def wrong_order_bound(self) -> float:
         """δ₁: posterior chance, at most, that some two neighbours of the ranking are the wrong way.
@@ -195,7 +199,7 @@ class Uncertainty:
         gap = self.scores[above] - self.scores[below]
         sd = np.sqrt(self.covariance.gap_bound(above, below))
         with np.errstate(divide="ignore", invalid="ignore"):
-            wrong = np.where(sd > 0.0, chance_below(-gap / sd, self.freedom), 0.0)
+            wrong = np.where(sd > 0.0, probability_below(-gap / sd, self.degrees_of_freedom), 0.0)
         if self.shape is not None:
             # A bound takes whichever posterior is less sure.
             wrong = np.maximum(wrong, 1.0 - self.shape.order_probability(above, below))
@@ -212,7 +216,7 @@ def _between(
     middle: FloatArray,
     variances: FloatArray,
     level: float,
-    freedom: float,
+    degrees_of_freedom: float,
     bounds: tuple[float, float],
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals of numbers with these means and variances.
@@ -220,8 +224,8 @@ def _between(
     Those of probabilities are by the Beta distribution, others by the normal one or Student's.
     """
     if bounds != (0.0, 1.0):
-        reach = _reach(level, freedom) * np.sqrt(variances)
-        return frozen(middle - reach), frozen(middle + reach)
+        critical_value = _critical_value(level, degrees_of_freedom) * np.sqrt(variances)
+        return frozen(middle - critical_value), frozen(middle + critical_value)
     from scipy.special import betaincinv
 
     middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
@@ -231,5 +235,5 @@ def _between(
     return frozen(betaincinv(a, b, tail)), frozen(betaincinv(a, b, 1.0 - tail))
 
 
-def _reach(level: float, freedom: float) -> float:
-    return quantile(0.5 * (1.0 + level), freedom)
+def _critical_value(level: float, degrees_of_freedom: float) -> float:
+    return quantile(0.5 * (1.0 + level), degrees_of_freedom)

@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 
 
-def quantile(chance: float, freedom: float) -> float:
+def quantile(chance: float, degrees_of_freedom: float) -> float:
     """Return the quantile at a chance.
 
     Examples
@@ -19,10 +19,12 @@ def quantile(chance: float, freedom: float) -> float:
     """
     from scipy.special import ndtri, stdtrit
 
-    return float(ndtri(chance) if isinf(freedom) else stdtrit(freedom, chance))
+    return float(
+        ndtri(chance) if isinf(degrees_of_freedom) else stdtrit(degrees_of_freedom, chance)
+    )
 
 
-def chance_below(value: FloatArray, freedom: float) -> FloatArray:
+def probability_below(value: FloatArray, degrees_of_freedom: float) -> FloatArray:
     """Return the chance of a value below each of these.
 
     Examples
@@ -32,4 +34,6 @@ def chance_below(value: FloatArray, freedom: float) -> FloatArray:
     """
     from scipy.special import ndtr, stdtr
 
-    return np.asarray(ndtr(value) if isinf(freedom) else stdtr(freedom, value))
+    return np.asarray(
+        ndtr(value) if isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, value)
+    )

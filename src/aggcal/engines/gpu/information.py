@@ -57,7 +57,7 @@ class DeviceInformation(Information):
         """Return B'v, a number per annotator."""
         return np.asarray(self._held.border(vector).get())
 
-    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
         """Return the judgments' part of a random vector of covariance S."""
         import cupy
 

@@ -50,13 +50,13 @@ class Curvature:
     def flow(self, vector: Any) -> Any:
         """Multiply by A − B D⁻¹ Bᵀ."""
         single = self._single(vector)
-        return self._spread(single, self._shares(self._border(single)) if self.free else None)
+        return self._scatter(single, self._shares(self._border(single)) if self.free else None)
 
     def carry(self, vector: Any) -> Any:
         """Multiply a vector over annotators by B D⁻¹."""
         import cupy
 
-        return self._spread(self._single(cupy.zeros(self.layout.n_items)), self._shares(-vector))
+        return self._scatter(self._single(cupy.zeros(self.layout.n_items)), self._shares(-vector))
 
     def predicted(self, moved: Any) -> Any:
         """Return D⁻¹ Bᵀ v: by how much the slopes fall when the scores move by v."""
@@ -107,7 +107,7 @@ class Curvature:
         self.bounds[1] = cupy.abs(shares).max()
         return shares
 
-    def _spread(self, single: Any, shares: Any) -> Any:
+    def _scatter(self, single: Any, shares: Any) -> Any:
         import cupy
 
         layout = self.layout
@@ -149,7 +149,7 @@ class DeviceThurstone(DeviceLikelihood):
         self._last: Any = None
         self.slope_passes = 0
 
-    def place(self, vector: FloatArray) -> Any:
+    def to_device(self, vector: FloatArray) -> Any:
         """Return a vector on the device."""
         import cupy
 
@@ -174,7 +174,7 @@ class DeviceThurstone(DeviceLikelihood):
         import cupy
 
         layout, curvature, precision = self._layout, self._rows_curvature, self.score_precision
-        scores = self.place(scores)
+        scores = self.to_device(scores)
         reach = float(scores.max() - scores.min())
         if self.heterogeneous:
             self._slopes = self._eliminated(scores, reach)
@@ -223,7 +223,7 @@ class DeviceThurstone(DeviceLikelihood):
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
-        return self.fetch(self._rows_curvature.carry(self.place(vector)))
+        return self.fetch(self._rows_curvature.carry(self.to_device(vector)))
 
     def dense_flow(self) -> Any:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""

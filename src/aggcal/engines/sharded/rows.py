@@ -180,7 +180,7 @@ class ShardedInformation(Information):
         """Multiply by the judgments' part of S."""
         return np.asarray(self._rows.shards.total("flow_at", self._point, vector))
 
-    def tossed(self, key: int, noise: FloatArray) -> FloatArray:
+    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
         """Return the judgments' part of a random vector of covariance S."""
         offsets = self._rows.offsets
         return np.asarray(self._rows.shards.total("toss_at", self._point, key, noise, offsets))

@@ -188,7 +188,7 @@ class Shard:
         """Return this shard's part of a random vector of covariance S."""
         with self._lock:
             mine = key_from(key, int(offsets[self.index]))
-            return self._informed(point).tossed(mine, self._mine(noise))
+            return self._informed(point).sample_noise(mine, self._mine(noise))
 
     def border_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
         """Return B'v for its annotators."""

@@ -59,7 +59,7 @@ class Preference:
         gap = (scores[rows.winner] - scores[rows.loser]) / WIDTH
         loss, pull, curve = _NORMAL.terms(gap)
         self._near = rows.weight * curve / WIDTH**2
-        gradient = whitened - self._root.T @ _spread(rows, rows.weight * pull / WIDTH)
+        gradient = whitened - self._root.T @ rows.scatter(rows.weight * pull / WIDTH)
         stiff = sums(rows.winner, self._near, n) + sums(rows.loser, self._near, n)
         return Point(
             dot(rows.weight, loss) + 0.5 * dot(whitened, whitened),
@@ -74,7 +74,7 @@ class Preference:
         rows = self._rows
         moved = self._root @ vector
         flow = self._near * (moved[rows.winner] - moved[rows.loser])
-        return np.asarray(vector + self._root.T @ _spread(rows, flow))
+        return np.asarray(vector + self._root.T @ rows.scatter(flow))
 
 
 class Laplace:
@@ -94,7 +94,7 @@ class Laplace:
         self._gap = (self.scores[rows.winner] - self.scores[rows.loser]) / WIDTH
         loss, self._pull, self._curve = _NORMAL.terms(self._gap)
         self.log_likelihood = -dot(rows.weight, loss)
-        self.curvature: FloatArray = _laplacian(rows, rows.weight * self._curve / WIDTH**2)
+        self.curvature: FloatArray = rows.laplacian(rows.weight * self._curve / WIDTH**2)
         """W."""
         bent = root.T @ self.curvature @ root
         bent[np.diag_indices(len(bent))] += 1.0
@@ -120,7 +120,7 @@ class Laplace:
         K enters through the prior and the determinant, and by moving the mode.
         """
         rows = self._rows
-        force = _spread(rows, rows.weight * self._pull / WIDTH)
+        force = rows.scatter(rows.weight * self._pull / WIDTH)
         along = turned @ force
         explicit = 0.5 * (dot(force, along) - float(np.sum(self._tight * turned)))
         shift = along - self.covariance @ (self.curvature @ along)
@@ -138,17 +138,4 @@ class Laplace:
         together = self.covariance[rows.winner, rows.loser]
         variance = spread[rows.winner] + spread[rows.loser] - 2.0 * together
         bend = self._pull - self._curve * (2.0 * self._pull + self._gap)
-        return _spread(rows, -0.5 * rows.weight * bend * variance / WIDTH**3)
-
-
-def _spread(rows: Rows, flow: FloatArray) -> FloatArray:
-    """Add what flows through each row to its winner, and take it from its loser."""
-    return sums(rows.winner, flow, rows.n_items) - sums(rows.loser, flow, rows.n_items)
-
-
-def _laplacian(rows: Rows, weight: FloatArray) -> FloatArray:
-    """Return Σ weight·(e_i − e_j)(e_i − e_j)'."""
-    n = rows.n_items
-    half = sums(rows.winner.astype(np.int64) * n + rows.loser, weight, n * n).reshape(n, n)
-    both = half + half.T
-    return np.asarray(np.diag(both.sum(axis=0)) - both)
+        return rows.scatter(-0.5 * rows.weight * bend * variance / WIDTH**3)
