@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
+# It is somebody else's package: on the path of the tests its formats would count as installed.
+collect_ignore = ["example_package"]
+
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say where the pictures of the pages are, if any were taken."""

@@ -42,6 +42,8 @@ class Accused:
     unproven: frozenset[str] = frozenset()
     """Those who agree with the others no more than some of so many coin tossers would."""
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:

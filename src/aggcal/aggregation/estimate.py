@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypedDict, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from aggcal.aggregation.uncertainty.covariance import (
     DrawnCovariance,
 )
 from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
-from aggcal.aggregation.uncertainty.groups import weak_groups, weak_warnings
+from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
 from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.aggregation.uncertainty.sandwich import Design, sandwich
+from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, FewJudgmentsWarning, OptionError, TooLittleDataError
+from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.objective import Objective
@@ -38,7 +38,7 @@ from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 from aggcal.models.rows import Rows, rows_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
-_FEWEST_ANNOTATORS, _ENOUGH_ANNOTATORS = 2, 20
+_FEWEST_ANNOTATORS = 2
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",
@@ -94,13 +94,6 @@ class Alike(Curved, Protocol):
     def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         ...
-
-
-class _Groups(TypedDict):
-    """What the comparisons leave open, and what to say of it."""
-
-    component: IntArray | None
-    warnings: tuple[AggcalWarning, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +183,10 @@ class Quantify:
             consensus.scores,
             covariance,
             degrees_of_freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
-            **self._groups(consensus, warnings=self._few_annotators() if by_annotator else ()),
+            **self._groups(
+                consensus,
+                warnings=few_annotators(self.judgments.n_annotators) if by_annotator else (),
+            ),
             seed=seed,
         )
 
@@ -224,34 +220,16 @@ class Quantify:
         covariance: Callable[[], Covariance] | None = None,
         *,
         warnings: tuple[AggcalWarning, ...] = (),
-    ) -> _Groups:
-        """Return the component of each item, split where groups are weakly joined, and warnings.
-
-        Without a prior nothing but judgments says how far apart groups are. Rows on an engine are
-        not looked at.
-        """
-        component, prior, here = self._component(), consensus.prior, self.judgments.local
-        if component is None or prior is None or here is None:
-            return {"component": component, "warnings": warnings}
+    ) -> Groups:
+        """Return the component of each item, split where groups are weakly joined, and warnings."""
 
         def curved() -> Covariance | None:
             found = self.curvature(consensus)
             return None if found is None else found.covariance
 
-        label = weak_groups(here, component, covariance or curved, prior.score_sd)
-        said = weak_warnings(here, component, label)
-        return {"component": label, "warnings": (*warnings, *said)}
-
-    def _few_annotators(self) -> tuple[AggcalWarning, ...]:
-        m = self.judgments.n_annotators
-        if m >= _ENOUGH_ANNOTATORS:
-            return ()
-        return (
-            FewJudgmentsWarning(
-                f"there are only {m} annotators to tell how annotators differ",
-                f"errors by resampling them are rough below {_ENOUGH_ANNOTATORS}: prefer laplace",
-            ),
-        )
+        sd = None if consensus.prior is None else consensus.prior.score_sd
+        local, component = self.judgments.local, self._component()
+        return claimed_groups(local, component, covariance or curved, sd, warnings)
 
     def _information(
         self, own: Curved, consensus: Consensus, *, observed: bool = False
@@ -407,7 +385,7 @@ class Quantify:
             consensus.scores,
             DrawnCovariance(scores),
             degrees_of_freedom=min(m, draws) - 1,
-            **self._groups(consensus, warnings=self._few_annotators()),
+            **self._groups(consensus, warnings=few_annotators(self.judgments.n_annotators)),
             seed=seed,
         )
 

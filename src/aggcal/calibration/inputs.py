@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
@@ -56,6 +57,8 @@ class Inputs:
     seed: int
     degrees_of_freedom: float = inf
     """Degrees of freedom of ``covariance``."""
+
+    __repr__ = brief
 
     @cached_property
     def moments(self) -> Moments:

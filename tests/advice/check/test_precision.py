@@ -41,7 +41,8 @@ def test_as_many_judgments_as_foretold_reach_the_aim() -> None:
     for seed in range(10, 13):
         fitted, latent = fitted_study(round(float(np.mean(needed))), seed)
         reached.append(0.5 + 0.5 * kendall(fitted.scores, latent)[0])
-    assert np.mean(reached) == pytest.approx(0.9, abs=0.015)
+    # Where scores may be in clusters, rather too many judgments are foretold than too few.
+    assert 0.885 <= np.mean(reached) <= 0.925
 
 
 def test_a_wanted_standard_error_is_reached_when_foretold() -> None:

@@ -282,3 +282,17 @@ def test_nothing_told_leaves_the_default_spread() -> None:
     for _ in range(400):
         sigma = next_spread(sigma, np.zeros(5), 4.0 * sigma**2, 4, 1.0)
     assert sigma == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("items", "annotators", "each", "seed"), [(60, 40, 5, 902), (200, 10, 30, 907)]
+)
+def test_derivatives_give_way_where_rows_vary_too_much(
+    items: int, annotators: int, each: int, seed: int
+) -> None:
+    """On the way of these fits averages by derivatives curve the wrong way."""
+    study = simulate(items=items, annotators=annotators, judgments=each * annotators, seed=seed)
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    assert consensus.convergence is not None
+    assert consensus.convergence.converged
+    assert np.isfinite(consensus.scores).all()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
+from typing import TypedDict
 
 import numpy as np
 
@@ -35,6 +36,32 @@ _NAMED = 5
 """Pairs named at most."""
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out; of more, the first ones only."""
+
+
+class Groups(TypedDict):
+    """What `Uncertainty.of` is told of groups."""
+
+    component: IntArray | None
+    warnings: tuple[AggcalWarning, ...]
+
+
+def claimed_groups(
+    judgments: Judgments | None,
+    component: IntArray | None,
+    covariance: Callable[[], Covariance | None],
+    prior_sd: float | None,
+    warnings: tuple[AggcalWarning, ...],
+) -> Groups:
+    """Return the component of each item, split where groups are weakly joined, and warnings.
+
+    Without a prior nothing but judgments says how far apart groups are. Rows on an engine (no
+    judgments here) are not looked at.
+    """
+    if component is None or prior_sd is None or judgments is None:
+        return {"component": component, "warnings": warnings}
+    label = weak_groups(judgments, component, covariance, prior_sd)
+    said = weak_warnings(judgments, component, label)
+    return {"component": label, "warnings": (*warnings, *said)}
 
 
 def weak_groups(

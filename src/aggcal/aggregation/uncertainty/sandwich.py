@@ -20,9 +20,13 @@ from aggcal.aggregation.uncertainty.covariance import (
     DrawnCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import inverse, solver
+from aggcal.errors import AggcalWarning, FewJudgmentsWarning
 from aggcal.models.information import Information
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
+
+_ENOUGH_ANNOTATORS = 20
+"""From so many on, errors by how annotators differ are not called rough."""
 
 Design = Literal["annotator", "random", "fixed"]
 _PROBES = 200  # random vectors for the diagonal: its error falls with their root, the time grows
@@ -109,3 +113,21 @@ def _forces(
         raise ValueError("a fixed design needs the chances of its outcomes")
     both = pull + link.terms(-gap)[1]
     return np.sqrt(unit * rows.weight * chances * (1.0 - chances)) * both
+
+
+def few_annotators(number: int) -> tuple[AggcalWarning, ...]:
+    """Warn where errors that come from how annotators differ rest on few of them.
+
+    Examples
+    --------
+    >>> few_annotators(100)
+    ()
+    """
+    if number >= _ENOUGH_ANNOTATORS:
+        return ()
+    return (
+        FewJudgmentsWarning(
+            f"there are only {number} annotators to tell how annotators differ",
+            f"errors by resampling them are rough below {_ENOUGH_ANNOTATORS}: prefer laplace",
+        ),
+    )

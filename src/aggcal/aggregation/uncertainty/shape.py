@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.text import brief
 
 _GRID = 201
 _STEPS = 400
@@ -43,6 +44,8 @@ class Shaped:
     """Items known to less than a step: of these the shape of the prior says nothing."""
     share: float
     """Probability that the shape is the right prior, not the normal one."""
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, scores: FloatArray, variances: FloatArray, sd: float) -> Shaped:
