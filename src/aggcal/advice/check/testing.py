@@ -26,7 +26,7 @@ def benjamini_hochberg(chances: FloatArray, rate: float) -> BoolArray:
 
     Examples
     --------
-    >>> discoveries(np.array([0.001, 0.2, 0.011, 0.9]), 0.05).tolist()
+    >>> benjamini_hochberg(np.array([0.001, 0.2, 0.011, 0.9]), 0.05).tolist()
     [True, False, True, False]
     """
     number = len(chances)
@@ -71,7 +71,7 @@ def probability_of_at_least(successes: int, chances: FloatArray) -> float:
     --------
     Four fair coins show at least three heads in 5 of 16 cases:
 
-    >>> chance_of_at_least(3, np.full(4, 0.5))
+    >>> probability_of_at_least(3, np.full(4, 0.5))
     0.3125
     """
     if successes <= 0:

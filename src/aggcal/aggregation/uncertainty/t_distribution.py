@@ -29,7 +29,7 @@ def probability_below(value: FloatArray, degrees_of_freedom: float) -> FloatArra
 
     Examples
     --------
-    >>> chance_below(np.array([0.0, np.inf]), 3.0)
+    >>> probability_below(np.array([0.0, np.inf]), 3.0)
     array([0.5, 1. ])
     """
     from scipy.special import ndtr, stdtr
