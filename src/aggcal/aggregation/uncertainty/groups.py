@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -34,6 +34,8 @@ spread of the scores apart. A lower number withdraws claims that are right, a hi
 pairs certified that the prior put in order."""
 _NAMED = 5
 """Pairs named at most."""
+_SURE_OF_NONE = 1.03
+"""Margin for the second eigenvalue, which is worked out to 1%."""
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out; of more, the first ones only."""
 
@@ -198,11 +200,31 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     else:
         start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
         try:
+            if _evenly_joined(joined, np.sqrt(degree / degree.sum())):
+                return np.zeros(0), np.zeros((n, 0))
             values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
         except ArpackError:
             return np.zeros(0), np.zeros((n, 0))
     order = np.argsort(-values)[:number]
     return 1.0 - values[order], vectors[:, order]
+
+
+def _evenly_joined(joined: Any, first: FloatArray) -> bool:
+    """Tell from the second eigenvalue alone that there are no groups, if it does tell.
+
+    The lowest eigenvalues are below 1, so none is `_CLEAR` times another where the second is above
+    1 / `_CLEAR`: with some forty judgments an item at random, or more, it is.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def deflated(vector: FloatArray) -> FloatArray:
+        return np.asarray(joined @ vector - (first @ vector) * first)
+
+    n = len(first)
+    others: Any = LinearOperator((n, n), matvec=deflated, dtype=np.float64)
+    start = np.cos(np.arange(n)) - (first @ np.cos(np.arange(n))) * first
+    [second] = eigsh(others, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)
+    return 1.0 - float(second) > _SURE_OF_NONE / _CLEAR
 
 
 def _groups(vectors: FloatArray) -> IntArray:

@@ -164,7 +164,7 @@ class Uncertainty:
         """Probability that the item at position i is above that at j, for the consensus.
 
         The normal posterior and, where it is less sure, that of the ranks (see
-        `uncertainty.shape`) count by how well their priors fit the scores.
+        ``uncertainty.shape``) count by how well their priors fit the scores.
         NaN where the two are in different components: nothing compares them.
         """
         i, j = np.broadcast_arrays(np.atleast_1d(i), np.atleast_1d(j))
