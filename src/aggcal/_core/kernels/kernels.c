@@ -730,12 +730,9 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                                        pulls + at, curves + at, t ? 0 : &pulled, &curvature);
                 }
                 if (t == 0) {
-                    /* Derivatives are worthless far from where they were taken: points from here on,
-                     * for good where the way was settled. (Points never curve less than the prior.) */
-                    const double bound = *how == OPEN ? SMOOTH : 2.0 * SMOOTH;
-                    if (smooth && (fabs(g) * widest > bound || !(curvature > 0.5 * precision))) {
+                    /* Far from where they were taken, derivatives may curve the wrong way: points. */
+                    if (smooth && !(curvature > 0.0)) {
                         smooth = 0;
-                        if (*how != OPEN) *how = 0;
                         continue;
                     }
                     double change = (sign * pulled - precision * excess) / curvature;
@@ -747,9 +744,8 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                     }
                     wide = 1.0 / sqrt(curvature);
                     prior_width = 0.5 * log(precision / curvature);
-                    if (smooth && (fabs(g) + POINT[1] * wide) * widest > bound) {
+                    if (smooth && *how == OPEN && (fabs(g) + POINT[1] * wide) * widest > SMOOTH) {
                         smooth = 0;
-                        if (*how != OPEN) *how = 0;
                         continue;
                     }
                 }
