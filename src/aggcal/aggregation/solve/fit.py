@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, dot
 from aggcal.aggregation.solve.newton import Convergence, minimise
 from aggcal.models.compiled import thurstone
 from aggcal.models.links import Link
@@ -21,7 +21,11 @@ _MANY_AGAINST = 0.05
 _NOTHING_LEARNT = 1e-3  # range of scores that says as much: the fit stayed at its saddle point
 _HOLDS_THE_UNSEEN = 1e-3
 """Precision that keeps unseen items near 0 in a start, and others where they are."""
-_APART = 1e-2  # scores that differ by more are another optimum, by less the same one
+_APART = 1e-2
+"""Scores that differ by more are another optimum, by less the same one."""
+_ALIKE = 0.5
+"""Correlation of two optima's scores above which they are no two orders: the mirrored one is at -1,
+and optima that differ in who is reliable, or in the spreads, are near 1."""
 _ROUNDING = 1e-12  # objectives that differ by less are equal: the first start then wins
 _FEW_ANNOTATORS, _FEW_ROWS = 12, 2000
 """Up to so many, each annotator is tried the other way round: it takes milliseconds."""
@@ -156,8 +160,24 @@ def first_voice(rows: Rows, link: Link, score_precision: float) -> FloatArray:
 
 
 def _best(fits: list[Fit]) -> Fit:
-    """Keep the lowest optimum, and remember the best of those that are not the same one."""
+    """Keep the lowest optimum, and remember the best of those with another order."""
     least = min(fit.objective for fit in fits)
     best = next(fit for fit in fits if fit.objective <= least + _ROUNDING * abs(least))
-    apart = [f.objective for f in fits if np.max(np.abs(f.scores - best.scores)) > _APART]
+    apart = [f.objective for f in fits if another_order(f.scores, best.scores)]
     return replace(best, rival=min(apart, default=None))
+
+
+def another_order(scores: FloatArray, best: FloatArray) -> bool:
+    """Whether two optima put the items in quite different orders.
+
+    Examples
+    --------
+    >>> another_order(np.array([1.0, 0.0, -1.0]), np.array([2.0, 0.5, -2.5]))
+    False
+    >>> another_order(np.array([1.0, 0.0, -1.0]), np.array([-1.0, 0.0, 1.0]))
+    True
+    """
+    if np.max(np.abs(scores - best)) <= _APART:
+        return False
+    x, y = scores - scores.mean(), best - best.mean()
+    return dot(x, y) <= _ALIKE * np.sqrt(dot(x, x) * dot(y, y))

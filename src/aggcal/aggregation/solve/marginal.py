@@ -16,6 +16,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.solve.fit import another_order
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
 from aggcal.aggregation.solve.newton import Convergence
@@ -71,8 +72,10 @@ _PATIENT, _INNER = 20, 5
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _SAME = 1e-6
-_APART = 0.05
-"""Difference of scores that makes another optimum of it."""
+"""Relative difference of objectives up to which the first of two fits is taken."""
+_ASTRAY = 30
+"""Iterations in a row, each moving further than σ or the unit itself, after which a start is given
+up: of 561 small fits that came to rest, none moved so far in more than 18."""
 
 Progress = Callable[[int, float], None]
 
@@ -127,16 +130,16 @@ def fit_marginal(
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
     fits = [run.fit(start) for start in starts(None)]
-    # A start that is far off may lead nowhere: that is no optimum to compare with.
-    tried = (run.fit(start) for start in starts(_best(fits)))
-    return _best([*fits, *(fit for fit in tried if np.isfinite(fit.objective))])
+    return _best([*fits, *(run.fit(start) for start in starts(_best(fits)))])
 
 
 def _best(fits: list[MarginalFit]) -> MarginalFit:
-    """Keep the lowest optimum, and remember the best of those that are not the same one."""
+    """Keep the lowest optimum, and remember the best of those with another order."""
+    # A start that is far off may lead nowhere: that is no optimum to compare with.
+    fits = [fit for fit in fits if fit.convergence.converged] or fits
     least = min(fit.objective for fit in fits)
     best = next(fit for fit in fits if fit.objective <= least + _SAME * abs(least))
-    apart = [f.objective for f in fits if np.max(np.abs(f.scores - best.scores)) > _APART]
+    apart = [f.objective for f in fits if another_order(f.scores, best.scores)]
     return replace(best, rival=min(apart, default=None))
 
 
@@ -150,6 +153,11 @@ class _Course:
     kept: float = 0.0
     """How much of the rows' variances is kept in an iteration."""
     settled: bool = False
+
+    @property
+    def astray(self) -> bool:
+        """Whether the start leads nowhere."""
+        return len(self.moves) >= _ASTRAY and min(self.moves[-_ASTRAY:]) > 1.0
 
     @property
     def patient(self) -> bool:
@@ -197,7 +205,7 @@ class _Run:
         state, course = self._begun(start), _Course()
         while (
             len(course.moves) < _MOST_ITERATIONS
-            and not course.settled
+            and not (course.settled or course.astray)
             and np.isfinite(state.scores).all()
         ):
             state = self._iterated(state, course)
