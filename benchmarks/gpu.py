@@ -118,7 +118,7 @@ def parts(fit: dict[str, Any]) -> dict[str, float]:
     problem._last_norm = 1.0  # noqa: SLF001
     reach = float(scores.max() - scores.min())
     taken["slopes"] = seconds(lambda: eliminated(scores, reach))
-    taken["product"] = seconds(lambda: curvature.flow(vector))
+    taken["product"] = seconds(lambda: curvature.curvature_product(vector))
     taken["border"] = seconds(lambda: curvature.border(vector))
     return {name: round(1e3 * value, 3) for name, value in taken.items()}
 
@@ -154,24 +154,28 @@ def libraries(n_rows: int, n: int) -> None:
         gap = v[i] - v[j]
         shared, out = cupy.zeros_like(v), cupy.zeros_like(v)
         cupy.add.at(shared, u, b * gap)
-        flow = a * gap - b * shared[u]
-        cupy.add.at(out, i, flow)
-        cupy.add.at(out, j, -flow)
+        curvature_product = a * gap - b * shared[u]
+        cupy.add.at(out, i, curvature_product)
+        cupy.add.at(out, j, -curvature_product)
         return out
 
     def by_torch(columns: Any) -> Any:
         i, j, u, a, b, v = columns
         gap = v[i] - v[j]
         shared = torch.zeros_like(v).index_add_(0, u, b * gap)
-        flow = a * gap - b * shared[u]
-        return torch.zeros_like(v).index_add_(0, i, flow).index_add_(0, j, -flow)
+        curvature_product = a * gap - b * shared[u]
+        return (
+            torch.zeros_like(v)
+            .index_add_(0, i, curvature_product)
+            .index_add_(0, j, -curvature_product)
+        )
 
     def by_jax(columns: Any) -> Any:
         i, j, u, a, b, v = columns
         gap = v[i] - v[j]
         shared = jnp.zeros_like(v).at[u].add(b * gap)
-        flow = a * gap - b * shared[u]
-        return jnp.zeros_like(v).at[i].add(flow).at[j].add(-flow)
+        curvature_product = a * gap - b * shared[u]
+        return jnp.zeros_like(v).at[i].add(curvature_product).at[j].add(-curvature_product)
 
     taken = {"cupy": seconds(lambda: by_cupy(columns), 3)}
     tensors = [torch.from_dlpack(column) for column in columns]

@@ -144,7 +144,7 @@ def simulate(
         "copies": copied_share, "camp": camp_share,
     }  # fmt: skip
     _check_shares(kinds, camp_correlation)
-    chance = link_of(link).probability
+    probability = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
     latent = (latent - latent.mean()) / latent.std()
@@ -165,7 +165,7 @@ def simulate(
         camp_latent[first] - camp_latent[second],
         latent[first] - latent[second],
     )
-    wins = random.random(judgments) < chance(reliability[annotator] * gap)
+    wins = random.random(judgments) < probability(reliability[annotator] * gap)
     wins |= (role == "left")[annotator]
     copied = _copy(annotator, role, (first, second, wins), more)
     truth = location + scale * latent
@@ -214,8 +214,8 @@ def _related(latent: FloatArray, correlation: float, random: np.random.Generator
     """Return scores of mean 0 and sd 1 that correlate so with others."""
     own = random.standard_normal(len(latent))
     own -= own.mean() + latent * float(np.mean(latent * own))
-    spread = float(own.std())
-    own = own / spread if spread > 0.0 else own
+    sd = float(own.std())
+    own = own / sd if sd > 0.0 else own
     related: FloatArray = correlation * latent + np.sqrt(1.0 - correlation**2) * own
     return related
 

@@ -160,10 +160,10 @@ def _with_warnings(
     findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning]
 ) -> tuple[Finding, ...]:
     """Add what the fit warned of, but for what was found anyway; problems stand first."""
-    told, codes = {f.message for f in findings}, {f.code for f in findings}
+    messages, codes = {f.message for f in findings}, {f.code for f in findings}
     more = [
         Finding.of_warning(w)
         for w in warnings
-        if w.what not in told and not (w.code in _TOLD_BETTER and w.code in codes)
+        if w.what not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
     ]
     return tuple(sorted([*findings, *more], key=lambda f: f.severity != "problem"))

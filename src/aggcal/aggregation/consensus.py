@@ -269,13 +269,13 @@ class Consensus:
         for item, position in found.items():
             if not len(position):
                 raise UnknownItemError(item, "the consensus")
-        chance = float(self.uncertainty.order_probability(found[above], found[below])[0])
-        if np.isnan(chance):
+        probability = float(self.uncertainty.order_probability(found[above], found[below])[0])
+        if np.isnan(probability):
             raise OptionError(
                 f"nothing compares '{above}' with '{below}', not even through other items, or too "
                 "few judgments join their groups; ask for more that do (see aggcal suggest)."
             )
-        return chance
+        return probability
 
     @property
     def ranks(self) -> IntArray:

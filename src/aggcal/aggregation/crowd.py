@@ -128,8 +128,8 @@ class CrowdAggregator:
                 random_reliability=_RANDOM,
                 prior=Prior(found.population.score_sd, DEFAULT_RELIABILITY_SD),
             )
-        chances = start_reliabilities(start, judgments, self.name)
-        fit = self._mode(rows, begin, starts, chances, on_iteration)
+        probabilities = start_reliabilities(start, judgments, self.name)
+        fit = self._mode(rows, begin, starts, probabilities, on_iteration)
         return Consensus.of(
             judgments,
             fit.scores,
@@ -151,15 +151,15 @@ class CrowdAggregator:
         rows: Rows,
         begin: FloatArray | None,
         starts: list[FloatArray],
-        chances: FloatArray | None,
+        probabilities: FloatArray | None,
         on_iteration: Progress | None,
     ) -> Fit:
         """Return the best of the optima that the starts lead to."""
 
         def fitted(scores: FloatArray) -> Fit:
             problem = self._problem(rows, self._score_sd() ** -2)
-            if chances is not None and scores is begin:
-                problem.begin_with(self.parameters(chances))
+            if probabilities is not None and scores is begin:
+                problem.begin_with(self.parameters(probabilities))
             return fit_objective(
                 problem, scores, tolerance=self.tolerance, on_iteration=on_iteration
             )

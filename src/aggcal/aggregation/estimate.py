@@ -23,7 +23,7 @@ from aggcal.aggregation.uncertainty.covariance import (
     DenseCovariance,
     DrawnCovariance,
 )
-from aggcal.aggregation.uncertainty.efficiency import known_spread, relative_variances
+from aggcal.aggregation.uncertainty.efficiency import known_sd, relative_variances
 from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
@@ -87,7 +87,7 @@ class Curved(Protocol):
 class Alike(Curved, Protocol):
     """One that may take annotators to be alike."""
 
-    def chances(self, judgments: AnyJudgments) -> FloatArray:
+    def probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return the chance of each row's outcome, with annotators told apart."""
         ...
 
@@ -165,13 +165,15 @@ class Quantify:
             )
         curved = self._information(own, consensus, observed=True)
         curved.fix_location()
+        fixed = kind == registry.SANDWICH_FIXED.name
+        known = own.probabilities(self.judgments) if fixed else None
         covariance = sandwich(
             rows_of(self.judgments),
             link_of(own.link),
             consensus.scores,
             curved,
             _DESIGNS[kind],
-            chances=own.chances(self.judgments) if kind == registry.SANDWICH_FIXED.name else None,
+            probabilities=known,
             unit=float(self.judgments.on_one_machine(kind).weight.sum())
             / self.judgments.n_judgments,
             seed=seed,
@@ -297,16 +299,16 @@ class Quantify:
         scores = np.where(known, consensus.scores[where], 0.0)
         covariance, left, right = consensus.uncertainty.covariance, judgments.left, judgments.right
         variances = np.where(known, covariance.variances[where], sd**2)
-        spread = variances[left] + variances[right]
+        variance_of_gap = variances[left] + variances[right]
         if isinstance(covariance, DenseCovariance):
             both = known[left] & known[right]
             pairs = where[left[both]], where[right[both]]
-            spread[both] = covariance.gap_variance(*pairs)
+            variance_of_gap[both] = covariance.gap_variance(*pairs)
         nodes, weights = self._nodes(own, consensus, judgments)
         problem = own.problem(rows_of(self.judgments), consensus)
         gap, total = scores[left] - scores[right], np.zeros(len(left))
         for point, share in zip(GAPS, GAP_WEIGHTS, strict=True):
-            at = gap + point * np.sqrt(spread)
+            at = gap + point * np.sqrt(variance_of_gap)
             for k in range(nodes.shape[1]):
                 loss = problem.row_terms(at, nodes[judgments.annotator, k]).loss
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
@@ -329,7 +331,7 @@ class Quantify:
         if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
             return None
         known = consensus.uncertainty
-        cv = None if known is None else known_spread(consensus.reliabilities, known)
+        cv = None if known is None else known_sd(consensus.reliabilities, known)
         if known is None or cv is None:
             return None
         found = {"cv": cv, "first_order_factor": 1.0 + cv**2}

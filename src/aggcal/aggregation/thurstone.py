@@ -18,7 +18,7 @@ from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_
 from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
 from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
-from aggcal.aggregation.solve.prior_sd import estimate_spread
+from aggcal.aggregation.solve.prior_sd import estimate_sd
 from aggcal.aggregation.start import (
     Progress,
     Start,
@@ -189,7 +189,7 @@ class ThurstoneAggregator:
             return np.ones(len(consensus.reliabilities))
         return np.asarray(np.sign(consensus.reliabilities) * rows.given / rows.given.sum())
 
-    def chances(self, judgments: AnyJudgments) -> FloatArray:
+    def probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""
         apart = HRA(link=self.link, estimator="mode").fit(judgments)
         rows = rows_of(judgments)
@@ -241,10 +241,10 @@ class ThurstoneAggregator:
         usual = default_prior(link)
         if self.prior is not None and not self.heterogeneous:
 
-            def with_spread(sd: float, before: Fit | None) -> Fit:
+            def with_sd(sd: float, before: Fit | None) -> Fit:
                 return fitted(sd**-2, 0.0, start if before is None else before.scores, _ROUGH)
 
-            sigma, rough = estimate_spread(with_spread, graph.component, usual.score_sd)
+            sigma, rough = estimate_sd(with_sd, graph.component, usual.score_sd)
             prior = Prior(sigma, usual.reliability_sd)
             return prior, refit(prior, rough.scores)
         if self.prior is not None:

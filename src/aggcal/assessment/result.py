@@ -232,8 +232,8 @@ class Assessment:
             raise OptionError(f"format '{format}' is unknown; choose {', '.join(RENDERERS)}.")
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
-        told = self.with_advice() if check else self
-        return RENDERERS[format](told.to_report(texts))
+        result = self.with_advice() if check else self
+        return RENDERERS[format](result.to_report(texts))
 
     def to_report(self, texts: Any = None) -> Report:
         """Return what the report tells, before it is rendered; ``texts`` as for ``report``.

@@ -90,8 +90,8 @@ def shrunk_mean(values: FloatArray) -> float:
     n, mean = len(values), float(values.mean())
     if n < 2 or mean == 0.0:  # noqa: PLR2004
         return 0.0
-    chance = float(values.var(ddof=1)) / n
-    return mean * max(0.0, 1.0 - chance / mean**2)
+    noise_variance = float(values.var(ddof=1)) / n
+    return mean * max(0.0, 1.0 - noise_variance / mean**2)
 
 
 def conformal_radius(errors: FloatArray, level: float) -> float:

@@ -104,15 +104,15 @@ class Knowledge:
             yield from self._held(seed)
             return
         random = np.random.default_rng(seed)
-        axes, spread = _axes(self.covariance)
-        slopes, noises = _posterior(self, axes, spread, random)
-        along = spread > _NULL * float(spread.max(initial=0.0))
-        axes, spread = axes[:, along], spread[along]
+        axes, eigenvalues = _axes(self.covariance)
+        slopes, noises = _posterior(self, axes, eigenvalues, random)
+        along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
+        axes, eigenvalues = axes[:, along], eigenvalues[along]
         level, position = self.model @ axes, self.consensus @ axes
         for slope, noise, wide in zip(
             slopes, noises, self._scales(random, self.number), strict=True
         ):
-            variance = wide * spread
+            variance = wide * eigenvalues
             total = slope**2 * variance + noise
             mean = slope * variance / total * (level - slope * position)
             toss = np.sqrt(variance * noise / total) * random.standard_normal(len(variance))
@@ -170,11 +170,11 @@ def _axes(covariance: Covariance) -> tuple[FloatArray, FloatArray]:
 
 
 def _posterior(
-    known: Knowledge, axes: FloatArray, spread: FloatArray, random: np.random.Generator
+    known: Knowledge, axes: FloatArray, eigenvalues: FloatArray, random: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Draw λ and σ² on a grid: the correlation of model and consensus is uniform on [0, 1]."""
     level, position = known.model @ axes, known.consensus @ axes
-    between = float(position @ position + spread.sum())
+    between = float(position @ position + eigenvalues.sum())
     whole = float(level @ level)
     if whole <= 0.0 or between <= 0.0:
         return np.zeros(known.number), np.full(known.number, 1.0)
@@ -184,7 +184,7 @@ def _posterior(
     slope = np.sqrt(np.outer(np.square(np.sin(angle)), total) / (between / len(level))).ravel()
     noise = np.outer(np.square(np.cos(angle)), total).ravel()
     prior = np.repeat(np.log(np.cos(angle)), _LEVELS)
-    variance = np.square(slope)[:, None] * spread + noise[:, None]
+    variance = np.square(slope)[:, None] * eigenvalues + noise[:, None]
     apart = np.square(level - slope[:, None] * position) / variance
     likely = prior - 0.5 * (np.log(variance) + apart).sum(axis=1)
     likely[noise < known.least_noise] = -np.inf
@@ -255,9 +255,9 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     """
     whole = len(chosen) == len(known.model)
     covariance = known.covariance if whole else known.covariance.of(chosen)
-    axes, spread = _axes(covariance)
-    along = spread > _NULL * float(spread.max(initial=0.0))
-    root = np.sqrt(spread[along])
+    axes, eigenvalues = _axes(covariance)
+    along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
+    root = np.sqrt(eigenvalues[along])
     model, estimate = (x[chosen] @ axes[:, along] / root for x in (known.model, known.consensus))
     degrees_of_freedom = len(root) - 1
     if degrees_of_freedom < 1:

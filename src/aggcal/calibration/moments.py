@@ -101,10 +101,10 @@ def moments(
     residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
     crowd, noise, known = 0.0, residual, None
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
-    chance = (residual + slope**2 * wide) ** 2 / degrees_of_freedom
+    noise_variance = (residual + slope**2 * wide) ** 2 / degrees_of_freedom
     if model_variance is not None:
         # A stated sd is taken at its word: what is left over is the crowd's.
-        crowd, known = _shrunk(residual - model_variance, chance), "model sd"
+        crowd, known = _shrunk(residual - model_variance, noise_variance), "model sd"
         noise = model_variance
     elif second is not None:
         both = np.isfinite(second)
@@ -112,28 +112,28 @@ def moments(
         mine = _regressed(model[both], consensus[both])[1]
         shared = float(mine @ other_left) / max(int(both.sum()) - 2, 1)
         # On another scale the second model's slope tells how much of a unit is one of ours.
-        spread = float(np.square(consensus[both] - consensus[both].mean()).sum())
-        se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (spread or 1.0))
+        scatter = float(np.square(consensus[both] - consensus[both].mean()).sum())
+        se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (scatter or 1.0))
         if other_slope <= _SURE * se:
             # A second model that knows nothing of the items tells nothing of the first.
             return Moments(
                 slope, slope**2 * wide, residual, 0.0, residual, None, total, degrees_of_freedom
             )
         common = (shared - slope * other_slope * wide) * slope / other_slope
-        crowd = min(_shrunk(common, 0.5 * chance), (1.0 - _LEAST_SHARE) * residual)
+        crowd = min(_shrunk(common, 0.5 * noise_variance), (1.0 - _LEAST_SHARE) * residual)
         noise, known = residual - crowd, "second model"
     return Moments(slope, slope**2 * wide, residual, crowd, noise, known, total, degrees_of_freedom)
 
 
-def _shrunk(difference: float, chance: float) -> float:
+def _shrunk(difference: float, noise_variance: float) -> float:
     if difference <= 0.0:
         return 0.0
-    return difference * max(0.0, 1.0 - chance / difference**2)
+    return difference * max(0.0, 1.0 - noise_variance / difference**2)
 
 
 def _regressed(y: FloatArray, x: FloatArray) -> tuple[float, FloatArray]:
     """Return the slope of y on x, never below 0, and what is left of y."""
     centred, level = x - x.mean(), y - y.mean()
-    spread = float(centred @ centred)
-    slope = max(0.0, float(centred @ level) / spread) if spread > 0.0 else 0.0
+    scatter = float(centred @ centred)
+    slope = max(0.0, float(centred @ level) / scatter) if scatter > 0.0 else 0.0
     return slope, np.asarray(level - slope * centred)

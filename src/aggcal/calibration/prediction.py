@@ -69,10 +69,10 @@ class Prediction:
         return str(self)
 
     def __str__(self) -> str:
-        told = (
+        relation = (
             f"{int(self.judged.sum()):,} placed by judgments, {int(self.outside.sum()):,} outside"
         )
-        return f"Prediction of {count(len(self.item_ids), 'item')} ({told} what was seen)"
+        return f"Prediction of {count(len(self.item_ids), 'item')} ({relation} what was seen)"
 
     @property
     def items(self) -> Any:

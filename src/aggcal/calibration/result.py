@@ -186,7 +186,7 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return what is told of the calibration as a whole: plain data, as in ``summary.json``."""
         does, made = self.calibrator.does, self.calibrator.to_dict(self.inputs)
-        told = {
+        whole = {
             "calibrator": self.method,
             **({"calibrator_does": does} if does else {}),
             "n_items": int((self.rank > 0).sum()),
@@ -201,7 +201,7 @@ class Calibration:
             "kept": self.kept,
         }
         # Whatever a calibrator of the user's is called, it changes nothing else.
-        return ({self.method: made} if made else {}) | told
+        return ({self.method: made} if made else {}) | whole
 
     def __repr__(self) -> str:
         return str(self)

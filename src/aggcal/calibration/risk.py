@@ -75,11 +75,11 @@ def projection_risk(
         2.0 * float(fourth.sum()),
     )  # fmt: skip
     together = np.square(np.bincount(block, variances * share)).sum()
-    spread = float(variances @ np.square(residual) + fourth @ (1.0 - 2.0 * share) + together)
+    variance = float(variances @ np.square(residual) + fourth @ (1.0 - 2.0 * share) + together)
     limit = (risk + ONE_SIDED * sqrt(steady)) / n
     return Risk(
         max(0.0, risk / n),
         limit if limit > 0.0 else None,
         (size - 2.0 * (own - pooled)) / n,
-        2.0 * sqrt(max(0.0, spread)) / n,
+        2.0 * sqrt(max(0.0, variance)) / n,
     )

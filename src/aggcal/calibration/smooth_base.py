@@ -80,8 +80,8 @@ def refit_base(x: FloatArray, y: FloatArray, straight: float, seed: int = 0) -> 
 
 def _line(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
     centre, level = float(x.mean()), float(y.mean())
-    spread = float(np.square(x - centre).sum())
-    slope = max(0.0, float((x - centre) @ y) / spread) if spread > 0.0 else 0.0
+    scatter = float(np.square(x - centre).sum())
+    slope = max(0.0, float((x - centre) @ y) / scatter) if scatter > 0.0 else 0.0
     return lambda new: level + slope * (new - centre)
 
 

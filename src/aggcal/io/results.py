@@ -132,10 +132,10 @@ def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ..
                     f"{path}: {location}: '{value}' in column '{column}' is not a number; run "
                     "aggcal again."
                 )
-        told = [c for c in words if c in source.columns]
+        named = [c for c in words if c in source.columns]
         table = fetch(source, present)
         found: Columns = {key: ids(table["item"])} | {c: numbers(table[c]) for c in present}
-        for column in told:
+        for column in named:
             word = f"SELECT coalesce(\"{column}\"::VARCHAR, '') AS word FROM raw ORDER BY rowid"
             found[column] = ids(source.connection.execute(word).fetchnumpy()["word"])
         return found

@@ -79,7 +79,7 @@ class CompiledThurstone(Thurstone):
         known = stiffness(slopes, rest, self.inner, precision)
         return Sums(value, total[:, 0], total[:, 1], left, known)
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
         vector = np.ascontiguousarray(vector)
         cross = self._cross32 if self.heterogeneous else None

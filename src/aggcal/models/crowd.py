@@ -86,9 +86,9 @@ class Crowd(Objective):
         x = gap / self._width
         ahead, behind = self.link.probability(x), self.link.probability(-x)
         density = ahead * self.link.terms(x)[1] / self._width
-        chance = theta * ahead + (1.0 - theta) * behind
+        probability = theta * ahead + (1.0 - theta) * behind
         other = theta * behind + (1.0 - theta) * ahead
-        root = np.sqrt(chance * other)
+        root = np.sqrt(probability * other)
         return (2.0 * theta - 1.0) * density / root, (ahead - behind) / root
 
     def penalty(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:

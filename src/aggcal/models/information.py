@@ -119,7 +119,7 @@ class Information:
         prior = self.prior * vector
         for fixed in self.constraints:
             prior += fixed * dot(fixed, vector)
-        return self.flow(vector) + prior
+        return self.curvature_product(vector) + prior
 
     def probe(self, random: np.random.Generator) -> FloatArray:
         """Return a random vector of mean 0 and covariance S."""
@@ -132,14 +132,14 @@ class Information:
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal of S."""
-        total = self.flow_diagonal() + self.prior
+        total = self.curvature_diagonal() + self.prior
         for fixed in self.constraints:
             total += fixed * fixed
         return total
 
     def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
-        schur, carried = self.dense_flow()
+        schur, carried = self.dense_curvature()
         schur[np.diag_indices(len(schur))] += self.prior
         for fixed in self.constraints:
             schur += np.outer(fixed, fixed)
@@ -149,19 +149,19 @@ class Information:
         """Return B D⁻¹ w for weights of the annotators."""
         return self._scatter(self._cross_curvature * self._per_row(weights / self.inner))
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
         kernels = library()
         if kernels is None:
             gap = vector[self._winner] - vector[self._loser]
-            flow = self._gap_curvature * gap
+            curvature_product = self._gap_curvature * gap
             if self.heterogeneous:
                 shared = (
                     np.add.reduceat(self._cross_curvature * gap, self._rows.starts[:-1])
                     / self.inner
                 )
-                flow -= self._cross_curvature * self._per_row(shared)
-            return self._scatter(flow)
+                curvature_product -= self._cross_curvature * self._per_row(shared)
+            return self._scatter(curvature_product)
         vector = np.ascontiguousarray(vector)
 
         def work(begin: int, end: int) -> FloatArray:
@@ -219,7 +219,7 @@ class Information:
         each_range(work, self._ranges)
         return out
 
-    def flow_diagonal(self) -> FloatArray:
+    def curvature_diagonal(self) -> FloatArray:
         """Return the diagonal of the judgments' part of S."""
         kernels = library()
         if kernels is None:
@@ -238,7 +238,7 @@ class Information:
 
         return added(each_range(work, self._ranges))
 
-    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""
         n = self.n_items
         flat = np.zeros(n * n)

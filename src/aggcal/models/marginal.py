@@ -73,7 +73,7 @@ class Integrated:
         self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
         self.settled = False
         """Whether it is decided for good how each annotator's rows are averaged."""
-        self._near = np.empty(len(rows), dtype=np.float32)
+        self._gap_curvature = np.empty(len(rows), dtype=np.float32)
         self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
         self.gradient: FloatArray
         """Of the log-likelihood, at the last point."""
@@ -150,16 +150,18 @@ class Integrated:
             gap = vector[self._winner] - vector[self._loser]
             pulled = np.add.reduceat(self._pulls * gap, self._starts[:-1], axis=1).T
             off = weights * (pulled - (weights * pulled).sum(axis=1, keepdims=True))
-            flow = self._near * gap - (np.repeat(off, self._sizes, axis=0).T * self._pulls).sum(0)
-            return self._scattered(flow)
+            row_pulls = self._gap_curvature * gap - (
+                np.repeat(off, self._sizes, axis=0).T * self._pulls
+            ).sum(0)
+            return self._scattered(row_pulls)
         vector = np.ascontiguousarray(vector)
 
         def work(begin: int, end: int) -> FloatArray:
             out = np.zeros(self.rows.n_items)
             kernels.aggcal_integrated_product(
                 begin, end, len(self.rows),
-                *at(self._winner, self._loser, self._starts, self._near, self._pulls, weights,
-                    vector, out),
+                *at(self._winner, self._loser, self._starts, self._gap_curvature, self._pulls,
+                    weights, vector, out),
             )  # fmt: skip
             return out
 
@@ -173,9 +175,9 @@ class Integrated:
         """Return the curvature as a matrix, and with the reliabilities held."""
         n = self.rows.n_items
         flat = self._winner.astype(np.int64) * n + self._loser
-        near = sums(flat, self._near.astype(np.float64), n * n).reshape(n, n)
-        held: FloatArray = -(near + near.T)
-        held[np.diag_indices(n)] = near.sum(axis=0) + near.sum(axis=1)
+        gap_curvature = sums(flat, self._gap_curvature.astype(np.float64), n * n).reshape(n, n)
+        held: FloatArray = -(gap_curvature + gap_curvature.T)
+        held[np.diag_indices(n)] = gap_curvature.sum(axis=0) + gap_curvature.sum(axis=1)
         return held - self._covariance(dense=True), held
 
     def forms(
@@ -283,9 +285,9 @@ class Integrated:
         shape = self.rows.n_annotators, self.rows.n_items
         return sparse.coo_array((np.concatenate([force, -force]), where), shape=shape).tocsr()
 
-    def _scattered(self, flow: FloatArray) -> FloatArray:
+    def _scattered(self, row_pulls: FloatArray) -> FloatArray:
         n = self.rows.n_items
-        return scatter(self._winner, self._loser, flow, n)
+        return scatter(self._winner, self._loser, row_pulls, n)
 
     def _compiled(self, point: Point) -> Beliefs:
         kernels, rows = library(), self.rows
@@ -304,7 +306,7 @@ class Integrated:
                 *at(point.scores, point.row_sd, point.means, self.shares),
                 point.precision, point.close, int(self.settled),
                 *at(point.shares, skip, self._kinds, self._modes, nodes, weights, item),
-                *at(self._near, self._pulls, room),
+                *at(self._gap_curvature, self._pulls, room),
             )  # fmt: skip
             return value, item
 
@@ -327,7 +329,7 @@ class Integrated:
         n = self.rows.n_items
         by_row = np.repeat(weights, self._sizes, axis=0).T
         force, stiff = (by_row * pulls).sum(axis=0), (by_row * curves).sum(axis=0)
-        self._near[:] = stiff
+        self._gap_curvature[:] = stiff
         self._pulls[:] = np.where(by_row > 0.0, pulls, 0.0)
         self.gradient = self._scattered(force)
         self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)

@@ -196,7 +196,7 @@ class Objective(ABC):
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the curvature at the last point: (A − B D⁻¹ Bᵀ) v."""
         self.products += 1
-        return self.flow(vector) + self._item_curvature * vector
+        return self.curvature_product(vector) + self._item_curvature * vector
 
     def sums(self, scores: FloatArray, tolerance: float) -> Sums:  # noqa: ARG002
         """Eliminate θ at these scores, to a relative gradient of ``tolerance`` or better."""
@@ -217,15 +217,15 @@ class Objective(ABC):
         diagonal = sums(rows.winner, size, n) + sums(rows.loser, size, n)
         return Sums(value, self.rows.scatter(force), diagonal, left)
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
         rows = self.rows
         gap = vector[rows.winner] - vector[rows.loser]
-        flow = self._gap_curvature * gap
+        curvature_product = self._gap_curvature * gap
         if self.heterogeneous:
             shared = np.add.reduceat(self._cross_curvature * gap, rows.starts[:-1]) / self._inner
-            flow -= self._cross_curvature * np.repeat(shared, self._sizes)
-        return self.rows.scatter(flow)
+            curvature_product -= self._cross_curvature * np.repeat(shared, self._sizes)
+        return self.rows.scatter(curvature_product)
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
@@ -234,11 +234,11 @@ class Objective(ABC):
 
     def curvature(self) -> tuple[FloatArray, sparse.csr_array | None, FloatArray | None]:
         """Return the Schur complement as a dense matrix, B as a sparse one, and D."""
-        schur, border = self.dense_flow()
+        schur, border = self.dense_curvature()
         schur[np.diag_indices(len(schur))] += self._item_curvature
         return schur, border, self.inner if self.heterogeneous else None
 
-    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
         from scipy import sparse
 

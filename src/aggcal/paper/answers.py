@@ -172,7 +172,7 @@ def _rq2(result: Result) -> Answer:
 def _rq3(result: Result) -> Answer:
     facts = result.facts
 
-    def told(case: Mapping[str, Any]) -> str:
+    def sentence(case: Mapping[str, Any]) -> str:
         start = f"with {case['name']} (MSE {case['model']:.2f}) the projection's MSE goes from "
         start += (
             f"{case['perfect']:.2f} under a perfect ranking to {case['half']:.2f} with half of "
@@ -195,7 +195,7 @@ def _rq3(result: Result) -> Answer:
         f"the lowest {facts['published_lowest_tau']:.2f}): what is negative, from half of the "
         "1,225 pairs on, is the tau of the corrupted order itself. Against the truth, on Reading "
         "Level: "
-        + "; ".join(told(case) for case in cases.values())
+        + "; ".join(sentence(case) for case in cases.values())
         + ". "
         + (
             "Beating the paper's model is no sign of robustness: it is so noisy that averaging is "

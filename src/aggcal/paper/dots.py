@@ -77,8 +77,8 @@ def run(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Result:
     say("dots: rankings against ratings")
     answers = read_ratings(folder / "ratings.csv")
     mean, median = mean_and_median(answers, len(ids))
-    spread = [rating for *_, rating in answers]
-    result.facts["ratings_range"] = (min(spread), max(spread))
+    all_ratings = [rating for *_, rating in answers]
+    result.facts["ratings_range"] = (min(all_ratings), max(all_ratings))
     as_judgments = penalised_optimum(judgments_from_ratings(answers), "hra-g")
     ratings = {
         "ratings, mean": mean,
@@ -174,17 +174,17 @@ def _tables(
     }
     of_baseline = method in BASELINES
     # What the paper prints of a baseline is its own output: our consensus.
-    told = ("consensus",) if of_baseline else published.VECTORS
+    vectors_shown = ("consensus",) if of_baseline else published.VECTORS
     table = published.DOTS_BASELINES[method] if of_baseline else published.DOTS[method]
     shifted = {metric + UNCENTRED: text for metric, text in table.items() if metric in _SHIFTED}
     result.cells += table_cells(
-        ("dots", method, kind), centred, table, vectors=told, remark=_remark(method, kind)
+        ("dots", method, kind), centred, table, vectors=vectors_shown, remark=_remark(method, kind)
     )
     result.cells += table_cells(
         ("dots", method, kind),
         uncentred,
         shifted if of_baseline else {},
-        vectors=told,
+        vectors=vectors_shown,
         remark=_remark(method, kind),
         metrics=[metric + UNCENTRED for metric in _SHIFTED],
     )

@@ -50,8 +50,8 @@ def violins(title: str, groups: Mapping[str, FloatArray], y_name: str) -> str:
     parts = [_title(frame, title), frame.y_axis(y, y_name)]
     grid = np.linspace(y.low, y.high, 120)
     for k, (name, values) in enumerate(groups.items()):
-        spread = float(values.std()) or 0.05 * (y.high - y.low)
-        bandwidth = 1.06 * spread * len(values) ** -0.2
+        sd = float(values.std()) or 0.05 * (y.high - y.low)
+        bandwidth = 1.06 * sd * len(values) ** -0.2
         density = np.exp(-0.5 * ((grid[:, None] - values) / bandwidth) ** 2).sum(axis=1)
         half = 38.0 * density / density.max()
         middle = frame.left + 45.0 + 90.0 * k

@@ -80,7 +80,7 @@ def alternating_steps(
     last = scores
     for _ in range(recipe.steps):
         pull = slopes[wins.annotator] * _pull(wins, link, scores, slopes)
-        gradient = _spread(wins, -pull) + _virtual_gradient(link, scores, recipe.virtual)
+        gradient = _scatter(wins, -pull) + _virtual_gradient(link, scores, recipe.virtual)
         last = scores - recipe.step * (gradient + recipe.ridge * scores)
         gap = last[wins.winner] - last[wins.loser]
         pull = _pull(wins, link, last, slopes)
@@ -140,7 +140,7 @@ def crowd_alternations(
         scores = _best_scores(wins, link, recipe, honest, width=width, start=scores, most=500)
         gap = (scores[wins.winner] - scores[wins.loser]) / width
         ahead, behind = link.probability(gap), link.probability(-gap)
-        honest = _best_chances(wins, ahead, behind, recipe.slope_ridge)
+        honest = _best_probabilities(wins, ahead, behind, recipe.slope_ridge)
     return scores, honest
 
 
@@ -149,9 +149,9 @@ def _pull(wins: Wins, link: Link, scores: FloatArray, slopes: FloatArray) -> Flo
     return link.terms(slopes[wins.annotator] * gap)[1]
 
 
-def _spread(wins: Wins, flow: FloatArray) -> FloatArray:
+def _scatter(wins: Wins, values: FloatArray) -> FloatArray:
     n = wins.n_items
-    return sums(wins.winner, flow, n) - sums(wins.loser, flow, n)
+    return sums(wins.winner, values, n) - sums(wins.loser, values, n)
 
 
 def _virtual_gradient(link: Link, scores: FloatArray, weight: float) -> FloatArray:
@@ -175,11 +175,11 @@ def _best_scores(
     def objective(scores: FloatArray) -> tuple[float, FloatArray]:
         x = (scores[wins.winner] - scores[wins.loser]) / width
         ahead, behind = link.probability(x), link.probability(-x)
-        chance = eta * ahead + (1.0 - eta) * behind
+        probability = eta * ahead + (1.0 - eta) * behind
         density = ahead * link.terms(x)[1] / width
         up, down = link.terms(scores), link.terms(-scores)
-        value = -float(np.log(chance).sum()) + recipe.virtual * float((up[0] + down[0]).sum())
-        gradient = _spread(wins, -(2.0 * eta - 1.0) * density / chance)
+        value = -float(np.log(probability).sum()) + recipe.virtual * float((up[0] + down[0]).sum())
+        gradient = _scatter(wins, -(2.0 * eta - 1.0) * density / probability)
         gradient += recipe.virtual * (down[1] - up[1])
         value += 0.5 * recipe.ridge * float(scores @ scores)
         return value, gradient + recipe.ridge * scores
@@ -194,14 +194,16 @@ def _best_scores(
     return np.asarray(found.x)
 
 
-def _best_chances(wins: Wins, ahead: FloatArray, behind: FloatArray, ridge: float) -> FloatArray:
+def _best_probabilities(
+    wins: Wins, ahead: FloatArray, behind: FloatArray, ridge: float
+) -> FloatArray:
     """Maximise Σ log(η F + (1 − η) F̄) − ridge/2 η² in each η in [0, 1]: concave, by halving."""
     m, apart = wins.n_annotators, ahead - behind
     low, high = np.zeros(m), np.ones(m)
     for _ in range(60):
         middle = 0.5 * (low + high)
         eta = middle[wins.annotator]
-        chance = np.maximum(eta * ahead + (1.0 - eta) * behind, 1e-300)
-        slope = np.bincount(wins.annotator, apart / chance, m) - ridge * middle
+        probability = np.maximum(eta * ahead + (1.0 - eta) * behind, 1e-300)
+        slope = np.bincount(wins.annotator, apart / probability, m) - ridge * middle
         low, high = np.where(slope > 0.0, middle, low), np.where(slope > 0.0, high, middle)
     return 0.5 * (low + high)

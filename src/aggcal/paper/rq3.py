@@ -133,7 +133,7 @@ def _stops_helping(
     shares = np.linspace(0.0, 1.0, 21)
     raw = _centred_mse(model, truth)
     errors = np.mean([_errors(truth, model, shares, seed) for seed in range(repeats)], axis=0)
-    spread = float(np.var(truth))
+    variance = float(np.var(truth))
 
     def first(limit: float) -> float | None:
         beyond = np.flatnonzero(errors > limit)
@@ -145,9 +145,9 @@ def _stops_helping(
         "model": raw,
         "perfect": float(errors[0]),
         "half": float(errors[len(errors) // 2]),
-        "constant": spread,
+        "constant": variance,
         "stops": stops,
-        "worse_than_constant": first(spread),
+        "worse_than_constant": first(variance),
     }
     result.figures[f"rq3-truth-{label}"] = lines(
         f"Error against the truth, {name}",
@@ -155,7 +155,7 @@ def _stops_helping(
         {
             "calibrated": errors,
             "model": np.full(len(shares), raw),
-            "a constant": np.full(len(shares), spread),
+            "a constant": np.full(len(shares), variance),
         },
         ("pairs of the ranking that are inverted (per cent)", "MSE"),
         mark=None if stops is None else 100.0 * stops,

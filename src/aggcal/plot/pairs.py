@@ -164,12 +164,12 @@ def order_probabilities(
     n = len(consensus.item_ids)
     chosen = consensus.order[thinned(n, most)]
     above, below = np.triu_indices(len(chosen), 1)
-    chance = np.full((len(chosen), len(chosen)), 0.5)
+    probability = np.full((len(chosen), len(chosen)), 0.5)
     # One half is worked out, and the other follows: a pair may cost a linear system.
-    chance[above, below] = known.order_probability(chosen[above], chosen[below])
-    chance[below, above] = 1.0 - chance[above, below]
+    probability[above, below] = known.order_probability(chosen[above], chosen[below])
+    probability[below, above] = 1.0 - probability[above, below]
     ax = axes(ax, square=True)
-    picture = ax.imshow(chance, cmap="RdBu", vmin=0.0, vmax=1.0, interpolation="nearest")
+    picture = ax.imshow(probability, cmap="RdBu", vmin=0.0, vmax=1.0, interpolation="nearest")
     label(ax.yaxis, consensus.item_ids[chosen])
     label(ax.xaxis, consensus.item_ids[chosen], rotation=90)
     of = "" if len(chosen) == n else f" ({len(chosen)} of {n:,} items)"

@@ -124,6 +124,6 @@ def _calibrated(result: Calibration | Assessment) -> Calibration:
 
 
 def _scaled(values: FloatArray, like: FloatArray) -> FloatArray:
-    spread = float(values.std())
-    standard = (values - values.mean()) / spread if spread > 0.0 else np.zeros(len(values))
+    sd = float(values.std())
+    standard = (values - values.mean()) / sd if sd > 0.0 else np.zeros(len(values))
     return np.asarray(like.mean() + like.std() * standard)

@@ -49,8 +49,8 @@ def found(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     ('4 are erratic.', 'Ask.', '4 annotators')
     """
     if "check" not in summary:
-        told = [cut(str(warning), LONGEST) for warning in summary["warnings"]]
-        return [{"severity": "problem", "message": w, "remedy": "", "lists": []} for w in told]
+        messages = [cut(str(warning), LONGEST) for warning in summary["warnings"]]
+        return [{"severity": "problem", "message": w, "remedy": "", "lists": []} for w in messages]
     return [
         {
             "severity": each["severity"],

@@ -308,8 +308,8 @@ def decimals_for(values: FloatArray) -> int | None:
     size = float(np.abs(known).max())
     if size >= _LARGEST:
         return None
-    spread = float(known.max() - known.min()) or size or 1.0
-    decimals = max(0, 3 - floor(log10(spread)))
+    range_of = float(known.max() - known.min()) or size or 1.0
+    decimals = max(0, 3 - floor(log10(range_of)))
     return decimals if decimals <= _FINEST else None
 
 

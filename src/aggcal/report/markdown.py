@@ -57,9 +57,9 @@ def markdown(report: Report) -> str:
     --------
     >>> import numpy as np
     >>> items = {"item": np.array(["a|b"], dtype=object), "consensus": np.array([0.0])}
-    >>> told = Report({"version": "0", "method": "own", "n_items": 1, "n_annotators": 1,
+    >>> report = Report({"version": "0", "method": "own", "n_items": 1, "n_annotators": 1,
     ...                "n_judgments": 1, "warnings": []}, items)
-    >>> markdown(told).splitlines()[8]
+    >>> markdown(report).splitlines()[8]
     '| a\\|b | 0.000 |'
     """
     parts = (_head, _answer, _changes, _annotators, _certainty, _data, _making)

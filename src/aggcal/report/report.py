@@ -33,8 +33,8 @@ class Report:
     --------
     >>> import numpy as np
     >>> items = {"item": np.array(["a"], dtype=object), "consensus": np.zeros(1)}
-    >>> told = Report({"method": "own", "warnings": ["an item is odd; look."]}, items)
-    >>> told.findings[0]["message"], told.checked
+    >>> report = Report({"method": "own", "warnings": ["an item is odd; look."]}, items)
+    >>> report.findings[0]["message"], report.checked
     ('an item is odd; look.', False)
     """
 

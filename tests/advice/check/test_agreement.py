@@ -157,7 +157,7 @@ def test_infit_is_that_of_its_definition(study_judgments: aggcal.Judgments) -> N
     square, _ = infit(fitted)
     for u in range(3):
         mine = study_judgments.annotator == u
-        y, p = study_judgments.outcome[mine], fitted.chance[mine]
+        y, p = study_judgments.outcome[mine], fitted.probability[mine]
         n = study_judgments.count[mine]
         expected = np.sum(n * (y - p) ** 2) / np.sum(n * p * (1 - p))
         assert square[u] == pytest.approx(expected)

@@ -83,7 +83,7 @@ def test_alarms_are_false_as_often_as_stated(groups: int, size: int, chance: flo
         pull: FloatArray = (random.random(len(group)) < p) - p
         found = _tested((pull, spread, spread * (1.0 - 2.0 * p)), group, np.zeros(groups))
         assert found is not None
-        return found.chance
+        return found.p_value
 
     chances = np.array([one() for _ in range(1500)])
     # Where answers are seldom surprising it is stricter than it says, by its larger variance.
@@ -155,4 +155,4 @@ def test_known_copies_do_not_count_as_effects_of_pairs() -> None:
     with_copies, without = pair_effects(fitted), pair_effects(fitted, copied)
     assert with_copies is not None
     assert without is not None
-    assert without.chance > with_copies.chance
+    assert without.p_value > with_copies.p_value

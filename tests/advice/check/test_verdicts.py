@@ -135,7 +135,7 @@ def test_47_percent_agreement_is_not_the_opposite() -> None:
             columns["loser"].append(f"i{loser}")
     table = {name: np.array(c, dtype=object) for name, c in columns.items()}
     found = strays(Fitted.of(aggcal.read_judgments(table)))
-    assert found.chance_if_tossed[0] < 0.01
+    assert found.p_value_if_tossed[0] < 0.01
     assert not len(found.reversed)
 
 

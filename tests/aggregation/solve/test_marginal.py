@@ -11,7 +11,7 @@ import aggcal
 from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import library
 from aggcal.aggregation.solve.newton import Convergence
-from aggcal.aggregation.solve.prior_sd import centred, next_spread
+from aggcal.aggregation.solve.prior_sd import centred, next_sd
 from aggcal.aggregation.start import not_converged
 from aggcal.models.beliefs import Beliefs, Population
 from aggcal.models.links import link
@@ -280,7 +280,7 @@ def test_scores_of_each_component_add_up_to_nothing() -> None:
 def test_nothing_told_leaves_the_default_spread() -> None:
     sigma = 3.0
     for _ in range(400):
-        sigma = next_spread(sigma, np.zeros(5), 4.0 * sigma**2, 4, 1.0)
+        sigma = next_sd(sigma, np.zeros(5), 4.0 * sigma**2, 4, 1.0)
     assert sigma == pytest.approx(1.0, abs=0.05)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.aggregation.uncertainty.efficiency import spread_beyond_chance
+from aggcal.aggregation.uncertainty.efficiency import sd_beyond_noise
 from aggcal.simulation import simulate
 
 
@@ -37,7 +37,7 @@ def test_what_is_left_is_the_spread_of_the_true_reliabilities() -> None:
     error = random.uniform(0.1, 0.4, 4000)
     seen = true + error * random.standard_normal(4000)
     critical_value = 1.959964 * error
-    found = spread_beyond_chance(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
+    found = sd_beyond_noise(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
     assert found == pytest.approx(0.3, abs=0.02)
 
 
@@ -48,7 +48,7 @@ def test_equal_annotators_seldom_seem_to_differ() -> None:
         seen = 1.0 + 0.2 * random.standard_normal(6)
         critical_value = 1.959964 * 0.2
         told += (
-            spread_beyond_chance(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
+            sd_beyond_noise(seen, seen - critical_value, seen + critical_value, 0.95, np.inf)
             is not None
         )
     assert told <= 2000 * 0.02

@@ -174,15 +174,15 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     >>> bool((infit(Fitted.of(aggcal.read_judgments(rows)))[0] < 1.0).all())
     True
     """
-    judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.chance
+    judgments, m, p = fitted.judgments, fitted.judgments.n_annotators, fitted.probability
     number = judgments.count.astype(np.float64)
     doubt = p * (1.0 - p)
     total = np.maximum(sums(judgments.annotator, number * doubt, m), 1e-12)
     off = sums(judgments.annotator, number * np.square(judgments.outcome - p), m)
     # (y − p)² of a coin has mean p(1−p) and variance p(1−p)(1−2p)².
-    spread = sums(judgments.annotator, number * doubt * np.square(1.0 - 2.0 * p), m)
+    variance = sums(judgments.annotator, number * doubt * np.square(1.0 - 2.0 * p), m)
     square = off / total
-    return square, (off - total) / np.sqrt(np.maximum(spread, 1e-12))
+    return square, (off - total) / np.sqrt(np.maximum(variance, 1e-12))
 
 
 def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:

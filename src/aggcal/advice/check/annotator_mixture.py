@@ -15,14 +15,14 @@ from aggcal.data.judgments import Judgments
 
 _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
 _LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
-_SPREADS: FloatArray = np.array([0.25, 0.35, 0.45, 0.6, 0.8, 1.0])
-_LEAST_SPREAD_TO_ACCUSE = 0.5
+_SDS: FloatArray = np.array([0.25, 0.35, 0.45, 0.6, 0.8, 1.0])
+_LEAST_SD_TO_ACCUSE = 0.5
 """Spread of log γ that the honest are granted: more misses those who guess, less accuses the
 careless.
 """
 _FEW = 1.0
 """Of one annotator the spread would be taken for twice as wide: few tell little of it."""
-_USUAL_SPREAD, _HOW_USUAL = 0.45, 0.5
+_USUAL_SD, _HOW_USUAL = 0.45, 0.5
 _HONEST_BEFOREHAND = 6.0
 _ROUNDS = 60
 _AT_ONCE = 1 << 18
@@ -37,7 +37,7 @@ class Population:
     By the logistic link the likelihood of an annotator's slope γ depends on two numbers only:
     Σ log F(γ|d|), and ``wrong``, the sum of |d| over the answers that the others contradict.
 
-    ``location`` and ``spread`` are of log γ of the honest; ``shares`` of the three kinds.
+    ``location`` and ``sd`` are of log γ of the honest; ``shares`` of the three kinds.
     """
 
     wrong: FloatArray
@@ -46,7 +46,7 @@ class Population:
     """Σ log F(γ|d|) of each annotator (row) at each slope of the grid (column)."""
     number: FloatArray
     location: float
-    spread: float
+    sd: float
     shares: FloatArray
     gain: float
     """Log-likelihood that allowing for reversed annotators gains."""
@@ -91,22 +91,22 @@ class Population:
         found: list[tuple[float, float, float, FloatArray, float]] = []
         tops = forward.max(axis=1), backward.max(axis=1)
         likely = np.exp(forward - tops[0][:, None]), np.exp(backward - tops[1][:, None])
-        for spread in _SPREADS.tolist():
-            unusual = -0.5 * ((np.log(spread) - np.log(_USUAL_SPREAD)) / _HOW_USUAL) ** 2
+        for sd in _SDS.tolist():
+            unusual = -0.5 * ((np.log(sd) - np.log(_USUAL_SD)) / _HOW_USUAL) ** 2
             for location in _LOCATIONS.tolist():
-                prior = np.exp(_log_prior(location, spread))
+                prior = np.exp(_log_prior(location, sd))
                 along, against = (np.log(np.maximum(part @ prior, 1e-300)) for part in likely)
                 kinds = np.stack([along + tops[0], guess, against + tops[1]], axis=1)
                 shares, fit = _shares(kinds, (True, True, True))
                 without = _shares(kinds, (True, True, False))[1]
-                found.append((fit + unusual, location, spread, shares, fit - without))
-        _, location, spread, shares, gain = max(found, key=lambda one: one[0])
-        return cls(wrong, right, plain, number, location, spread, shares, gain)
+                found.append((fit + unusual, location, sd, shares, fit - without))
+        _, location, sd, shares, gain = max(found, key=lambda one: one[0])
+        return cls(wrong, right, plain, number, location, sd, shares, gain)
 
     @cached_property
     def log_likelihoods(self) -> FloatArray:
         """Of each annotator: as honest, as guessing, as reversed."""
-        log_prior = _log_prior(self.location, self.spread)
+        log_prior = _log_prior(self.location, self.sd)
         forward = _log_sum(self.plain - self.wrong[:, None] * _SLOPES + log_prior)
         backward = _log_sum(self.plain - self.right[:, None] * _SLOPES + log_prior)
         return np.stack([forward, -self.number * np.log(2.0), backward], axis=1)
@@ -120,7 +120,7 @@ class Population:
 
     @cached_property
     def _slope_moments(self) -> tuple[FloatArray, FloatArray]:
-        log_prior = _log_prior(self.location, self.spread)
+        log_prior = _log_prior(self.location, self.sd)
         first, second = np.zeros(len(self.wrong)), np.zeros(len(self.wrong))
         for kind, against, sign in ((_HONEST, self.wrong, 1.0), (_REVERSED, self.right, -1.0)):
             weight = self.plain - against[:, None] * _SLOPES + log_prior
@@ -144,7 +144,7 @@ class Population:
         """The median reliability of the honest."""
         return float(np.exp(self.location))
 
-    def chances_if_honest(
+    def p_value_if_honest(
         self,
         total: float,
         rows: tuple[FloatArray, FloatArray, FloatArray],
@@ -158,7 +158,7 @@ class Population:
         slope would reach, each slope as frequent as among the honest, and with every set of scores
         that the judgments of the others allow: in a small study the consensus itself may err.
 
-        To be fair to the careless, the honest are taken to differ by `_LEAST_SPREAD_TO_ACCUSE` at
+        To be fair to the careless, the honest are taken to differ by `_LEAST_SD_TO_ACCUSE` at
         least, and by more where there are few annotators to tell it from.
 
         Parameters
@@ -174,17 +174,17 @@ class Population:
             Degrees of freedom of that.
         """
         number, size, real = rows
-        spread = max(self.spread, _LEAST_SPREAD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
-        prior = np.exp(_log_prior(self.location, spread))
+        sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
+        prior = np.exp(_log_prior(self.location, sd))
         weight, square = number * size, number * np.square(size)
-        chance = 0.0
+        p_value = 0.0
         for slope, share in zip(_SLOPES.tolist(), prior.tolist(), strict=True):
             agrees = expit(slope * real)
             mean = (agrees - 0.5) @ weight
             error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
             beyond = (total - mean) / error
-            chance += share * float(stdtr(degrees_of_freedom, beyond).mean())
-        return chance
+            p_value += share * float(stdtr(degrees_of_freedom, beyond).mean())
+        return p_value
 
 
 def decided(judgments: Judgments) -> IntArray:
@@ -226,8 +226,8 @@ def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:
     return total if keepdims else total[..., 0]
 
 
-def _log_prior(location: float, spread: float) -> FloatArray:
-    weight: FloatArray = -0.5 * np.square((np.log(_SLOPES) - location) / spread)
+def _log_prior(location: float, sd: float) -> FloatArray:
+    weight: FloatArray = -0.5 * np.square((np.log(_SLOPES) - location) / sd)
     return weight - float(_log_sum(weight))
 
 

@@ -39,8 +39,8 @@ def refuse_method(method: str) -> None:
 class Fitted:
     """A consensus, and what it leads one to expect, on the logistic scale whatever the link.
 
-    ``gap`` is, for each row, how far left lies above right for the other annotators; ``chance``
-    that its annotator prefers the left one.
+    ``gap`` is, for each row, how far left lies above right for the other annotators;
+    ``probability`` that its annotator prefers the left one.
     """
 
     judgments: Judgments
@@ -51,7 +51,7 @@ class Fitted:
     others: Others
     population: Population
     gap: FloatArray
-    chance: FloatArray
+    probability: FloatArray
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -74,7 +74,7 @@ class Fitted:
         >>> import aggcal
         >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "a", "b")]
         >>> fitted = Fitted.of(aggcal.read_judgments(rows))
-        >>> bool((fitted.chance > 0.5).all())
+        >>> bool((fitted.probability > 0.5).all())
         True
         """
         refuse_method(method)
@@ -113,7 +113,7 @@ class Fitted:
         others = consensus_of_others(judgments, scores, slopes, precision)
         gap = others.likely_gap
         population = Population.of(judgments, gap)
-        chance = LOGISTIC.probability(population.slopes[judgments.annotator] * gap)
+        probability = LOGISTIC.probability(population.slopes[judgments.annotator] * gap)
         return cls(
             judgments,
             Answers.of(judgments),
@@ -123,5 +123,5 @@ class Fitted:
             others,
             population,
             gap,
-            chance,
+            probability,
         )

@@ -58,7 +58,7 @@ class Copies:
     """Pairs of annotators whose answers are too much alike.
 
     ``shared`` answers of each couple are to the same pairs, ``agreed`` of them match, where
-    ``expected`` would; ``chance`` bounds the probability that independent annotators match as well.
+    ``expected`` would; ``p_value`` bounds the probability that independent ones match as well.
     ``skipped`` says why nothing was looked for, where that is so.
     """
 
@@ -67,7 +67,7 @@ class Copies:
     shared: FloatArray
     agreed: FloatArray
     expected: FloatArray
-    chance: FloatArray
+    p_value: FloatArray
     skipped: str | None = None
 
     @classmethod
@@ -153,7 +153,7 @@ class _Said:
         grouped = answers.grouped
         ups, downs = answers.decided
         number = ups + downs
-        toward = np.where(answers.first_is_left, fitted.chance, 1.0 - fitted.chance)
+        toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)
         mean = np.bincount(grouped.of_row, toward) / np.bincount(grouped.of_row)
         kept = number > 0
         kept[np.isin(grouped.annotator, list(dropped))] = False
@@ -182,8 +182,8 @@ class _Said:
     def off(self, effect: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return how far answers are off, the way the others answer, and the variance of that."""
         turn = self.turn[self.annotator]
-        chance = expit(self.logit if effect is None else self.logit + turn * effect[self.pair])
-        return turn * (self.up - self.number * chance), self.number * chance * (1.0 - chance)
+        p = expit(self.logit if effect is None else self.logit + turn * effect[self.pair])
+        return turn * (self.up - self.number * p), self.number * p * (1.0 - p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,14 +321,14 @@ def _tested(couples: _Couples, yardstick: _Yardstick) -> Copies:
     suspects = np.flatnonzero(beyond > _WORTH_A_LOOK)
     suspects = suspects[np.argsort(-beyond[suspects], kind="stable")][:_MOST_COMPARED]
     found = [yardstick.compare(int(couples.one[k]), int(couples.other[k])) for k in suspects]
-    chance: FloatArray = np.ones(len(beyond))
-    chance[suspects] = np.exp(-np.clip([one.evidence for one in found], 0.0, 690.0))
-    chosen = benjamini_hochberg(chance, _RATE)[suspects]
-    order = np.flatnonzero(chosen)[np.argsort(chance[suspects[chosen]], kind="stable")]
+    p_value: FloatArray = np.ones(len(beyond))
+    p_value[suspects] = np.exp(-np.clip([one.evidence for one in found], 0.0, 690.0))
+    chosen = benjamini_hochberg(p_value, _RATE)[suspects]
+    order = np.flatnonzero(chosen)[np.argsort(p_value[suspects[chosen]], kind="stable")]
     who = suspects[order]
     numbers = np.array([[found[k].matched, found[k].same, found[k].expected] for k in order])
     shared, same, expected = numbers.reshape(-1, 3).T
-    return Copies(couples.one[who], couples.other[who], shared, same, expected, chance[who])
+    return Copies(couples.one[who], couples.other[who], shared, same, expected, p_value[who])
 
 
 def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
@@ -353,7 +353,7 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
             f"independent people would ({named}{more}; of the answers that '{one}' and '{other}' "
             f"gave to the same pairs {found.agreed[0]:,.0f} of {found.shared[0]:,.0f} match, where "
             f"{found.expected[0]:,.0f} are expected; chance does that "
-            f"{odds_against(max(float(found.chance[0]), 1e-300))})",
+            f"{odds_against(max(float(found.p_value[0]), 1e-300))})",
             "find out whether they are one person, worked together or use the same program; keep "
             "one of each group, or the same opinion is counted several times",
             {
@@ -368,7 +368,7 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
                 "shared": rounded(found.shared),
                 "agreed": rounded(found.agreed),
                 "expected": rounded(found.expected),
-                "chance": rounded(found.chance, 10),
+                "chance": rounded(found.p_value, 10),
             },
         )
     ]

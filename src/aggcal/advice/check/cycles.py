@@ -23,7 +23,7 @@ _CLEAR = 1.7
 class Cycles:
     """Triples of items of which all three pairs were judged, and how many go round in a circle.
 
-    ``expected`` and ``spread`` are of the share of circular ones under the fitted model. Between
+    ``expected`` and ``sd`` are of the share of circular ones under the fitted model. Between
     equal items a quarter of the triples is circular by chance alone, but hardly ever by clear
     majorities: ``clear`` counts the circles in which all three are.
     """
@@ -31,10 +31,10 @@ class Cycles:
     triads: int
     circular: int
     expected: float
-    spread: float
+    sd: float
     clear: int
     expected_clear: float
-    spread_clear: float
+    sd_clear: float
     items: int
     """Items that were looked at: the most judged ones where there are many."""
 
@@ -87,7 +87,7 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     >>> from aggcal.simulation import simulate
     >>> study = simulate(items=12, annotators=8, judgments=800, seed=2)
     >>> found = cycles(Fitted.of(aggcal.read_judgments(study.judgments)))
-    >>> found.triads, abs(found.share - found.expected) < 4 * found.spread
+    >>> found.triads, abs(found.share - found.expected) < 4 * found.sd
     (182, True)
     """
     answers, judgments = fitted.answers, fitted.judgments
@@ -102,7 +102,7 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     triads, circular = count_triads(answers, net, chosen)
     clear = count_triads(answers, _clear(net, times), chosen)[1]
     random = np.random.default_rng(seed)
-    toward = np.where(answers.first_is_left, fitted.chance, 1.0 - fitted.chance)[rows]
+    toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)[rows]
     tied = judgments.outcome[rows] == TIE
     shares, clears = [], []
     for _ in range(_DRAWS if triads >= _FEWEST else 0):
@@ -131,8 +131,8 @@ def cycle_findings(found: Cycles) -> list[Finding]:
     """
     excess = found.share - found.expected
     more = found.clear - found.expected_clear
-    many = excess >= _LEAST_EXCESS and excess >= _SURE * found.spread
-    firm = more >= _LEAST_EXCESS * found.triads and more >= _SURE * max(found.spread_clear, 1.0)
+    many = excess >= _LEAST_EXCESS and excess >= _SURE * found.sd
+    firm = more >= _LEAST_EXCESS * found.triads and more >= _SURE * max(found.sd_clear, 1.0)
     if found.triads < _FEWEST or not (many or firm):
         return []
     return [
@@ -149,10 +149,10 @@ def cycle_findings(found: Cycles) -> list[Finding]:
                 "triads": found.triads,
                 "circular": found.circular,
                 "expected_share": round(found.expected, 4),
-                "spread": round(found.spread, 4),
+                "spread": round(found.sd, 4),
                 "clear": found.clear,
                 "expected_clear": round(found.expected_clear, 2),
-                "spread_clear": round(found.spread_clear, 2),
+                "spread_clear": round(found.sd_clear, 2),
                 "items": found.items,
             },
         )

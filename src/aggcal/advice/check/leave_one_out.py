@@ -99,17 +99,17 @@ def consensus_of_others(
     left, right = judgments.left, judgments.right
     slope = slopes[judgments.annotator]
     gap = scores[left] - scores[right]
-    chance = LOGISTIC.probability(slope * gap)
-    pull = slope * judgments.weight * (judgments.outcome - chance)
-    curve = np.square(slope) * judgments.weight * chance * (1.0 - chance)
+    probability = LOGISTIC.probability(slope * gap)
+    pull = slope * judgments.weight * (judgments.outcome - probability)
+    curve = np.square(slope) * judgments.weight * probability * (1.0 - probability)
     diagonal = sums(left, curve, n) + sums(right, curve, n)
     share = sums(judgments.annotator, curve, m) / max(float(curve.sum()), 1e-300)
     starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
     work = float(np.sum(np.minimum(np.diff(starts), n).astype(np.float64) ** 3))
     if n > MOST_ITEMS or work > _MOST_WORK:
-        moved, spread = _each_on_its_own(judgments, pull, curve, diagonal + precision)
+        moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
         errors = _drawn(n) / np.sqrt(diagonal + precision)
-        return Others(gap - moved, spread, None, diagonal, False, errors, share)  # noqa: FBT003
+        return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
     information = np.zeros((n, n))
     np.add.at(information, (left, right), -curve)
     information += information.T
@@ -131,10 +131,10 @@ def consensus_of_others(
         np.add.at(own, (i, j), -w)
         own += own.T
         np.fill_diagonal(own, sums(i, w, n) + sums(j, w, n))
-        spread_out = np.linalg.inv(whole - own)
-        step = spread_out @ (sums(i, r, n) - sums(j, r, n))
+        covariance = np.linalg.inv(whole - own)
+        step = covariance @ (sums(i, r, n) - sums(j, r, n))
         gap[mine] -= step[i] - step[j]
-        variance[mine] = spread_out[i, i] + spread_out[j, j] - 2.0 * spread_out[i, j]
+        variance[mine] = covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]
     errors = np.linalg.solve(np.linalg.cholesky(whole).T, _drawn(n).T).T
     variance = np.maximum(variance, 0.0)
     return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
@@ -156,5 +156,5 @@ def _each_on_its_own(
     curved = np.bincount(position, np.concatenate([curve, curve]))
     room = np.maximum(whole[codes % n] - curved, 1e-9)
     rows = len(owner)
-    step, spread = (pulled / room)[position], (1.0 / room)[position]
-    return step[:rows] - step[rows:], spread[:rows] + spread[rows:]
+    step, gap_variances = (pulled / room)[position], (1.0 / room)[position]
+    return step[:rows] - step[rows:], gap_variances[:rows] + gap_variances[rows:]

@@ -129,7 +129,7 @@ def likeness(
         one.number[few],
         other.number[few],
         *(
-            logit[few, None] + turn * (shared[0][few, None] + _spread(shared[1][few]))
+            logit[few, None] + turn * (shared[0][few, None] + _node_offsets(shared[1][few]))
             for logit, turn in zip(logits, turns, strict=True)
         ),
     )
@@ -145,9 +145,9 @@ def likeness(
     )
 
 
-def _spread(variance: FloatArray) -> FloatArray:
-    spread: FloatArray = np.sqrt(variance)[:, None] * _NODES
-    return spread
+def _node_offsets(variance: FloatArray) -> FloatArray:
+    offsets: FloatArray = np.sqrt(variance)[:, None] * _NODES
+    return offsets
 
 
 def _tables() -> tuple[FloatArray, FloatArray]:
@@ -183,14 +183,14 @@ def _by_the_others(
     return worth, np.sum(together * _SAME[m, n], axis=(1, 2))
 
 
-def _binomial(number: IntArray, chance: FloatArray) -> FloatArray:
+def _binomial(number: IntArray, probability: FloatArray) -> FloatArray:
     """Return the chance of each count up to `SINGLE`, beyond the number 0."""
     counts = np.arange(SINGLE + 1)
     others = np.maximum(number[:, None, None] - counts, 0)
     found: FloatArray = (
         _CHOICES[number][:, None, :]
-        * chance[..., None] ** counts
-        * (1.0 - chance[..., None]) ** others
+        * probability[..., None] ** counts
+        * (1.0 - probability[..., None]) ** others
     )
     return found
 
@@ -217,14 +217,14 @@ def _urn(m: int, n: int, total: int, usual: float) -> tuple[float, float]:
     # Of the hypergeometric distribution, but for a constant.
     log = -np.sum(gammaln(np.stack([up, m - up, total - up, n - total + up]) + 1.0), axis=0)
     # Raised to a power, a distribution is as much narrower as answers are usually more alike.
-    chance = np.exp((log - log.max()) / (1.0 - usual))
-    chance /= chance.sum()
+    probability = np.exp((log - log.max()) / (1.0 - usual))
+    probability /= probability.sum()
     matched = min(m, n)
     same = same_answers(
         Counts(up, np.full_like(up, m)), Counts(total - up, np.full_like(up, n))
     ).astype(np.float64)
     worth = np.exp(closeness(matched - same, np.full(len(up), float(matched))))
-    return float(np.log(chance @ worth)), float(chance @ same)
+    return float(np.log(probability @ worth)), float(probability @ same)
 
 
 def urn_variance(m: IntArray | int, n: IntArray | int, total: IntArray | int) -> FloatArray | float:

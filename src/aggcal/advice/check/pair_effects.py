@@ -49,19 +49,19 @@ class Shared:
     """What answers share beyond the model.
 
     ``sd`` is the estimated standard deviation, in logits, of an effect that they share;
-    ``inflation`` how much larger than stated it makes the variance of the scores; ``chance`` that
+    ``inflation`` how much larger than stated it makes the variance of the scores; ``p_value`` that
     independent answers agree as much; ``groups`` how many sets of answers could be compared.
     """
 
     sd: float
     inflation: float
-    chance: float
+    p_value: float
     groups: int
 
     @property
     def found(self) -> bool:
         """Whether chance does not explain it."""
-        return self.chance < RATE
+        return self.p_value < RATE
 
 
 def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Shared | None:
@@ -152,14 +152,14 @@ def _finding(found: Shared, code: str, what: str, remedy: str) -> Finding:
         "problem" if found.inflation >= _GRAVE else "note",
         code,
         f"{what}; an effect of sd {found.sd:.2f} on the logit scale would do that, and chance does "
-        f"{odds_against(max(found.chance, 1e-300))}): standard errors are about "
+        f"{odds_against(max(found.p_value, 1e-300))}): standard errors are about "
         f"{np.sqrt(found.inflation):.1f} times too small, and what supposes independent answers "
         "is not claimed",
         remedy,
         {
             "sd_logits": round(found.sd, 4),
             "variance_inflation": round(found.inflation, 4),
-            "chance": round(found.chance, 10),
+            "chance": round(found.p_value, 10),
             "compared": found.groups,
         },
     )
@@ -189,12 +189,12 @@ class _Rows:
         slope = fitted.population.slopes[judgments.annotator]
         gap = fitted.scores[judgments.left] - fitted.scores[judgments.right]
         toward_first = slope * np.where(answers.first_is_left, gap, -gap)
-        chance = expit(_mended(toward_first, answers.up, number))
-        spread = chance * (1.0 - chance)
+        probability = expit(_mended(toward_first, answers.up, number))
+        bernoulli_variance = probability * (1.0 - probability)
         single = (
-            slope * (answers.up - chance),
-            np.square(slope) * spread,
-            slope**3 * spread * (1.0 - 2.0 * chance),
+            slope * (answers.up - probability),
+            np.square(slope) * bernoulli_variance,
+            slope**3 * bernoulli_variance * (1.0 - 2.0 * probability),
         )
         return cls(single, number, _gap_variance(fitted, number * single[1]))
 
@@ -216,9 +216,9 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
     weights = np.zeros(2)
     best = loss(weights)
     for _ in range(_STEPS):
-        chance = expit(x + basis @ weights)
-        slope = basis.T @ (number * (chance - up)) + _RIDGE * weights
-        curve = (basis * (number * chance * (1.0 - chance))[:, None]).T @ basis
+        probability = expit(x + basis @ weights)
+        slope = basis.T @ (number * (probability - up)) + _RIDGE * weights
+        curve = (basis * (number * probability * (1.0 - probability))[:, None]).T @ basis
         step = np.linalg.solve(curve + _RIDGE * np.eye(2), slope)
         while (value := loss(weights - step)) > best and np.abs(step).max() > 1e-9:  # noqa: PLR2004
             step *= 0.5

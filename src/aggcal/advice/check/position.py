@@ -52,7 +52,7 @@ class Sides:
     lefts: FloatArray
     decided: FloatArray
     advantage: FloatArray
-    chance: FloatArray
+    p_value: FloatArray
     biased: IntArray
     study_advantage: float
     study_error: float
@@ -111,19 +111,19 @@ def _unlikely(
     """
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     slopes, errors = fitted.population.slopes, fitted.population.slope_errors
-    chance = np.where(decided, fitted.chance, TIE)
+    probability = np.where(decided, fitted.probability, TIE)
     number = np.where(decided, judgments.count, 0).astype(np.float64)
     left = np.where(decided, (judgments.outcome > TIE).astype(np.float64), TIE)
-    doubt = number * chance * (1.0 - chance)
+    doubt = number * probability * (1.0 - probability)
     owner, gap = judgments.annotator, fitted.gap
     # What an error of the reliability would do is taken out of the sum of left answers.
     tilt = sums(owner, doubt * gap, m) / np.maximum(sums(owner, doubt * np.square(gap), m), 1e-12)
     part = 1.0 - tilt[owner] * gap
-    excess = sums(owner, number * part * (left - chance), m)
-    spread = sums(owner, doubt * np.square(part), m)
+    excess = sums(owner, number * part * (left - probability), m)
+    variance = sums(owner, doubt * np.square(part), m)
     fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
     residuals = np.where(decided, part * (left - fits), 0.0)
-    standard = np.abs(excess) / np.sqrt(np.maximum(spread, 1e-12))
+    standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, residuals)
     unlikely: FloatArray = np.ones(m)
     starts = np.searchsorted(owner, np.arange(m + 1))
@@ -131,7 +131,7 @@ def _unlikely(
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
         moved = slopes[u] * (drawn @ (doubt[mine] * part[mine]))
-        error = float(np.sqrt(spread[u] + np.mean(np.square(moved))))
+        error = float(np.sqrt(variance[u] + np.mean(np.square(moved))))
         each = np.repeat(gap[mine], number[mine].astype(np.int64))
         unlikely[u] = max(
             2.0 * float(ndtr(-abs(float(excess[u])) / error)),
@@ -144,9 +144,9 @@ def _unlikely(
     return unlikely
 
 
-def _two_sided(lefts: int, chances: FloatArray) -> float:
-    above = probability_of_at_least(lefts, chances)
-    below = probability_of_at_least(len(chances) - lefts, 1.0 - chances)
+def _two_sided(lefts: int, probabilities: FloatArray) -> float:
+    above = probability_of_at_least(lefts, probabilities)
+    below = probability_of_at_least(len(probabilities) - lefts, 1.0 - probabilities)
     return min(1.0, 2.0 * min(above, below))
 
 
@@ -156,9 +156,9 @@ def _advantages(
     """Return each annotator's advantage of the left side, with a wide prior about 0."""
     advantage: FloatArray = np.zeros(m)
     for _ in range(_ROUNDS):
-        chance = LOGISTIC.probability(offset + advantage[owner])
-        pull = sums(owner, number * (left - chance), m) - advantage / _ADVANTAGE_SD**2
-        curve = sums(owner, number * chance * (1.0 - chance), m) + _ADVANTAGE_SD**-2
+        probability = LOGISTIC.probability(offset + advantage[owner])
+        pull = sums(owner, number * (left - probability), m) - advantage / _ADVANTAGE_SD**2
+        curve = sums(owner, number * probability * (1.0 - probability), m) + _ADVANTAGE_SD**-2
         advantage += np.clip(pull / curve, -1.0, 1.0)
     return advantage
 
@@ -177,14 +177,14 @@ def _advantage_of_all(
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     owner, whole = judgments.annotator[decided], 0.0
     for _ in range(_ROUNDS):
-        chance = LOGISTIC.probability(offset + whole)
-        curve = float(np.sum(number * chance * (1.0 - chance))) + 1e-9
-        whole += float(np.clip(np.sum(number * (left - chance)) / curve, -1.0, 1.0))
-    pulls = sums(owner, number * (left - chance), m)
+        probability = LOGISTIC.probability(offset + whole)
+        curve = float(np.sum(number * probability * (1.0 - probability))) + 1e-9
+        whole += float(np.clip(np.sum(number * (left - probability)) / curve, -1.0, 1.0))
+    pulls = sums(owner, number * (left - probability), m)
     robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
     plain = curve**-0.5
     error = max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
-    doubt = number * chance * (1.0 - chance)
+    doubt = number * probability * (1.0 - probability)
     imbalance = _imbalance(fitted, decided, doubt)
     if fitted.others.information is None:
         moved = fitted.others.errors @ imbalance
@@ -226,8 +226,8 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
     information = fitted.others.information
     if information is None:
         return None
-    chance = fitted.chance[decided]
-    doubt = fitted.judgments.count[decided] * chance * (1.0 - chance)
+    probability = fitted.probability[decided]
+    doubt = fitted.judgments.count[decided] * probability * (1.0 - probability)
     pull = whole * _imbalance(fitted, decided, doubt)
     n = len(pull)
     moved = fitted.scores - np.linalg.solve(information + fitted.precision * np.eye(n), pull)
@@ -276,7 +276,7 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
             f"{'favours' if len(who) == 1 else 'favour'} one side of the screen ({some(ids)}; "
             f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments, which "
             f"someone who looks only at the items does "
-            f"{odds_against(max(float(found.chance[first]), 1e-300))}{blind})",
+            f"{odds_against(max(float(found.p_value[first]), 1e-300))}{blind})",
             "show these annotators every pair in both orders, or leave them out; answers that "
             "follow the side say nothing about the items",
             {
@@ -286,7 +286,7 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
                 "decided": rounded(found.decided[who]),
                 "left_share": rounded(found.lefts[who] / found.decided[who]),
                 "left_advantage_logits": rounded(found.advantage[who]),
-                "chance": rounded(found.chance[who], 10),
+                "chance": rounded(found.p_value[who], 10),
             },
         )
     ]
@@ -348,8 +348,8 @@ def both_orders(fitted: Fitted) -> list[Finding]:
     if not flips:
         return []
     more = max(left_twice, right_twice)
-    chance = min(1.0, 2.0 * probability_of_at_least(more, np.full(flips, 0.5)))
-    if chance > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
+    p_value = min(1.0, 2.0 * probability_of_at_least(more, np.full(flips, 0.5)))
+    if p_value > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
         return []
     side = "left" if left_twice > right_twice else "right"
     return [
@@ -358,7 +358,7 @@ def both_orders(fitted: Fitted) -> list[Finding]:
             "order-decides",
             f"of {pairs:,} times that an annotator saw the same pair in both orders, the verdict "
             f"changed with the order {flips:,} times, and {more:,} of these chose the {side} item "
-            f"both times (chance alone is so uneven {odds_against(max(chance, 1e-300))})",
+            f"both times (chance alone is so uneven {odds_against(max(p_value, 1e-300))})",
             "keep asking in both orders and count a pair whose verdict changes as a tie",
             {
                 "pairs_in_both_orders": pairs,

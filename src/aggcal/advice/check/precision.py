@@ -126,8 +126,8 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     known = fitted.consensus.uncertainty
     if known is None:
         return None
-    variance, spread = _within_components(known)
-    between = spread + variance
+    variance, between_items = _within_components(known)
+    between = between_items + variance
     components = n_components(known.component)
     levels = _information_levels(fitted, components)
 
@@ -143,7 +143,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     else:
         times = _least(lambda f: variance_with(f) <= wanted_error**2)
     judgments, n = fitted.judgments.n_judgments, len(known.scores)
-    if spread == 0.0 and wanted_error is None:
+    if between_items == 0.0 and wanted_error is None:
         times = None
     return Precision(
         judgments,
@@ -188,14 +188,16 @@ def _within_components(known: Uncertainty) -> tuple[float, float]:
     A component counts by its pairs. Where the covariance is no matrix, variances are about the mean
     of all items, which is never too small.
     """
-    variances, spreads, pairs = [], [], []
+    variances, item_variances, pairs = [], [], []
     whole = known.component is None or isinstance(known.covariance, MatrixFreeCovariance)
     for own in members(known.component, len(known.scores)):
         about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
         variances.append(float(np.mean(about)))
-        spreads.append(float(np.var(known.scores[own])))
+        item_variances.append(float(np.var(known.scores[own])))
         pairs.append(max(1, len(own) * (len(own) - 1) // 2))
-    return float(np.average(variances, weights=pairs)), float(np.average(spreads, weights=pairs))
+    return float(np.average(variances, weights=pairs)), float(
+        np.average(item_variances, weights=pairs)
+    )
 
 
 def _information_levels(fitted: Fitted, components: int) -> FloatArray:

@@ -55,9 +55,9 @@ class Strays:
     reversed: IntArray
     guessing: IntArray
     doubtful: IntArray
-    chance: FloatArray
+    p_value: FloatArray
     """That an honest annotator agrees as little (1 where nobody would ask)."""
-    chance_if_tossed: FloatArray
+    p_value_if_tossed: FloatArray
     """That someone who tosses a coin agrees as little."""
     agreement: FloatArray
     """Share of each annotator's answers that the consensus of the others confirms."""
@@ -151,7 +151,7 @@ def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
         # Of the two tests, the one that accuses less counts.
         tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
         z = np.where(np.abs(tilted) < np.abs(z), tilted, z)
-    residuals = gap * (judgments.outcome - fitted.chance)
+    residuals = gap * (judgments.outcome - fitted.probability)
     return fitted.clusters.tail(z, residuals), fitted.clusters.tail(-z, residuals)
 
 
@@ -162,7 +162,7 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
     """
     judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
     number = effective(judgments)
-    inflation = clusters.inflation(gap * (judgments.outcome - fitted.chance))
+    inflation = clusters.inflation(gap * (judgments.outcome - fitted.probability))
     starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
     found: FloatArray = np.ones(judgments.n_annotators)
     for u in near.tolist():
@@ -170,7 +170,7 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
         left, right = judgments.left[mine], judgments.right[mine]
         side = np.where(gap[mine] >= 0.0, 1.0, -1.0)
         real = side * (fitted.others.gap[mine] + fitted.others.gap_errors(u, left, right))
-        found[u] = fitted.population.chances_if_honest(
+        found[u] = fitted.population.p_value_if_honest(
             float(total[u]),
             (number[mine], np.abs(gap[mine]), real),
             inflation=float(inflation[u]),
@@ -280,7 +280,7 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
         words.code,
         f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
         f"'{ids[0]}' {_why(found, first)}; an honest one does so badly "
-        f"{odds_against(max(float(found.chance[first]), 1e-300))})",
+        f"{odds_against(max(float(found.p_value[first]), 1e-300))})",
         remedy,
         {
             "annotators": listed(ids),
@@ -288,8 +288,8 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
             "decided_judgments": listed_numbers(found.decided[who]),
             "agreement_with_others": rounded(found.agreement[who]),
             "expected_agreement": rounded(found.expected[who]),
-            "chance_if_honest": rounded(found.chance[who], 10),
-            "chance_if_tossed": rounded(found.chance_if_tossed[who], 10),
+            "chance_if_honest": rounded(found.p_value[who], 10),
+            "chance_if_tossed": rounded(found.p_value_if_tossed[who], 10),
         },
     )
 

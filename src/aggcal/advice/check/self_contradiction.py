@@ -78,24 +78,24 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     m = judgments.n_annotators
     seen = sums(grouped.annotator, both.astype(np.int64), m)
     usual = sums(grouped.annotator, expected, m)
-    chance: FloatArray = np.ones(m)
+    p_value: FloatArray = np.ones(m)
     starts = np.searchsorted(grouped.annotator, np.arange(m + 1))
     for u in np.flatnonzero(seen > usual).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
-        chance[u] = probability_of_at_least(int(seen[u]), expected[mine][again[mine]])
+        p_value[u] = probability_of_at_least(int(seen[u]), expected[mine][again[mine]])
     again_by = sums(grouped.annotator, again.astype(np.int64), m)
     tested = np.flatnonzero(again_by > 0.0)
-    chosen = tested[holm(chance[tested], _RATE)]
+    chosen = tested[holm(p_value[tested], _RATE)]
     chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
     if not len(chosen):
         return []
-    chosen = chosen[np.argsort(chance[chosen], kind="stable")]
+    chosen = chosen[np.argsort(p_value[chosen], kind="stable")]
     ids = judgments.annotator_ids[chosen]
-    return [_finding(ids, *(column[chosen] for column in (seen, usual, again_by, chance)))]
+    return [_finding(ids, *(column[chosen] for column in (seen, usual, again_by, p_value)))]
 
 
 def _finding(
-    ids: TextArray, seen: FloatArray, usual: FloatArray, again: FloatArray, chance: FloatArray
+    ids: TextArray, seen: FloatArray, usual: FloatArray, again: FloatArray, p_value: FloatArray
 ) -> Finding:
     """Tell of these annotators, the least likely first."""
     return Finding(
@@ -105,7 +105,7 @@ def _finding(
         f"closeness and their own reliability explain ({some(ids)}; "
         f"'{ids[0]}' did so for {int(seen[0])} of "
         f"{int(again[0])} pairs judged again, where {usual[0]:.1f} are expected; "
-        f"chance does that {odds_against(chance[0])})",
+        f"chance does that {odds_against(p_value[0])})",
         "nothing to do if the pair was shown with other material each time (as models compared "
         "on several prompts are); else ask them how they decide, or whether two people share "
         "the account",
@@ -115,6 +115,6 @@ def _finding(
             "both_ways": rounded(seen),
             "expected": rounded(usual),
             "judged_again": rounded(again),
-            "chance": rounded(chance, 10),
+            "chance": rounded(p_value, 10),
         },
     )

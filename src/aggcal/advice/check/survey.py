@@ -280,7 +280,7 @@ class _Look:
                 "krippendorff_alpha": found.alpha,
                 "pairs": found.pairs,
             }
-        self.counts["infit"] = _spread(infit(self.fitted)[0])
+        self.counts["infit"] = _range_of(infit(self.fitted)[0])
 
 
 def _of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:
@@ -304,8 +304,8 @@ def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None)
         "strong_components": len(graph.strong_sizes),
         "never_win": len(graph.never_win),
         "never_lose": len(graph.never_lose),
-        "judgments_per_item": _spread(judgments.judgments_per_item),
-        "judgments_per_annotator": _spread(judgments.judgments_per_annotator),
+        "judgments_per_item": _range_of(judgments.judgments_per_item),
+        "judgments_per_annotator": _range_of(judgments.judgments_per_annotator),
     }
     if scores is not None:
         counts["scored_items"] = len(scores)
@@ -313,7 +313,7 @@ def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None)
     return counts
 
 
-def _spread(numbers: np.ndarray) -> dict[str, float]:
+def _range_of(numbers: np.ndarray) -> dict[str, float]:
     low, high = float(numbers.min()), float(numbers.max())
     whole = numbers.dtype.kind == "i"
     return {

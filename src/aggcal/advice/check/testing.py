@@ -11,7 +11,7 @@ _EXACT = 2000
 """Coins up to which the distribution of their sum is worked out in full."""
 
 
-def benjamini_hochberg(chances: FloatArray, rate: float) -> BoolArray:
+def benjamini_hochberg(p_values: FloatArray, rate: float) -> BoolArray:
     """Choose among many tests those that stand out, wrong ones being at most a share of them.
 
     The rule of Benjamini and Hochberg: where nothing is to be found, anything at all is chosen
@@ -29,16 +29,16 @@ def benjamini_hochberg(chances: FloatArray, rate: float) -> BoolArray:
     >>> benjamini_hochberg(np.array([0.001, 0.2, 0.011, 0.9]), 0.05).tolist()
     [True, False, True, False]
     """
-    number = len(chances)
-    order = np.argsort(chances, kind="stable")
-    passed = np.flatnonzero(chances[order] <= rate * np.arange(1, number + 1) / max(number, 1))
+    number = len(p_values)
+    order = np.argsort(p_values, kind="stable")
+    passed = np.flatnonzero(p_values[order] <= rate * np.arange(1, number + 1) / max(number, 1))
     chosen = np.zeros(number, dtype=bool)
     if len(passed):
         chosen[order[: passed[-1] + 1]] = True
     return chosen
 
 
-def holm(chances: FloatArray, rate: float) -> BoolArray:
+def holm(p_values: FloatArray, rate: float) -> BoolArray:
     """Choose among many tests those that stand out; any wrong one has at most the chance ``rate``.
 
     Holm's step-down rule. It controls the chance of a single false accusation, also where there
@@ -56,15 +56,15 @@ def holm(chances: FloatArray, rate: float) -> BoolArray:
     >>> holm(np.array([0.001, 0.2, 0.016, 0.9]), 0.05).tolist()
     [True, False, True, False]
     """
-    number = len(chances)
-    order = np.argsort(chances, kind="stable")
-    failed = np.flatnonzero(chances[order] > rate / np.arange(number, 0, -1))
+    number = len(p_values)
+    order = np.argsort(p_values, kind="stable")
+    failed = np.flatnonzero(p_values[order] > rate / np.arange(number, 0, -1))
     chosen = np.zeros(number, dtype=bool)
     chosen[order[: failed[0] if len(failed) else number]] = True
     return chosen
 
 
-def probability_of_at_least(successes: int, chances: FloatArray) -> float:
+def probability_of_at_least(successes: int, p_values: FloatArray) -> float:
     """Return the chance that independent events of these chances happen at least so often.
 
     Examples
@@ -76,20 +76,20 @@ def probability_of_at_least(successes: int, chances: FloatArray) -> float:
     """
     if successes <= 0:
         return 1.0
-    if successes > len(chances):
+    if successes > len(p_values):
         return 0.0
-    if len(chances) > _EXACT:
-        spread = float(np.sqrt(np.sum(chances * (1.0 - chances))))
-        return float(ndtr((float(chances.sum()) - successes + 0.5) / max(spread, 1e-12)))
-    number = np.zeros(len(chances) + 1)
+    if len(p_values) > _EXACT:
+        sd = float(np.sqrt(np.sum(p_values * (1.0 - p_values))))
+        return float(ndtr((float(p_values.sum()) - successes + 0.5) / max(sd, 1e-12)))
+    number = np.zeros(len(p_values) + 1)
     number[0] = 1.0
-    for k, chance in enumerate(chances.tolist(), 1):
-        number[1 : k + 1] += chance * (number[:k] - number[1 : k + 1])
-        number[0] *= 1.0 - chance
+    for k, p_value in enumerate(p_values.tolist(), 1):
+        number[1 : k + 1] += p_value * (number[:k] - number[1 : k + 1])
+        number[0] *= 1.0 - p_value
     return float(min(1.0, max(0.0, number[successes:].sum())))
 
 
-def odds_against(chance: float) -> str:
+def odds_against(p_value: float) -> str:
     """Say in words how rarely chance alone does this.
 
     Examples
@@ -97,8 +97,8 @@ def odds_against(chance: float) -> str:
     >>> odds_against(0.00123), odds_against(1e-12)
     ('1 time in 810', 'less than 1 time in a million')
     """
-    if chance < 1e-6:  # noqa: PLR2004  # beyond that the model is what one doubts
+    if p_value < 1e-6:  # noqa: PLR2004  # beyond that the model is what one doubts
         return "less than 1 time in a million"
-    times = 1.0 / chance
+    times = 1.0 / p_value
     digits = -int(np.floor(np.log10(times))) + 1
     return f"1 time in {int(round(times, digits)):,}"

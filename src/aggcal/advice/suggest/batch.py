@@ -166,7 +166,7 @@ class _Batch:
         self._piece = beliefs.piece.copy()
         self._own: dict[str | None, list[int]] = {}
         self._person: Person | None = None
-        self._told: FloatArray = np.empty(0)
+        self._information: FloatArray = np.empty(0)
         self._fresh: BoolArray = np.empty(0, dtype=bool)
         self._chosen: list[tuple[int, Person, float, str]] = []
 
@@ -174,8 +174,8 @@ class _Batch:
         """Choose the pair of one turn."""
         person = turn.person
         self._look_at(person)
-        told = self._told
-        worth = self._criterion.worth(told)
+        gained = self._information
+        worth = self._criterion.worth(gained)
         open_ = self._allowed()
         if not open_.any():
             self._refuse(person)
@@ -185,7 +185,7 @@ class _Batch:
             reason = "new item" if both.any() else "joins two pieces"
         elif turn.exploring and person.sd > 0.0:
             # Known gaps tell about who judges them, unknown ones about the items.
-            mixed = 1.0 + told * self._criterion.variance
+            mixed = 1.0 + gained * self._criterion.variance
             tells = reliability_information(self._beliefs.link, person.reliability, self._gap)
             k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
         elif turn.exploring:
@@ -194,13 +194,13 @@ class _Batch:
             k = self._best(worth, open_)
             reason = self._why(k)
         self._chosen.append((k, person, float(worth[k]), reason))
-        self._take(k, person, float(told[k]))
+        self._take(k, person, float(gained[k]))
 
     def _look_at(self, person: Person) -> None:
         """Work out what depends on who is asked: most turns are of the same person as before."""
         if self._person is not person:
             self._person = person
-            self._told = information(self._beliefs.link, person.reliability, self._gap)
+            self._information = information(self._beliefs.link, person.reliability, self._gap)
             self._fresh = ~np.isin(self._keys, person.judged)
             self._fresh[self._own.get(person.id, [])] = False
 
@@ -238,8 +238,8 @@ class _Batch:
         sd = float(np.sqrt(self._criterion.variance[k]))
         return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "little known"
 
-    def _take(self, k: int, person: Person, told: float) -> None:
-        self._criterion.ask(k, told)
+    def _take(self, k: int, person: Person, gained: float) -> None:
+        self._criterion.ask(k, gained)
         i, j = self._i[k], self._j[k]
         self._seen[[i, j]] += 1
         joined = {int(self._piece[i]), int(self._piece[j])}
@@ -270,9 +270,9 @@ class _Batch:
         second = np.where(first == i, j, i)
         slope = np.array([person.reliability for _, person, *_ in self._chosen])
         ids, scores = self._beliefs.item_ids, self._beliefs.scores
-        chance = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
+        probability = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
         # Across components the prior alone puts one above the other.
-        chance = np.where(self._beliefs.unrelated(first, second), np.nan, chance)
+        probability = np.where(self._beliefs.unrelated(first, second), np.nan, probability)
         who = None
         if self._chosen[0][1].id is not None:
             who = as_text(person.id for _, person, *_ in self._chosen)
@@ -280,7 +280,7 @@ class _Batch:
             ids[first],
             ids[second],
             np.array([worth for *_, worth, _ in self._chosen]),
-            chance,
+            probability,
             as_text(reason for *_, reason in self._chosen),
             who,
             self._about,

@@ -100,12 +100,12 @@ class Beliefs:
             model = aligned(scores.values, scores.item_ids, ids)
         old, n = len(seen), len(ids)
         scores_now = consensus.scores
-        positions, spread, placed = _expected(scores_now, consensus, model)
+        positions, prior_variances, placed = _expected(scores_now, consensus, model)
         matrix = None
         if isinstance(known.covariance, DenseCovariance):
             matrix = np.zeros((n, n))
             matrix[:old, :old] = known.covariance.matrix
-            matrix[np.arange(old, n), np.arange(old, n)] = spread
+            matrix[np.arange(old, n), np.arange(old, n)] = prior_variances
         pieces = judgments.graph.component
         apart = int(pieces.max()) + 1 + np.arange(n - old)
         alike = np.zeros(len(consensus.reliabilities))
@@ -113,7 +113,7 @@ class Beliefs:
         return cls(
             ids,
             np.concatenate([scores_now, positions]),
-            np.concatenate([known.covariance.variances, spread]),
+            np.concatenate([known.covariance.variances, prior_variances]),
             matrix,
             np.arange(n) >= old,
             np.concatenate([pieces, apart]),
@@ -135,14 +135,14 @@ def _expected(
     prior = float(np.var(scores))
     if consensus.prior is not None:
         prior = consensus.prior.score_sd**2
-    positions, spread = np.zeros(len(model) - old), np.full(len(model) - old, prior)
+    positions, prior_variances = np.zeros(len(model) - old), np.full(len(model) - old, prior)
     both = np.isfinite(model[:old])
     if both.sum() < _ENOUGH_TO_PLACE or np.ptp(model[:old][both]) == 0.0:
-        return positions, spread, np.zeros(len(positions), dtype=bool)
+        return positions, prior_variances, np.zeros(len(positions), dtype=bool)
     slope, height = np.polyfit(model[:old][both], scores[both], 1)
     off = scores[both] - (height + slope * model[:old][both])
     rest = float(off @ off) / (len(off) - 2)
-    told = np.isfinite(model[old:])
-    positions[told] = height + slope * model[old:][told]
-    spread[told] = min(prior, rest)
-    return positions, spread, told
+    has_model = np.isfinite(model[old:])
+    positions[has_model] = height + slope * model[old:][has_model]
+    prior_variances[has_model] = min(prior, rest)
+    return positions, prior_variances, has_model

@@ -79,12 +79,12 @@ class Criterion(ABC):
     stake: FloatArray
     """a'C L C a."""
 
-    def worth(self, told: FloatArray) -> FloatArray:
+    def worth(self, gained: FloatArray) -> FloatArray:
         """Return what judgments with this information are worth, one of each candidate."""
-        return np.asarray(told * self.stake / (1.0 + told * self.variance))
+        return np.asarray(gained * self.stake / (1.0 + gained * self.variance))
 
     @abstractmethod
-    def ask(self, k: int, told: float) -> None:
+    def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k, with this information, into account."""
 
 
@@ -128,8 +128,8 @@ class _Exact(Criterion):
     ) -> None:
         self._i, self._j = i, j
         self._covariance = covariance
-        spread = np.diag(covariance)
-        all_gaps = spread[:, None] + spread[None, :] - 2.0 * covariance
+        own_variances = np.diag(covariance)
+        all_gaps = own_variances[:, None] + own_variances[None, :] - 2.0 * covariance
         apart = None if model is None else model[:, None] - model[None, :]
         laplacian = -_weights(scores[:, None] - scores[None, :], all_gaps, apart)
         np.fill_diagonal(laplacian, 0.0)
@@ -143,13 +143,13 @@ class _Exact(Criterion):
         self._asked = np.empty((_ROOM, len(scores)))
         self._number = 0
 
-    def ask(self, k: int, told: float) -> None:
+    def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account, by an update of rank one."""
         one, other = self._i[k], self._j[k]
         asked = self._asked[: self._number]
         toward = self._covariance[:, one] - self._covariance[:, other]
         toward = toward - (asked[:, one] - asked[:, other]) @ asked
-        share = told / (1.0 + told * float(self.variance[k]))
+        share = gained / (1.0 + gained * float(self.variance[k]))
         pulled = self._laplacian @ toward
         carried = self._covariance @ pulled - (asked @ pulled) @ asked
         step = toward[self._i] - toward[self._j]
@@ -206,9 +206,9 @@ class _ByItem(Criterion):
             + 2.0 * one * other * self._pair
         )
 
-    def ask(self, k: int, told: float) -> None:
+    def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account: its two items are known better."""
-        share = told / (1.0 + told * float(self.variance[k]))
+        share = gained / (1.0 + gained * float(self.variance[k]))
         for item in (self._i[k], self._j[k]):
             self._left[item] -= share * self._left[item] ** 2
         self._value()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -180,4 +181,4 @@ def another_order(scores: FloatArray, best: FloatArray) -> bool:
     if np.max(np.abs(scores - best)) <= _APART:
         return False
     x, y = scores - scores.mean(), best - best.mean()
-    return dot(x, y) <= _ALIKE * np.sqrt(dot(x, x) * dot(y, y))
+    return dot(x, y) <= _ALIKE * sqrt(dot(x, x) * dot(y, y))

@@ -53,12 +53,12 @@ def conjugate_gradients(
     for _ in range(10 * len(target)):
         if size <= close**2 * first:
             break
-        flow = product(direction)
-        bend = dot(direction, flow)
+        curved = product(direction)
+        bend = dot(direction, curved)
         if bend <= 0.0:
             return found if found.any() else direction
         found = found + (size / bend) * direction
-        residual = residual - (size / bend) * flow
+        residual = residual - (size / bend) * curved
         scaled = residual / diagonal
         new = dot(residual, scaled)
         direction, size = scaled + (new / size) * direction, new

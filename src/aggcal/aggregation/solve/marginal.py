@@ -28,7 +28,7 @@ from aggcal.aggregation.solve.population import (
     mixed,
     moved,
 )
-from aggcal.aggregation.solve.prior_sd import centred, next_spread
+from aggcal.aggregation.solve.prior_sd import centred, next_sd
 from aggcal.models.beliefs import Beliefs, Population
 from aggcal.models.marginal import CLOSE
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
@@ -322,15 +322,15 @@ class _Run:
         if self.score_sd is None:
             trace = float(np.trace(variances) if self.dense else variances.sum())
             free = problem.rows.n_items - int(problem.component.max()) - 1
-            sigma = next_spread(sigma, state.scores, trace, free, problem.default_sd)
+            sigma = next_sd(sigma, state.scores, trace, free, problem.default_sd)
         if problem.has_unit and self.reliability_sd is None:
             own = beliefs.strength_variance
             unsure = curvature.variances_of(
                 beliefs.weights * beliefs.strength_off, own, own * problem.shares, variances
             )
             about, prior = beliefs.strength - 1.0, _RELIABILITY_PRIOR
-            told = max(prior + m - 1 - float(unsure.sum()) / tau**2, 0.5 * prior)
-            square = (prior * DEFAULT_RELIABILITY_SD**2 + dot(about, about)) / told
+            degrees_of_freedom = max(prior + m - 1 - float(unsure.sum()) / tau**2, 0.5 * prior)
+            square = (prior * DEFAULT_RELIABILITY_SD**2 + dot(about, about)) / degrees_of_freedom
             square = float(np.clip(square, tau**2 / _TAU_STEP, tau**2 * _TAU_STEP))
             tau = float(np.clip(np.sqrt(square), *RELIABILITY_RANGE))
         if problem.has_unit:

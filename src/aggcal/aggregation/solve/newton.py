@@ -189,8 +189,8 @@ def _steihaug(
     step_square, step_dot, direction_square = 0.0, 0.0, size
     model = 0.0
     for _ in range(max(100, 20 * len(x))):
-        flow = objective.product(direction)
-        curvature = dot(direction, flow)
+        curved = objective.product(direction)
+        curvature = dot(direction, curved)
         convex = curvature > 1e-15 * direction_square
         length = size / curvature if convex else np.inf
         reached = (
@@ -205,7 +205,7 @@ def _steihaug(
             model += -length * size + 0.5 * length * length * curvature
             return _Step(step, -model, radius, on_boundary=True)
         step += length * direction
-        residual = residual - length * flow
+        residual = residual - length * curved
         model -= 0.5 * length * size
         step_square = reached
         scaled = precondition(residual)

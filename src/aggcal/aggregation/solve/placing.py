@@ -18,10 +18,8 @@ def place_item(
         terms = problem.row_terms(sign * (x - other), theta)
         return float(weight @ terms.loss) + problem.item_penalty(np.array([x]))[0]
 
-    critical_value = 10.0 * problem.link.sd + float(np.abs(other).max())
-    best = float(
-        minimize_scalar(loss, bounds=(-critical_value, critical_value), method="bounded").x
-    )
+    bound = 10.0 * problem.link.sd + float(np.abs(other).max())
+    best = float(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x)
     root, _ = problem.row_information(sign * (best - other), theta)
     precision = float(weight @ np.square(root)) + float(
         problem.item_penalty(np.array([best]))[2][0]

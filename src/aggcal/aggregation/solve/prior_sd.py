@@ -29,7 +29,7 @@ where they determine next to nothing; below, EM's."""
 _SMALLEST, _LARGEST = 1e-3, 1e3
 
 
-def estimate_spread(
+def estimate_sd(
     refit: Callable[[float, Fit | None], Fit], component: IntArray, unit: float
 ) -> tuple[float, Fit]:
     """Return the spread σ of the scores of a model without reliabilities, and the fit under it.
@@ -46,7 +46,7 @@ def estimate_spread(
     free = len(component) - int(component.max()) - 1
     sigma, fit = unit, refit(unit, None)
     for _ in range(_ROUNDS):
-        new = next_spread(sigma, fit.scores, _trace(fit, component), free, unit)
+        new = next_sd(sigma, fit.scores, _trace(fit, component), free, unit)
         change, sigma = abs(log(new / sigma)), new
         fit = refit(sigma, fit)
         if change < _CLOSE:
@@ -54,7 +54,7 @@ def estimate_spread(
     return sigma, fit
 
 
-def next_spread(sigma: float, scores: FloatArray, trace: float, free: int, unit: float) -> float:
+def next_sd(sigma: float, scores: FloatArray, trace: float, free: int, unit: float) -> float:
     """Return a better estimate of the spread.
 
     Parameters
@@ -74,13 +74,17 @@ def next_spread(sigma: float, scores: FloatArray, trace: float, free: int, unit:
 
     >>> found, scores = 1.0, 2.0 * np.random.default_rng(0).standard_normal(10_000)
     >>> for _ in range(9):
-    ...     found = next_spread(found, scores, 0.0, 9_999, 1.0)
+    ...     found = next_sd(found, scores, 0.0, 9_999, 1.0)
     >>> bool(abs(found / scores.std() - 1.0) < 1e-3)
     True
     """
     square, at_most = dot(scores, scores), free + log(sigma / unit) / LOG_SD**2
-    told = at_most - trace / sigma**2
-    new = square / told if told > _LITTLE * free else (square + trace) / max(at_most, 0.1 * free)
+    degrees_of_freedom = at_most - trace / sigma**2
+    new = (
+        square / degrees_of_freedom
+        if degrees_of_freedom > _LITTLE * free
+        else (square + trace) / max(at_most, 0.1 * free)
+    )
     limits = sigma**2 / _LARGEST_STEP, sigma**2 * _LARGEST_STEP
     return within(float(np.sqrt(np.clip(new, *limits))), unit)
 

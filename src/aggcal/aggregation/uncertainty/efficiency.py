@@ -13,7 +13,7 @@ _SURE = 0.01
 """Chance of claiming that annotators who are all alike differ."""
 
 
-def known_spread(reliabilities: FloatArray, known: Uncertainty) -> float | None:
+def known_sd(reliabilities: FloatArray, known: Uncertainty) -> float | None:
     """Return how much annotators differ, by the intervals of their reliabilities if there are any.
 
     Examples
@@ -21,16 +21,16 @@ def known_spread(reliabilities: FloatArray, known: Uncertainty) -> float | None:
     >>> import aggcal
     >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
     >>> consensus = aggcal.aggregate(judgments, warn=False)
-    >>> known_spread(consensus.reliabilities, consensus.uncertainty) is None
+    >>> known_sd(consensus.reliabilities, consensus.uncertainty) is None
     True
     """
     low, high = known.reliability_low, known.reliability_high
     if low is None or high is None:
         return None
-    return spread_beyond_chance(reliabilities, low, high, known.level, known.degrees_of_freedom)
+    return sd_beyond_noise(reliabilities, low, high, known.level, known.degrees_of_freedom)
 
 
-def spread_beyond_chance(
+def sd_beyond_noise(
     reliabilities: FloatArray,
     low: FloatArray,
     high: FloatArray,
@@ -52,9 +52,9 @@ def spread_beyond_chance(
     Examples
     --------
     >>> close, far = np.array([0.9, 1.0, 1.1]), np.array([0.2, 1.0, 1.8])
-    >>> spread_beyond_chance(close, close - 0.4, close + 0.4, 0.95, np.inf) is None
+    >>> sd_beyond_noise(close, close - 0.4, close + 0.4, 0.95, np.inf) is None
     True
-    >>> round(spread_beyond_chance(far, far - 0.4, far + 0.4, 0.95, np.inf), 2)
+    >>> round(sd_beyond_noise(far, far - 0.4, far + 0.4, 0.95, np.inf), 2)
     0.77
     """
     from scipy.special import chdtrc

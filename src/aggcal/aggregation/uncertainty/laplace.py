@@ -69,15 +69,17 @@ def _dense(
         return DenseCovariance(covariance), None
     inner = information.inner
     own, gain = 1.0 / inner, carried.T @ covariance
-    spread = np.ravel(carried.multiply(gain.T).sum(axis=0))
+    carried_variance = np.ravel(carried.multiply(gain.T).sum(axis=0))
     if unit is not None:
         # Σ wγ is fixed: D⁻¹ loses its part along w, and B D⁻¹ with it.
         share = own * unit / float(np.sum(np.square(unit) * own))
         shared = carried @ unit
         toward = covariance @ shared
-        spread = spread - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+        carried_variance = (
+            carried_variance - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+        )
         own = own - own * unit * share
-    return DenseCovariance(covariance), np.maximum(own + spread, 0.0)
+    return DenseCovariance(covariance), np.maximum(own + carried_variance, 0.0)
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
@@ -139,7 +141,7 @@ def _matrix_free(
     solve = solver(information, diagonal)
     rest = np.zeros(information.n_items)
     inner = information.inner
-    own, spread = 1.0 / inner, np.zeros(len(inner))
+    own, carried_variance = 1.0 / inner, np.zeros(len(inner))
     for k in range(probes):
         force = information.probe(random)
         draw = solve(force, _PROBE_CLOSE)
@@ -148,7 +150,7 @@ def _matrix_free(
             pulled = information.border(draw) * own
             if unit is not None:
                 pulled -= own * unit * (float(unit @ pulled) / float(np.square(unit) @ own))
-            spread += np.square(pulled)
+            carried_variance += np.square(pulled)
         if on_draw is not None:
             on_draw(k + 1, probes)
     covariance = MatrixFreeCovariance(1.0 / diagonal + rest / probes, solve)
@@ -156,4 +158,4 @@ def _matrix_free(
         return covariance, None
     if unit is not None:
         own = own - np.square(own * unit) / float(np.square(unit) @ own)
-    return covariance, np.maximum(own + spread / probes, 0.0)
+    return covariance, np.maximum(own + carried_variance / probes, 0.0)

@@ -63,9 +63,13 @@ def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> 
     # The spread is uncertain, too, and the scores move with it: the information of log σ is
     # 2 tr (1 − C/σ²)², and that of its prior.
     shrunk, pieces = matrix / fit.population.score_sd**2, int(problem.component.max()) + 1
-    told = len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
+    degrees_of_freedom = (
+        len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
+    )
     push = 2.0 * shrunk @ fit.scores
-    return np.asarray(matrix + np.outer(push, push) / (2.0 * max(told, 0.0) + LOG_SD**-2))
+    return np.asarray(
+        matrix + np.outer(push, push) / (2.0 * max(degrees_of_freedom, 0.0) + LOG_SD**-2)
+    )
 
 
 def _matrix_free(

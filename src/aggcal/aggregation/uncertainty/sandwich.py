@@ -39,7 +39,7 @@ def sandwich(
     information: Information,
     design: Design,
     *,
-    chances: FloatArray | None = None,
+    probabilities: FloatArray | None = None,
     unit: float = 1.0,
     seed: int = 0,
 ) -> Covariance:
@@ -60,7 +60,7 @@ def sandwich(
     seed
         Seed for the random vectors that take the place of a matrix for many items.
     """
-    force = _forces(rows, link, scores, design, chances=chances, unit=unit)
+    force = _forces(rows, link, scores, design, probabilities=probabilities, unit=unit)
     n = rows.n_items
     if n > MOST_DENSE:
         random = np.random.default_rng(seed)
@@ -72,9 +72,9 @@ def sandwich(
             )
             if design == "annotator":
                 signs = np.repeat(signs, np.diff(rows.starts))
-            flow = signs * force
+            signed = signs * force
             pulled = np.sqrt(information.prior) * random.standard_normal(n)
-            drawn[k] = solve(rows.scatter(flow) + pulled)
+            drawn[k] = solve(rows.scatter(signed) + pulled)
         return DrawnCovariance(drawn)
     schur, _ = information.dense()
     bread = inverse(schur)
@@ -98,7 +98,7 @@ def _forces(
     scores: FloatArray,
     design: Design,
     *,
-    chances: FloatArray | None,
+    probabilities: FloatArray | None,
     unit: float,
 ) -> FloatArray:
     """Return a number per row whose square is the row's part of B."""
@@ -109,10 +109,10 @@ def _forces(
         return np.asarray(rows.weight * pull * np.sqrt(m / max(m - 1, 1)))
     if design == "random":
         return np.sqrt(unit * rows.weight) * pull
-    if chances is None:
+    if probabilities is None:
         raise ValueError("a fixed design needs the chances of its outcomes")
     both = pull + link.terms(-gap)[1]
-    return np.sqrt(unit * rows.weight * chances * (1.0 - chances)) * both
+    return np.sqrt(unit * rows.weight * probabilities * (1.0 - probabilities)) * both
 
 
 def few_annotators(number: int) -> tuple[AggcalWarning, ...]:

@@ -67,15 +67,15 @@ class Shaped:
         array([1. , 0.5])
         """
         # What the judgments alone say of an item: the posterior less the prior.
-        told = np.maximum(1.0 / variances - sd**-2, _LEAST_TOLD * sd**-2)
-        seen = scores / variances / told
+        precision = np.maximum(1.0 / variances - sd**-2, _LEAST_TOLD * sd**-2)
+        seen = scores / variances / precision
         low, high = max(seen.min(), -_FURTHEST * sd), min(seen.max(), _FURTHEST * sd)
         if not high > low:
             low, high = low - sd, high + sd
         grid = np.linspace(low, high, _GRID)
         step = grid[1] - grid[0]
         off = np.clip(seen, low, high)[:, None] - grid
-        likelihood = np.exp(-0.5 * np.minimum(told, step**-2)[:, None] * off**2)
+        likelihood = np.exp(-0.5 * np.minimum(precision, step**-2)[:, None] * off**2)
         base = np.exp(-0.5 * (grid / sd) ** 2)
         base /= base.sum()
         # Single precision is enough for a shape, and takes half the time.
@@ -89,7 +89,7 @@ class Shaped:
         with np.errstate(divide="ignore"):
             better = float(np.sum(np.log(likelihood @ prior) - np.log(likelihood @ base)))
         share = float(expit(better - _FLEXIBLE)) if np.isfinite(better) else 1.0
-        return cls(grid, below, scores, np.sqrt(variances), told * step**2 > 1.0, share)
+        return cls(grid, below, scores, np.sqrt(variances), precision * step**2 > 1.0, share)
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw scores, one row each.

@@ -171,12 +171,14 @@ class Uncertainty:
         gap = self.scores[i] - self.scores[j]
         sd = np.sqrt(self.covariance.gap_variance(i, j))
         ratio = np.divide(gap, sd, out=np.copysign(np.inf, gap), where=sd > 0.0)
-        chance = probability_below(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
+        probability = probability_below(np.where(gap == 0.0, 0.0, ratio), self.degrees_of_freedom)
         if self.shape is not None:
             other, half = self.shape.order_probability(i, j), np.full(len(gap), 0.5)
-            least, most = np.minimum(half, chance), np.maximum(half, chance)
-            chance = chance + self.shape.share * (np.clip(other, least, most) - chance)
-        return np.where(apart(self.component, i, j), np.nan, chance)
+            least, most = np.minimum(half, probability), np.maximum(half, probability)
+            probability = probability + self.shape.share * (
+                np.clip(other, least, most) - probability
+            )
+        return np.where(apart(self.component, i, j), np.nan, probability)
 
     def certified(self, level: float | None = None) -> Certified:
         """Return the pairs whose order is certified at a family-wise level."""

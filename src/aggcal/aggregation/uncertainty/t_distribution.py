@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 
 
-def quantile(chance: float, degrees_of_freedom: float) -> float:
+def quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the quantile at a chance.
 
     Examples
@@ -20,7 +20,9 @@ def quantile(chance: float, degrees_of_freedom: float) -> float:
     from scipy.special import ndtri, stdtrit
 
     return float(
-        ndtri(chance) if isinf(degrees_of_freedom) else stdtrit(degrees_of_freedom, chance)
+        ndtri(probability)
+        if isinf(degrees_of_freedom)
+        else stdtrit(degrees_of_freedom, probability)
     )
 
 

@@ -96,9 +96,9 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
     if texts is not None:
         summary["texts"] = Path(texts.source).name
     try:
-        told = Report(summary, items, annotators, {} if texts is None else texts.by_item)
+        contents = Report(summary, items, annotators, {} if texts is None else texts.by_item)
         # A text may hold half a character, which no file can.
-        page = RENDERERS[options.format](told).encode("utf-8", "replace")
+        page = RENDERERS[options.format](contents).encode("utf-8", "replace")
     except TableError:
         raise
     except (

@@ -35,8 +35,8 @@ class DeviceInformation(Information):
         layout.launch(
             f"information<{CODES[link.name]}, {', '.join(flags)}, {_flag(self._observed)}>", 16,
             layout.pair, layout.annotator, pointer(layout.weight), np.int32(layout.span),
-            np.int32(layout.n_items), scores, theta, np.float64(ROOM / most), total, held.near,
-            pointer(held.cross), held.bounds[2:], file="sums.cu",
+            np.int32(layout.n_items), scores, theta, np.float64(ROOM / most), total,
+            held.gap_curvature, pointer(held.cross_curvature), held.bounds[2:], file="sums.cu",
         )  # fmt: skip
         if not self.heterogeneous:
             return np.ones(1)
@@ -49,9 +49,9 @@ class DeviceInformation(Information):
 
         return np.asarray(self._held.carry(cupy.asarray(weights)).get())
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
-        return np.asarray(self._held.flow(vector).get())
+        return np.asarray(self._held.curvature_product(vector).get())
 
     def border(self, vector: FloatArray) -> FloatArray:
         """Return B'v, a number per annotator."""
@@ -68,8 +68,8 @@ class DeviceInformation(Information):
             total = cupy.zeros(layout.n_annotators, dtype=cupy.int64)
             scale = ROOM / (layout.most_of_annotator * max(bounds[4], _TINY))
             layout.launch(
-                "tossed_slopes", 0, layout.annotator, held.near, held.cross, np.uint64(key),
-                np.float64(scale), total,
+                "tossed_slopes", 0, layout.annotator, held.gap_curvature, held.cross_curvature,
+                np.uint64(key), np.float64(scale), total,
             )  # fmt: skip
             pulls = (total / scale + cupy.asarray(noise)) / held.inner
             shares = pulls.astype(cupy.float32)
@@ -79,12 +79,12 @@ class DeviceInformation(Information):
         scale = ROOM / (layout.most_of_item * most)
         layout.launch(
             f"tossed_items<{_flag(self.heterogeneous)}>", 8, layout.pair, layout.annotator,
-            np.int32(layout.span), held.near, pointer(held.cross), pointer(shares),
-            np.uint64(key), np.float64(most), np.float64(scale), out,
+            np.int32(layout.span), held.gap_curvature, pointer(held.cross_curvature),
+            pointer(shares), np.uint64(key), np.float64(most), np.float64(scale), out,
         )  # fmt: skip
         return np.asarray((out / scale).get())
 
-    def flow_diagonal(self) -> FloatArray:
+    def curvature_diagonal(self) -> FloatArray:
         """Return the diagonal of the judgments' part of S: that of A less Σ_u B_iu²/D_u."""
         total = self._held.diagonal()
         if self.heterogeneous:
@@ -111,9 +111,9 @@ class DeviceInformation(Information):
             at = cupy.flatnonzero((mine >= first) & (mine < last))
             owner = (mine[at] - np.uint32(first)).astype(cupy.uint64) * np.uint64(n)
             key = cupy.concatenate([owner + winner[at], owner + loser[at]])
-            cross = self._held.cross[at].astype(cupy.float64)
-            value = cupy.concatenate([cross, -cross])
-            del owner, cross, at
+            cross_curvature = self._held.cross_curvature[at].astype(cupy.float64)
+            value = cupy.concatenate([cross_curvature, -cross_curvature])
+            del owner, cross_curvature, at
             order = cupy.argsort(key)
             key, value = key[order], value[order]
             new = cupy.flatnonzero(cupy.concatenate([cupy.ones(1, bool), key[1:] != key[:-1]]))

@@ -40,14 +40,14 @@ class Curvature:
         import cupy
 
         self.layout, self.free = layout, free
-        self.near = layout.column(cupy.float32)
-        self.cross: Any = layout.column(cupy.float32) if free else None
+        self.gap_curvature = layout.column(cupy.float32)
+        self.cross_curvature: Any = layout.column(cupy.float32) if free else None
         self.inner = cupy.ones(layout.n_annotators)
         """D."""
         self.bounds = cupy.zeros(8, dtype=cupy.float32)
         """Largest sizes: of the vector, of the annotators' shares, of near, cross and b."""
 
-    def flow(self, vector: Any) -> Any:
+    def curvature_product(self, vector: Any) -> Any:
         """Multiply by A − B D⁻¹ Bᵀ."""
         single = self._single(vector)
         return self._scatter(single, self._shares(self._border(single)) if self.free else None)
@@ -74,7 +74,8 @@ class Curvature:
         scale = ROOM / layout.most_of_annotator
         layout.launch(
             "border", 8, layout.pair, layout.annotator, np.int32(layout.span),
-            np.int32(layout.n_items), single, self.cross, np.float64(scale), self.bounds, total,
+            np.int32(layout.n_items), single, self.cross_curvature, np.float64(scale),
+            self.bounds, total,
         )  # fmt: skip
         bounds = self.bounds.astype(cupy.float64)
         return total * (2.0 * bounds[0] * bounds[3] / scale)
@@ -87,8 +88,8 @@ class Curvature:
         total = cupy.zeros(layout.n_items, dtype=cupy.int64)
         scale = ROOM / layout.most_of_item
         layout.launch(
-            "column_sums", 8, layout.pair, np.int32(layout.span), self.near, np.float64(scale),
-            self.bounds, total,
+            "column_sums", 8, layout.pair, np.int32(layout.span), self.gap_curvature,
+            np.float64(scale), self.bounds, total,
         )  # fmt: skip
         return total * (self.bounds[2].astype(cupy.float64) / scale)
 
@@ -115,8 +116,9 @@ class Curvature:
         scale = ROOM / layout.most_of_item
         layout.launch(
             "product<false>" if shares is None else "product<true>", 16, layout.pair,
-            layout.annotator, np.int32(layout.span), np.int32(layout.n_items), single, self.near,
-            pointer(self.cross), pointer(shares), np.float64(scale), self.bounds, total,
+            layout.annotator, np.int32(layout.span), np.int32(layout.n_items), single,
+            self.gap_curvature, pointer(self.cross_curvature), pointer(shares),
+            np.float64(scale), self.bounds, total,
         )  # fmt: skip
         bounds = self.bounds.astype(cupy.float64)
         most = 2.0 * bounds[0] * bounds[2]
@@ -193,8 +195,8 @@ class DeviceThurstone(DeviceLikelihood):
             f"evaluate<{CODES[self.link.name]}, {self._weighted}, {free}>", 32, layout.pair,
             layout.annotator, pointer(layout.weight), np.int32(layout.span),
             np.int32(layout.n_items), scores, self._slopes, np.float64(scale), *scales,
-            np.float64(most), loss, force, pulls, bends, curvature.near, pointer(curvature.cross),
-            curvature.bounds[2:], file="sums.cu",
+            np.float64(most), loss, force, pulls, bends, curvature.gap_curvature,
+            pointer(curvature.cross_curvature), curvature.bounds[2:], file="sums.cu",
         )  # fmt: skip
         self._last = scores
         gradient = force / scale + precision * scores
@@ -218,20 +220,23 @@ class DeviceThurstone(DeviceLikelihood):
         """Multiply by the curvature at the last point; a vector of NumPy's comes back as one."""
         self.products += 1
         if isinstance(vector, np.ndarray):
-            return self.fetch(self._rows_curvature.flow(vector)) + self.score_precision * vector
-        return self._rows_curvature.flow(vector) + self.score_precision * vector
+            return (
+                self.fetch(self._rows_curvature.curvature_product(vector))
+                + self.score_precision * vector
+            )
+        return self._rows_curvature.curvature_product(vector) + self.score_precision * vector
 
     def carry(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector over annotators by B D⁻¹."""
         return self.fetch(self._rows_curvature.carry(self.to_device(vector)))
 
-    def dense_flow(self) -> Any:
+    def dense_curvature(self) -> Any:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
         rows = self.rows
         host = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items)
         problem = on_this_machine(host, self.link, self.score_precision, self.reliability_precision)
         problem.evaluate(self.fetch(self._last))
-        return problem.dense_flow()
+        return problem.dense_curvature()
 
     @property
     def diagonal(self) -> FloatArray:  # type: ignore[override]  # elsewhere it is at hand

@@ -109,7 +109,7 @@ class _Sharded(Objective):
         found: Sums = self.rows.shards.total("evaluate", self._point)
         return found
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of the curvature at the last point."""
         return np.asarray(self.rows.shards.total("product", self._point, vector))
 
@@ -117,7 +117,7 @@ class _Sharded(Objective):
         """Multiply a vector over annotators by B D⁻¹."""
         return np.asarray(self.rows.shards.total("carry", self._point, vector))
 
-    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of the Schur complement as a dense matrix, and B."""
         return _beside(self.rows.shards.listed("dense", self._point))
 
@@ -176,7 +176,7 @@ class ShardedInformation(Information):
         """Return B D⁻¹ w for weights of the annotators."""
         return np.asarray(self._rows.shards.total("shared_at", self._point, weights))
 
-    def flow(self, vector: FloatArray) -> FloatArray:
+    def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
         return np.asarray(self._rows.shards.total("flow_at", self._point, vector))
 
@@ -189,11 +189,11 @@ class ShardedInformation(Information):
         """Return B'v, a number per annotator."""
         return np.concatenate(self._rows.shards.listed("border_at", self._point, vector))
 
-    def flow_diagonal(self) -> FloatArray:
+    def curvature_diagonal(self) -> FloatArray:
         """Return the diagonal of the judgments' part of S."""
         return np.array(self._rows.shards.total("diagonal_at", self._point))
 
-    def dense_flow(self) -> tuple[FloatArray, sparse.csr_array | None]:
+    def dense_curvature(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return the judgments' part of S as a matrix, and B D⁻¹."""
         return _beside(self._rows.shards.listed("dense_at", self._point))
 

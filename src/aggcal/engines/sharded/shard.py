@@ -148,7 +148,7 @@ class Shard:
     def product(self, point: FitPoint, vector: FloatArray) -> FloatArray:
         """Multiply by this shard's part of the curvature at a point."""
         with self._lock:
-            return self._at(point).flow(vector)
+            return self._at(point).curvature_product(vector)
 
     def reliabilities(self, point: FitPoint) -> FloatArray:
         """Return the annotators' parameters at a point."""
@@ -168,7 +168,7 @@ class Shard:
     def dense(self, point: FitPoint) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return this shard's part of the Schur complement as a matrix, and of B."""
         with self._lock:
-            return self._at(point).dense_flow()
+            return self._at(point).dense_curvature()
 
     # ------------------------------------------------------------------ information
 
@@ -177,10 +177,10 @@ class Shard:
         with self._lock:
             return self._informed(point).inner
 
-    def flow_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
+    def curvature_product_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
         """Multiply by this shard's part of S."""
         with self._lock:
-            return self._informed(point).flow(vector)
+            return self._informed(point).curvature_product(vector)
 
     def toss_at(
         self, point: InformationPoint, key: int, noise: FloatArray, offsets: IntArray
@@ -198,7 +198,7 @@ class Shard:
     def diagonal_at(self, point: InformationPoint) -> FloatArray:
         """Return the diagonal of this shard's part of S."""
         with self._lock:
-            return self._informed(point).flow_diagonal()
+            return self._informed(point).curvature_diagonal()
 
     def shared_at(self, point: InformationPoint, weights: FloatArray) -> FloatArray:
         """Return this shard's part of B D⁻¹ w."""
@@ -208,7 +208,7 @@ class Shard:
     def dense_at(self, point: InformationPoint) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return this shard's part of S as a matrix, and of B D⁻¹."""
         with self._lock:
-            return self._informed(point).dense_flow()
+            return self._informed(point).dense_curvature()
 
     # ------------------------------------------------------------------ other shards
 

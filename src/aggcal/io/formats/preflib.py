@@ -38,13 +38,13 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> Iterator[Row]:
-    names, orders, told = _parsed(lines)
+    names, orders, claimed = _parsed(lines)
     repeated = {label for label, n in Counter(names.values()).items() if n > 1}
     labels = {k: f"{v} ({k})" if v in repeated else v for k, v in names.items()}
     _refuse_unnamed(names, orders)
     voters = sum(number for _, number, _ in orders)
-    if told is not None and told != voters:
-        notes.append(f"the header speaks of {told:,} voters, the orders are those of {voters:,}")
+    if claimed is not None and claimed != voters:
+        notes.append(f"the header speaks of {claimed:,} voters, the orders are those of {voters:,}")
     sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
     pairs = voter = 0
@@ -74,7 +74,7 @@ def _parsed(
 ) -> tuple[dict[int, str], list[_Order], int | None]:
     """Return the names of the alternatives, the orders, and the voters that the header tells."""
     names: dict[int, str] = {}
-    told: int | None = None
+    claimed: int | None = None
     orders: list[_Order] = []
     old: list[int] = []
     ranks = 0
@@ -86,7 +86,7 @@ def _parsed(
         if line.startswith("#"):
             _header(line, location, names)
             if (found := _VOTERS.match(line)) is not None:
-                told = _number(found[1], location)
+                claimed = _number(found[1], location)
         elif not old and not orders and line.isdigit():
             old.append(_number(line, location))
         elif old and len(names) < old[0]:
@@ -96,7 +96,7 @@ def _parsed(
             names[_number(number, location)] = label.strip() or number.strip()
         elif old and len(old) == 1:
             old.append(n)  # the voters, the sum of their orders, and the unique orders
-            told = _number(line.split(",")[0], location)
+            claimed = _number(line.split(",")[0], location)
         else:
             orders.append(_order(line, location))
             ranks += sum(map(len, orders[-1][2]))
@@ -105,7 +105,7 @@ def _parsed(
                     f"{location}: the orders so far rank more than {_MOST_RANKS:,} alternatives, "
                     "which is too much to read at once; split the file."
                 )
-    return names, orders, told
+    return names, orders, claimed
 
 
 def _refuse_unnamed(names: dict[int, str], orders: list[_Order]) -> None:

@@ -73,8 +73,8 @@ class Preference:
         """Multiply by I + L'WL at the last point."""
         rows = self._rows
         moved = self._root @ vector
-        flow = self._near * (moved[rows.winner] - moved[rows.loser])
-        return np.asarray(vector + self._root.T @ rows.scatter(flow))
+        pulls = self._near * (moved[rows.winner] - moved[rows.loser])
+        return np.asarray(vector + self._root.T @ rows.scatter(pulls))
 
 
 class Laplace:
@@ -134,8 +134,8 @@ class Laplace:
     @cached_property
     def _pull_of_mode(self) -> FloatArray:
         """How the determinant changes with f."""
-        rows, spread = self._rows, np.diag(self.covariance)
+        rows, variances = self._rows, np.diag(self.covariance)
         together = self.covariance[rows.winner, rows.loser]
-        variance = spread[rows.winner] + spread[rows.loser] - 2.0 * together
+        variance = variances[rows.winner] + variances[rows.loser] - 2.0 * together
         bend = self._pull - self._curve * (2.0 * self._pull + self._gap)
         return rows.scatter(-0.5 * rows.weight * bend * variance / WIDTH**3)
