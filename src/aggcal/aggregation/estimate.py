@@ -38,7 +38,7 @@ from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 from aggcal.models.rows import Rows, rows_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
-_FEWEST_ANNOTATORS = 2
+_FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",

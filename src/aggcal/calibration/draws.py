@@ -53,7 +53,7 @@ three items these bounds cut off less than 1% of it, with ten nothing."""
 _COMPARED = 200
 """Items that are compared for dependence at most, which bounds the pairs."""
 
-_NULL = 1e-10
+_NULL = 1e-10  # of the largest eigenvalue: below it is rounding, and no direction
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Covariance
 
-_LEAST_SHARE = 0.05
-_SURE = 2.0
+_LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
+_SURE = 2.0  # standard errors of the slope: of less the second model says nothing
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.calibration.atc import project
 
-_FOLDS = 10
-_BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6
-_FLAT = 1e-12
-_FEWEST = 8
+_FOLDS = 10  # more are hardly better and take longer
+_BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6  # more are smoother and take longer
+_FLAT = 1e-12  # of the scatter of y: below it line and curve are one
+_FEWEST = 8  # items: of fewer no curve can be told from a line
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ _SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
-_AT_ONCE = 20_000
+_AT_ONCE = 20_000  # rows: more take more memory, fewer more time
 
 
 @dataclass(frozen=True)

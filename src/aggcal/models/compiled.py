@@ -16,7 +16,7 @@ from aggcal.models.thurstone import Thurstone, stiffness
 from aggcal.registry import LINKS
 
 _CODES = {name: known.code for name, known in LINKS.items()}
-_PIECE = 2048
+_PIECE = 2048  # rows that share one slope: they stay in the cache
 
 
 class CompiledThurstone(Thurstone):

@@ -27,8 +27,8 @@ from aggcal.models.rows import laplacian, scatter
 if TYPE_CHECKING:
     from scipy import sparse
 
-_PIECE = 1 << 20
-_GOLDEN = 0x9E3779B97F4A7C15
+_PIECE = 1 << 20  # rows: more take more memory, fewer more time
+_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: the step of SplitMix64
 
 
 class Information:

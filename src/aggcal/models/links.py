@@ -24,7 +24,7 @@ from aggcal.errors import OptionError
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]
 
-_FAR = 1e3
+_FAR = 1e3  # beyond, pull + x has lost its digits: a series instead
 _HALF_NORMAL_PEAK = sqrt(2.0 / pi)
 
 

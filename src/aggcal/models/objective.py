@@ -24,10 +24,10 @@ from aggcal.models.rows import Rows
 if TYPE_CHECKING:
     from scipy import sparse
 
-_INNER_STEPS = 200
-_INNER_TOLERANCE = 1e-12
-_INNER_ROUNDING = 1e-9
-_LOOSE = 1e-3
+_INNER_STEPS = 200  # far more than any study took
+_INNER_TOLERANCE = 1e-12  # relative gradient: the outer steps trust it
+_INNER_ROUNDING = 1e-9  # step from which only rounding is left
+_LOOSE = 1e-3  # far from the optimum exact steps do not pay
 
 
 @dataclass(frozen=True)

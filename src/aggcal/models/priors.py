@@ -46,7 +46,7 @@ class Prior:
         return self.reliability_sd**-2
 
 
-DEFAULT_RELIABILITY_SD = 0.5
+DEFAULT_RELIABILITY_SD = 0.5  # about a mean of 1; where annotators say much, theirs is estimated
 
 
 def default_prior(link: Link) -> Prior:

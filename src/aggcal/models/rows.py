@@ -13,9 +13,9 @@ from aggcal._core.kernels.threads import balanced
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
-_WORTH_MERGING = 4
-_MANY_ITEMS = 1 << 15
-_TILE, _TILES = 13, 4
+_WORTH_MERGING = 4  # pairs for each row: beyond, few rows are of one pair
+_MANY_ITEMS = 1 << 15  # whose sums leave the cache
+_TILE, _TILES = 13, 4  # bits: tiles of items that fit the cache, and how many at most
 
 
 @dataclass(frozen=True, eq=False)

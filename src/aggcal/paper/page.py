@@ -37,7 +37,7 @@ FIGURES = {
 MARKS = {"differs": "≠", "not comparable": "°"}
 """What stands behind a number that is not reproduced."""
 
-_MANY = 6
+_MANY = 6  # cells: of more only the places are named
 
 
 def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:

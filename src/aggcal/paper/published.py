@@ -26,8 +26,8 @@ SCALED_VECTORS = ("scaled", *VECTORS)
 
 Table = dict[str, dict[str, str]]
 
-_THIRD_DIGIT = 0.001
-_DIGITS = 3
+_THIRD_DIGIT = 0.001  # one unit: the authors' cells are not all rounded alike
+_DIGITS = 3  # as printed in the paper
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from aggcal.plot.style import axes, dot_size, label, short, thinned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_NODES = 30
-_MOST_CELLS = 400
-_MOST_CHANCES = 25
-_WIDEST = 5.0
-_UPRIGHT = 0.1
+_MOST_NODES = 30  # more make a knot of the graph
+_MOST_CELLS = 400  # more are finer than a pixel
+_MOST_CHANCES = 25  # items: the numbers of more could not be read
+_WIDEST = 5.0  # points of the thickest line
+_UPRIGHT = 0.1  # so near the vertical a label is centred
 
 
 def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:

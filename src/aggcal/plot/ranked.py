@@ -15,7 +15,7 @@ from aggcal.plot.style import FAINT, MOST_LABELS, axes, dot_size, label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_WHISKERS = 300
+_MOST_WHISKERS = 300  # more run into each other: a band instead
 
 
 def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:

@@ -16,7 +16,7 @@ from aggcal.plot.style import FAINT, axes, dot_size
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_MOVES = 1000
+_MOST_MOVES = 1000  # lines: more hide what they show
 
 
 def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> Axes:

@@ -18,11 +18,11 @@ FAINT: dict[str, Any] = {"color": GREY, "alpha": 0.35, "linewidth": 0.8}
 """Lines that only guide the eye."""
 
 MOST_LABELS = 30  # more would overlap
-_WIDTH, _HEIGHT, _TALLEST = 7.0, 4.2, 9.0
-_LINE = 0.22
+_WIDTH, _HEIGHT, _TALLEST = 7.0, 4.2, 9.0  # inches: a column of a page, and a page
+_LINE = 0.22  # inches for each named row
 _LONGEST_LABEL = 24  # columns of an id
-_DOT, _SMALLEST_DOT = 30.0, 3.0
-_ROOMY = 40
+_DOT, _SMALLEST_DOT = 30.0, 3.0  # points squared
+_ROOMY = 40  # dots up to which all are drawn large
 
 
 def axes(ax: Axes | None, *, lines: int = 0, square: bool = False) -> Axes:

@@ -78,7 +78,7 @@ HINTS = {
 LONG = 4 * SHORTEST_CUT
 """Where names are cut in the short tables."""
 
-_MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5
+_MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5  # rows: the table has all of them
 
 
 def numbers(column: np.ndarray) -> FloatArray:

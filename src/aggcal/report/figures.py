@@ -12,9 +12,9 @@ from aggcal.report.axes import Frame, Scale, round_step
 from aggcal.report.listing import cut
 
 _FRAME = Frame(760.0, 340.0)
-_MOST_POINTS = 3000
-_TITLED_POINTS = 1000
-_LONGEST_TITLE = 80
+_MOST_POINTS = 3000  # more make the page slow and show no more
+_TITLED_POINTS = 1000  # titles of more would be half of the page's size
+_LONGEST_TITLE = 80  # characters
 
 
 def calibration_figure(

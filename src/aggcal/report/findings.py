@@ -13,7 +13,7 @@ LONGEST = 1500
 NAME, SAID = 120, 200
 """Where ids and texts are cut in lists."""
 
-_NAMED_ANYWAY = 3
+_NAMED_ANYWAY = 3  # ids that the sentence names itself
 _LISTS = {
     "annotators": ("annotator", "annotators"),
     "items": ("item", "items"),

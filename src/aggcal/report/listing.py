@@ -21,8 +21,8 @@ MOST_ROWS = 200_000
 LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
 STATIC_TEXT = 400
 """Where texts are cut in the rows that stand in the page itself."""
-_ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000
-_FINEST, _LARGEST = 9, 1e12
+_ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
+_FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
 
 
 @dataclass(frozen=True, eq=False)

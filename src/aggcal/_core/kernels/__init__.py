@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 7
+_VERSION = 7  # raised with every change of kernels.c: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 

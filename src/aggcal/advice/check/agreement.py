@@ -14,12 +14,12 @@ from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import benjamini_hochberg
 from aggcal.errors import count, some
 
-_RATE = 0.01
-_LEAST_MISFIT = 1.3
-_BEYOND_CHANCE = 2.0
-_ENOUGH_PAIRS = 30
-_LOW = 0.2
-_NEXT_TO_NONE = 0.1
+_RATE = 0.01  # false discoveries: a lower one misses more misfits
+_LEAST_MISFIT = 1.3  # infit below which a misfit, however sure, changes no score to speak of
+_BEYOND_CHANCE = 2.0  # standard errors of alpha: fewer would see agreement in noise
+_ENOUGH_PAIRS = 30  # fewer leave alpha uncertain by .2 and more
+_LOW = 0.2  # alpha up to which agreement is called slight, as in textbooks
+_NEXT_TO_NONE = 0.1  # alpha that must be ruled out before "no agreement" is said
 
 
 @dataclass(frozen=True)

@@ -18,22 +18,22 @@ from aggcal.metrics import spearman
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
 
-_DRAWS_SMALL, _DRAWS_LARGE = 60, 20
-_LARGE = 200_000
-_SURE = 3.0
-_GAIN = 0.3
-_SPLITS = 2
-_NEXT_TO_NOTHING = 1e-6
-_REVERSED_SHARE = 0.15
-_REVERSED_GAIN = 8.0
-_LEAST_SHARE, _FEWEST = 0.1, 2
-_FEWEST_ANNOTATORS = 4
-_ALIKE = 0.6
-_ROUNDS_SMALL, _ROUNDS_LARGE = 12, 5
-_CLEAR = 2.0
-_NAMED = 5
-_DENSE = 150
-_BOTH_JUDGED = 2
+_DRAWS_SMALL, _DRAWS_LARGE = 60, 20  # of signs: more take longer, fewer blur the null's deviation
+_LARGE = 200_000  # rows from which time counts more than a sharp null
+_SURE = 3.0  # deviations of the null: lower ones accuse more clean studies
+_GAIN = 0.3  # standard errors by which camps must predict better: a higher one misses camps
+_SPLITS = 2  # of the answers: more are steadier and take longer
+_NEXT_TO_NOTHING = 1e-6  # weight of held-out rows: items they alone join stay joined
+_REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
+_REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
+_LEAST_SHARE, _FEWEST = 0.1, 2  # smallest camp: fewer are odd ones out, not a camp
+_FEWEST_ANNOTATORS = 4  # two camps of two
+_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
+_ROUNDS_SMALL, _ROUNDS_LARGE = 12, 5  # of sorting into camps: few move later
+_CLEAR = 2.0  # nats by which an annotator belongs to one camp rather than the other
+_NAMED = 5  # items: more make a sentence that nobody reads
+_DENSE = 150  # annotators up to which all eigenvectors cost less than a few
+_BOTH_JUDGED = 2  # judgments of an item in each camp: of one, the difference is noise
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
 
-_PAIRS_NAMED = 5
+_PAIRS_NAMED = 5  # pairs to ask: more make a sentence that nobody reads
 
 
 def joining_pairs(judgments: Judgments, graph: ComparisonGraph) -> list[tuple[str, str]]:

@@ -49,8 +49,8 @@ copies of some thirty answers off, less would accuse people with the same backgr
 """
 _MOST_ALIKE = 0.8
 """Limit of how alike answers to pairs that are asked again and again may usually be."""
-_ROUNDS = 8
-_SHOWN = 3
+_ROUNDS = 8  # of Newton's steps for the effects of pairs: it has settled before
+_SHOWN = 3  # annotators named before "and so many more"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.pair_answers import TIE, Answers
 
-_MOST_ITEMS = 400
-_DRAWS = 40
-_SURE = 4.0
-_LEAST_EXCESS = 0.02
-_FEWEST = 30
-_CLEAR = 1.7
+_MOST_ITEMS = 400  # triples grow with their cube; these are the most judged
+_DRAWS = 40  # simulated studies: more sharpen the expected share and take longer
+_SURE = 4.0  # deviations: lower ones find circles in clean studies
+_LEAST_EXCESS = 0.02  # share of the triples below which circles do not matter
+_FEWEST = 30  # triples: of fewer a share says little
+_CLEAR = 1.7  # deviations from a tie at which a pair has a clear majority
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.data.judgments import Judgments
 
-TIE = 0.5
+TIE = 0.5  # outcome between right (0) and left (1)
 
 
 @dataclass(frozen=True, eq=False)

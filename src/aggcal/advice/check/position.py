@@ -31,13 +31,13 @@ _LEAST_KEPT = 0.2
 (`_WEAKER` times as precise), below which it is not told from them: a lower one gives numbers that
 rest on the prior of the scores, a higher one gives none where pairs were shown both ways round now
 and then."""
-_WEAKER = 0.25
-_WORTH_A_LOOK = 2.0
-_ADVANTAGE_SD = 2.0
-_ROUNDS = 12
-_ENOUGH_ANNOTATORS = 10
-_LEAST_FLIPS = 0.05
-_FLIP_CHANCE = 0.001
+_WEAKER = 0.25  # prior of the second fit: what it moves tells what the first one took away
+_WORTH_A_LOOK = 2.0  # deviations: below, the exact test is not worth its time
+_ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
+_ROUNDS = 12  # of Newton's steps: it has settled before
+_ENOUGH_ANNOTATORS = 10  # fewer make the robust error itself too uncertain
+_LEAST_FLIPS = 0.05  # of the pairs: less changes no order to speak of
+_FLIP_CHANCE = 0.001  # p-value: a higher one finds more and accuses more
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ _PROVEN = 0.05
 _DOUBTFUL = 0.5
 _FEWEST = 3
 """Annotators: of one alone, or of two, there are no others who could be right."""
-_GUESSING, _REVERSED = 1, 2
+_GUESSING, _REVERSED = 1, 2  # columns of the posterior; 0 is honest
 
 
 @dataclass(frozen=True, eq=False)

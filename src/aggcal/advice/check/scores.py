@@ -14,7 +14,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import some
 
-_FEWEST_TO_COMPARE = 3
+_FEWEST_TO_COMPARE = 3  # items: of two every correlation is 1 or -1
 
 
 def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:

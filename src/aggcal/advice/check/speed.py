@@ -8,9 +8,9 @@ from aggcal.advice.check.findings import Finding, listed, rounded
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
 
-_SHARE = 0.25
-_AT_ONCE = 0.5
-_ENOUGH = 3
+_SHARE = 0.25  # of the typical time: a higher one names the merely quick
+_AT_ONCE = 0.5  # seconds in which nobody has read two items
+_ENOUGH = 3  # times: of fewer there is no typical one
 
 
 def too_fast(judgments: Judgments) -> list[Finding]:

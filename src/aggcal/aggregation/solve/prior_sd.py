@@ -26,7 +26,7 @@ _LARGEST_STEP = 3.0
 _LITTLE = 0.02
 """Share of the scores that the data must determine for MacKay's update, which is fast but wrong
 where they determine next to nothing; below, EM's."""
-_SMALLEST, _LARGEST = 1e-3, 1e3
+_SMALLEST, _LARGEST = 1e-3, 1e3  # of the usual spread: beyond, rounding decides
 
 
 def estimate_sd(

@@ -11,8 +11,8 @@ from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
 from aggcal.engines.gpu.objective import CODES, Curvature
 from aggcal.models.information import Information
 
-_CHUNK = 1 << 27
-_TINY = 1e-100
+_CHUNK = 1 << 27  # entries: more take more of the card's memory, fewer more launches
+_TINY = 1e-100  # keeps 0 out of a denominator
 
 
 class DeviceInformation(Information):

@@ -18,11 +18,11 @@ from aggcal.registry import LINKS, NORMAL
 CODES = {name: known.code for name, known in LINKS.items()}
 """The kernels' names of the links."""
 
-_TIGHT, _LOOSE = 1e-12, 1e-3
-_INNER_STEPS = 200
-_ROUNDING = 1e-9
-_KEEP_DIAGONAL = 1e-3
-_TINY = 1e-100
+_TIGHT, _LOOSE = 1e-12, 1e-3  # of the gradient: exact steps pay only near the optimum
+_INNER_STEPS = 200  # far more than any study took
+_ROUNDING = 1e-9  # step from which only rounding is left
+_KEEP_DIAGONAL = 1e-3  # gradient below which the diagonal changes too little to make anew
+_TINY = 1e-100  # keeps 0 out of a denominator
 
 
 class Curvature:

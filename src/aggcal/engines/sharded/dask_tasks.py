@@ -28,8 +28,8 @@ from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.writing.scratch import scratch_folder
 
-_MOST_ASIDE = 10_000
-_WIDEST_KEY = 2**62
+_MOST_ASIDE = 10_000  # rows named in an error: all of them could fill the memory
+_WIDEST_KEY = 2**62  # largest key that int64 adds up safely
 
 
 Aside = dict[tuple[str, str, str, str, str], tuple[int, str]]

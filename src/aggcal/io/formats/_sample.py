@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-_LOOKED_AT = 50
+_LOOKED_AT = 50  # records: more tell formats apart no better and take longer
 BLANK = "\ufeff \t\r\n"
 
 

@@ -10,7 +10,7 @@ from aggcal.io.formats._base import Choices, Notes, RecordFormat, Row, nobody, t
 from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
 
-_PAIR = 2
+_PAIR = 2  # a winner and a loser
 
 
 def _is_mine(sample: Sample) -> bool:

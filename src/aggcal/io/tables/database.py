@@ -31,8 +31,8 @@ _FEW_CELLS = 300_000
 _PACKED = (b"PA", b"\x1f\x8b")
 """How Parquet and gzip begin."""
 _SIZED = (list, tuple, np.ndarray)
-_EVERY = 0.3
-_WHOLE = 100.0
+_EVERY = 0.3  # seconds: progress more often would flicker
+_WHOLE = 100.0  # percent
 _CONFIG = {"autoinstall_known_extensions": "false"}
 
 _lock = threading.Lock()

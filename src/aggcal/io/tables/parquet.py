@@ -17,7 +17,7 @@ from aggcal.io.tables.source import Source, cell, exactly, fill, present_columns
 if TYPE_CHECKING:
     import duckdb
 
-_ROWS = 1_000
+_ROWS = 1_000  # at a time: more take more memory
 
 
 def look_at_parquet(path: Path, name: str, known: Mapping[str, str]) -> Sample:

@@ -18,7 +18,7 @@ except ImportError:  # pragma: no cover  # Windows has no such locks
 
 _PATIENCE = 60.0
 """Seconds to wait for a lock: it is held for moments, so whoever holds it longer is stuck."""
-_PAUSE = 0.02
+_PAUSE = 0.02  # seconds: longer delays the next writer, shorter burns time
 _BUSY = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 

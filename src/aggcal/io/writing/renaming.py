@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _HERE = -100  # AT_FDCWD
-_NOREPLACE, _EXCHANGE = 1, 2
+_NOREPLACE, _EXCHANGE = 1, 2  # flags of renameat2 in Linux
 _UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
