@@ -6,18 +6,20 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.fork_server import ForkServer
 
 import aggcal
 from aggcal.simulation import Simulation, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"
+_PATIENCE = 120.0  # seconds that a command may take
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # It is somebody else's package: on the path of the tests its formats would count as installed.
@@ -49,22 +51,37 @@ def reading_judgments(reading_level: Path) -> aggcal.Judgments:
     return aggcal.read_judgments(reading_level / "judgments.csv")
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    server = ForkServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, fork_server: ForkServer) -> Command:
     """Run the real command in an empty folder."""
+    before = _environment()
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        given = [str(argument) for argument in arguments]
+        if options.keys() <= {"input"} and _environment() == before:
+            return fork_server.run(given, tmp_path, options.get("input"), _PATIENCE)
         return subprocess.run(
-            [sys.executable, "-m", "aggcal", *map(str, arguments)],
+            [sys.executable, "-m", "aggcal", *given],
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=_PATIENCE,
             check=False,
             **options,
         )
 
     return run
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
 
 
 def table(path: Path) -> list[dict[str, str]]:

@@ -72,7 +72,7 @@ def test_fused_beats_the_projection(
 ) -> None:
     """Regimes of degree 6, 30 and 150, a good and a poor model, and a biased crowd."""
     plain, fused, known = [], [], []
-    for seed in range(15):
+    for seed in range(8):
         study = simulate(
             items=100, annotators=30, judgments=judgments, model_sd=model_sd, seed=50 + seed
         )
@@ -309,7 +309,7 @@ def test_outside_what_was_seen_is_flagged_and_flat() -> None:
 @pytest.mark.slow
 def test_anchors_repair_level_and_scale_of_predictions_and_cover_the_truth() -> None:
     errors, inside = [], []
-    for seed in range(30):
+    for seed in range(12):
         study = simulate(
             items=300, annotators=30, judgments=4000, model_sd=5.0, model_bias=20.0, seed=seed
         )

@@ -40,10 +40,11 @@ from aggcal.models.rows import Rows, rows_of
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 _FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
+_FIXED = registry.SANDWICH_FIXED.name
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",
     registry.SANDWICH_RANDOM.name: "random",
-    registry.SANDWICH_FIXED.name: "fixed",
+    _FIXED: "fixed",
 }
 
 
@@ -165,17 +166,15 @@ class Quantify:
             )
         curved = self._information(own, consensus, observed=True)
         curved.fix_location()
-        fixed = kind == registry.SANDWICH_FIXED.name
-        known = own.probabilities(self.judgments) if fixed else None
+        fixed, weight = kind == _FIXED, float(self.judgments.on_one_machine(kind).weight.sum())
         covariance = sandwich(
             rows_of(self.judgments),
             link_of(own.link),
             consensus.scores,
             curved,
             _DESIGNS[kind],
-            probabilities=known,
-            unit=float(self.judgments.on_one_machine(kind).weight.sum())
-            / self.judgments.n_judgments,
+            probabilities=own.probabilities(self.judgments) if fixed else None,
+            unit=weight / self.judgments.n_judgments,
             seed=seed,
         )
         by_annotator = kind == registry.SANDWICH.name

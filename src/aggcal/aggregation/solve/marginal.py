@@ -73,6 +73,9 @@ _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _SAME = 1e-6
 """Relative difference of objectives up to which the first of two fits is taken."""
+_CLOSE_BY = 0.03
+"""Distance (of scores over σ, spreads and shares) at which a fit is taken to go where another one
+went: a wider one might leave an optimum out, a narrower one takes longer."""
 _ASTRAY = 30
 """Iterations in a row, each moving further than σ or the unit itself, after which a start is given
 up: of 561 small fits that came to rest, none moved so far in more than 18."""
@@ -129,8 +132,11 @@ def fit_marginal(
         Called with the number of the iteration and what still moves.
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
-    fits = [run.fit(start) for start in starts(None)]
-    return _best([*fits, *(run.fit(start) for start in starts(_best(fits)))])
+    for start in starts(None):
+        run.fit(start)
+    for start in starts(_best(run.found)):
+        run.fit(start)
+    return _best(run.found)
 
 
 def _best(fits: list[MarginalFit]) -> MarginalFit:
@@ -141,6 +147,13 @@ def _best(fits: list[MarginalFit]) -> MarginalFit:
     best = next(fit for fit in fits if fit.objective <= least + _SAME * abs(least))
     apart = [f.objective for f in fits if another_order(f.scores, best.scores)]
     return replace(best, rival=min(apart, default=None))
+
+
+def _near(state: State, fit: MarginalFit) -> bool:
+    """Whether a fit is on its way to an optimum that another one reached."""
+    off = float(np.max(np.abs(state.scores - fit.scores))) / fit.population.score_sd
+    there = off < _CLOSE_BY and moved(state.population, fit.population) < _CLOSE_BY
+    return fit.convergence.converged and there
 
 
 @dataclass
@@ -193,13 +206,17 @@ class _Run:
     reliability_sd: float | None
     on_iteration: Progress | None
     hopeless: BoolArray | None = None
+    found: list[MarginalFit] = field(default_factory=list)
     dense: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.dense = self.problem.rows.n_items <= MOST_DENSE
 
-    def fit(self, start: FloatArray) -> MarginalFit:
-        """Iterate from a start until nothing moves, then solve for the scores exactly."""
+    def fit(self, start: FloatArray) -> None:
+        """Iterate from a start until nothing moves, then solve for the scores exactly.
+
+        A start that leads to an optimum which was found before is left there.
+        """
         self.problem.integral.restart()
         self.hopeless = None
         state, course = self._begun(start), _Course()
@@ -209,6 +226,8 @@ class _Run:
             and np.isfinite(state.scores).all()
         ):
             state = self._iterated(state, course)
+            if len(course.moves) > _SETTLING and any(_near(state, fit) for fit in self.found):
+                return
         norm = objective = inf
         if np.isfinite(state.scores).all():
             state, norm = self._polished(state)
@@ -221,8 +240,10 @@ class _Run:
             (*course.objectives, objective),
             (*course.moves, norm),
         )
-        return MarginalFit(
-            state, self.problem.integral.beliefs, objective, record, self.score_sd is None
+        self.found.append(
+            MarginalFit(
+                state, self.problem.integral.beliefs, objective, record, self.score_sd is None
+            )
         )
 
     def _iterated(self, state: State, course: _Course) -> State:
