@@ -222,7 +222,8 @@ def _table(story: Story, result: Assessment, tables: Tables, data: Path) -> Iter
     rows[story.model] = _by_id(ids, calibration.model)
     rows[story.calibrated] = _by_id(ids, calibration.calibrated)
     if story.anchors:
-        rows[f"with {story.anchors} {story.truths}, the others"] = _mended(consensus, data)
+        others = _mended(consensus, data)
+        rows[f"with {story.anchors} {story.truths}: the other {len(others)}"] = others
     truth = _values(tables.truth, "truth")
     # One item to look at: the middle one of those whose truth nobody was given.
     shown = sorted(
