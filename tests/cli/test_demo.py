@@ -12,7 +12,7 @@ import aggcal
 from aggcal.assessment import Assessment
 from aggcal.cli import main
 from aggcal.datasets import places
-from aggcal.registry.datasets import DATASETS, DEMOS
+from aggcal.registry.datasets import DATASETS, DEMOS, SIMULATED
 from conftest import Command, table
 
 
@@ -93,7 +93,7 @@ def test_every_demo_runs_and_may_follow_another(
     monkeypatch.setenv("AGGCAL_DATA", str(data_folder))
     monkeypatch.setattr(Assessment, "with_advice", lambda self, **_: self)  # not what is tested
     monkeypatch.chdir(tmp_path)
-    for data in (name, DEMOS[0]):
+    for data in (name, SIMULATED):
         assert main(["demo", "--data", data]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == [str((tmp_path / "demo" / "report.html").resolve())] * 2
@@ -121,7 +121,7 @@ def test_demo_without_the_data_is_one_sentence_and_leaves_nothing(
 
 
 def test_the_datasets_are_listed(command: Command, data_folder: Path) -> None:
-    done = command("datasets", env=None)
+    done = command("datasets")
     assert done.returncode == 0, done.stderr
     for info in DATASETS.values():
         assert f"{info.name} " in done.stdout

@@ -68,7 +68,8 @@ def test_what_is_loaded_has_the_sizes_that_are_listed(
     # Higher is more of the same for people, model and truth.
     won = aggcal.aggregate(found.judgments, "btl", warn=False)
     score = dict(zip(won.item_ids, won.scores, strict=True))
-    agreed = aggcal.compare([score[i] for i in found.truth.item_ids], found.truth.values)
+    mine = np.array([score[item] for item in found.truth.item_ids])
+    agreed = aggcal.compare(mine, found.truth.values)
     assert agreed["tau_a"] > 0.2
     assert len(repr(found)) < 120
 
