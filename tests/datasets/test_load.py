@@ -156,6 +156,14 @@ def test_a_folder_of_the_same_name_beside_the_library_is_not_ours(installed: Pat
         datasets.load("llmfao")
 
 
+def test_a_folder_that_is_named_and_not_there_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGGCAL_DATA", str(tmp_path / "mistyped"))
+    with pytest.raises(aggcal.AggcalError, match="AGGCAL_DATA names no folder"):
+        datasets.load("dots")
+
+
 @pytest.mark.parametrize(
     ("file", "content"),
     [

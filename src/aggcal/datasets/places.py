@@ -39,13 +39,13 @@ def located(info: DatasetInfo, files: tuple[str, ...]) -> tuple[str, Path] | Non
     >>> located(DATASETS["dots"], ("no-such-file.csv",)) is None
     True
     """
+    stated = os.environ.get(HOME)
+    if stated and not Path(stated).is_dir():
+        raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
     for kind, place in _places():
         folder = place / info.folder
         if all((folder / file).is_file() for file in files):
             return kind, folder
-    stated = os.environ.get(HOME)
-    if stated and not Path(stated).is_dir():
-        raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
     return None
 
 
