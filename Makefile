@@ -1,5 +1,5 @@
 # Two commands do everything, set-up included, from a bare python3 (>= 3.11):
-#   make demo    simulate a study, run aggcal on it, say where the report is
+#   make demo    the paper's story on real data: ten lines and a report
 #   make test    lint, types, import directions, documentation, tests, doctests
 # Beside them: make docs (the documentation, in docs/_build/html), make fuzz (random files into every
 # reader), make oldest (the core tests with the oldest versions that pyproject.toml allows), make

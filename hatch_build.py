@@ -1,6 +1,7 @@
-"""Compile the kernels when the package is built, if there is a C compiler to do it with.
+"""What a wheel gets besides the sources: compiled kernels, and the tables of one real dataset.
 
-Without one the package is complete all the same: NumPy then computes the same sums, slower.
+The kernels are compiled if there is a C compiler to do it with. Without one the package is complete
+all the same: NumPy then computes the same sums, slower.
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math"]
+_CARRIED = "aggcal/datasets/dots"
+_DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
+"""The tables of Dots (MIT), 128 kB: judgments.csv follows from the ranks in ratings.csv."""
 
 
-class KernelBuildHook(BuildHookInterface):
-    """Builds ``kernels.so`` beside its source; it needs no Python header and no Python version."""
+class BuildHook(BuildHookInterface):
+    """Builds ``kernels.so`` beside its source: it needs no Python header and no Python version."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Compile before the files are gathered."""
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and name what else to gather."""
         if self.target_name != "wheel":
             return
-        folder = Path(self.root) / "src" / "aggcal" / "kernels"
+        if version != "editable":  # a clone has them in datasets/
+            for name in _DOTS:
+                build_data["force_include"][f"datasets/dots/{name}"] = f"{_CARRIED}/{name}"
+        folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
         source, target = folder / "kernels.c", folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         command = [*compiler, *_FLAGS, "-o", str(target), str(source), "-lm"]

@@ -1,6 +1,6 @@
 """How well CrowdBT predicts held-out judgments under different Beta priors of η.
 
-    AGGCAL_DATA=FOLDER python benchmarks/crowd_prior.py
+    python benchmarks/crowd_prior.py
 
 Mean held-out log-likelihood over three fifths of each real dataset, each held out in turn. This is
 what the default prior, Beta(4, 1), was chosen by.
@@ -8,7 +8,6 @@ what the default prior, Beta(4, 1), was chosen by.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +42,7 @@ def held_out(judgments: aggcal.Judgments, alpha: float, beta: float) -> float:
 
 
 def main() -> None:
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("AGGCAL_DATA", beside))
+    folder = Path(__file__).resolve().parents[1] / "datasets"
     print(f"{'':20}" + "".join(f"  Beta({a:g},{b:g})" for a, b in PRIORS))
     for name in DATASETS:
         judgments = aggcal.read_judgments(folder / name / "judgments.csv")

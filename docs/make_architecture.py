@@ -33,7 +33,7 @@ WHAT = {
     "io": "tables · formats · writing",
     "models": "what is fitted",
     "metrics": "agreement, error",
-    "datasets": "files",
+    "datasets": "real data",
     "data": "Judgments · Scores · Features · graph",
     "_core": "arrays · tables · text · kernels",
     "registry": "what is chosen by name",

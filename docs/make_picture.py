@@ -1,19 +1,18 @@
-"""Draw the picture that README shows: the calibration figure of the demo's study."""
+"""Draw the picture that README shows: the calibration figure of the demo on Dots."""
 
 from pathlib import Path
 
 import numpy as np
 
-from aggcal import simulate
 from aggcal.assessment import assess
-from aggcal.cli.commands.demo import DEMO_STUDY
+from aggcal.datasets import load
 from aggcal.report.axes import standalone
 from aggcal.report.figures import calibration_figure
 
-study = simulate(**DEMO_STUDY)
-calibration = assess(study.judgments, study.scores, warn=False).calibration
+dots = load("dots")
+calibration = assess(dots.judgments, dots.scores, warn=False).calibration
 if calibration is None or calibration.low is None or calibration.high is None:
-    raise SystemExit("the demo's study gave no calibration")
+    raise SystemExit("Dots gave no calibration")
 picture = calibration_figure(
     calibration.item_ids,
     np.arange(1, len(calibration.item_ids) + 1),

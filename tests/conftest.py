@@ -34,10 +34,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The real datasets: where AGGCAL_DATA says, else in ``shared/data`` beside the project."""
-    folder = Path(os.environ.get("AGGCAL_DATA", ROOT.parent / "shared" / "data"))
+    """The real datasets of the repository, or where AGGCAL_DATA says."""
+    folder = Path(os.environ.get("AGGCAL_DATA", ROOT / "datasets"))
     if not (folder / "reading_level" / "judgments.csv").is_file():
-        pytest.skip("needs the real datasets: set AGGCAL_DATA to their folder")
+        pytest.skip("needs all of datasets/, which only the repository has: set AGGCAL_DATA to it")
     return folder
 
 

@@ -25,8 +25,8 @@ NAMES |= set(registry.UNCERTAINTIES)
 ANOTHER_MEANING = {
     ("advice/guarantees.py", "safe"),  # the claim of that name, in summary.json
     ("report/markdown.py", "safe"),
-    ("datasets.py", "rankings"),  # keys of a file of ours
-    ("datasets.py", "ratings"),
+    ("datasets/answers.py", "rankings"),  # keys of a file of ours
+    ("datasets/answers.py", "ratings"),
 }
 
 

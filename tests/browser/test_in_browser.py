@@ -103,14 +103,14 @@ def open_page(browser: Browser) -> Open:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "-o", str(folder), "-q"]) == 0
+    assert main(["demo", "--data", "simulated", "-o", str(folder), "-q"]) == 0
     return folder / "report.html"
 
 
 @pytest.fixture(scope="module")
 def consensus(demo: Path) -> Path:
     folder = demo.parent / "consensus"
-    judgments = demo.parent / "data" / "judgments.csv"
+    judgments = demo.parent / "data" / "simulated" / "judgments.csv"
     assert main(["aggregate", str(judgments), "-o", str(folder), "--method", "btl", "-q"]) == 0
     return folder / "report.html"
 

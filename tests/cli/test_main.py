@@ -26,6 +26,7 @@ def test_help_and_version(command: Command) -> None:
         "evaluate",
         "simulate",
         "methods",
+        "datasets",
         "demo",
     ):
         assert name in done.stdout

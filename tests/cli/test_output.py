@@ -111,7 +111,7 @@ def test_results_that_were_changed_are_not_replaced(
     ("words", "name"),
     [
         (("simulate", "-o", "out", *SIZE), "truth.csv"),
-        (("demo", "-o", "out", "-q"), "data/scores.csv"),
+        (("demo", "-o", "out", "-q"), "data/dots/scores.csv"),
         (("demo", "-o", "out", "-q"), "items.csv"),
         (("reproduce", "-o", "out", "-q"), "index.html"),
     ],

@@ -29,9 +29,9 @@ class Page(HTMLParser):
 def test_demo_names_a_report_that_is_self_contained_and_right(
     tmp_path: Path, command: Command
 ) -> None:
-    done = command("demo", "-o", "demo")
+    done = command("demo", "--data", "simulated")
     assert done.returncode == 0, done.stderr
-    report = Path(done.stdout.splitlines()[-1])
+    report = Path(done.stdout.splitlines()[0])
     assert report == (tmp_path / "demo" / "report.html").resolve()
     page = Page()
     page.feed(report.read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def test_demo_names_a_report_that_is_self_contained_and_right(
     for row in table(tmp_path / "demo" / "annotators.csv"):
         assert row["annotator"] in page.text
     metrics = json.loads(
-        command("evaluate", "demo/items.csv", "demo/data/truth.csv", "--json").stdout
+        command("evaluate", "demo/items.csv", "demo/data/simulated/truth.csv", "--json").stdout
     )
     assert metrics["calibrated"]["mse"] < metrics["model"]["mse"]
     assert metrics["consensus"]["tau_a"] > metrics["model"]["tau_a"]

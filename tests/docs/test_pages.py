@@ -36,9 +36,8 @@ PAGES = sorted(
     for path in (ROOT / "README.md", *DOCS.rglob("*.md"))
     if not any(path.is_relative_to(folder) for folder in GENERATED)
 )
-REAL_DATA = {"docs/tutorial.md": "dots"}
 EXTRA = {"docs/how-to/engines.md": "cryptography"}
-"""Pages on a real dataset, which is not part of the project: without it they are not run."""
+"""Pages that need a library which not everybody has: without it they are not run."""
 
 NOT_RUN = {
     "make demo": "would set up an environment; tests/cli runs the demo itself",
@@ -152,12 +151,7 @@ def test_every_block_of_a_page_runs(
     tmp_path: Path,
     commands_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
 ) -> None:
-    if named(page) in REAL_DATA:
-        folder = request.getfixturevalue("data_folder") / REAL_DATA[named(page)]
-        if not folder.is_dir():
-            pytest.skip(f"needs the dataset {folder.name}: set AGGCAL_DATA to a folder that has it")
     if named(page) in EXTRA:
         pytest.importorskip(EXTRA[named(page)])
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ COMMANDS = {
     "suggest": "the pairs worth asking next, and whom to ask",
     "reproduce": "the paper's tables and figures beside ours",
     "methods": "the methods of Stage 1, one line each",
-    "demo": "simulate a study, run aggcal on it, say where the report is",
+    "datasets": "the real datasets: what they are, their licences, where they are found",
+    "demo": "people against a program on real data: how far off each is, and the report",
 }
 """What each is for, in the order in which ``--help`` shows them."""

@@ -15,7 +15,8 @@ def add(command: Parser) -> None:
     command.describe(
         "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR, and "
         "reproduction.json, which lists them. "
-        "The data are found in the folder that AGGCAL_DATA names, or downloaded and verified."
+        "The data are found in the folder that AGGCAL_DATA names or in the repository, else "
+        "downloaded and verified."
     )
     command.add_argument(
         "what",

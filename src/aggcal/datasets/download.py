@@ -1,27 +1,24 @@
-"""The real datasets: found locally, else downloaded from their public sources and verified."""
+"""Datasets from their public sources: downloaded, converted, verified byte for byte, kept."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache as remembered
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aggcal.datasets.answers import as_csv, dots_tables
+from aggcal.datasets.places import HOME, cache
 from aggcal.errors import FileError, OptionError
+from aggcal.registry.datasets import DOTS, READING_LEVEL, SUSHI, DatasetInfo
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
-
-HOME = "AGGCAL_DATA"
-"""The environment variable that names the folder of the datasets."""
 
 MIRROR = "AGGCAL_MIRROR"
 """The environment variable that names a server to ask instead of the public source."""
@@ -33,6 +30,7 @@ _ATC = (
     "Datas/Reading_level_datas_reg10"
 )
 _DOTS = "ryankemmer/dotsactivity-data/2465d2d9"
+_SUSHI = "Yuangang-Pan/Robust-Ranking-Aggregation--CoarsenRank/3dccbedd/Sushi3/read_data"
 _PATIENCE = 60.0  # seconds without an answer
 _AT_LONGEST = 600.0
 """Seconds that one file may take: it is small, and a server may send a byte a minute."""
@@ -48,11 +46,9 @@ SUMS = {
     "dots/all_data.json": "8f8d1c1e8b8f5b2749aa7aaaa489907f250ae364132ab75abf70830e1cebd0cd",
     "dots/judgments.csv": "7a37c45a4b26020c3fa567bf55319b500bdb79d1bdc0ec54e95008b810c32be6",
     "dots/ratings.csv": "ec6f1067d7d81a38c5783bcf636b9579d53f29229ae33767416a4ca34d81971f",
+    "sushi/rankings.csv": "3f6ea8a032a12bb90ba238196764849232c1d07005db3bf3097c8ad4cca7a724",
 }
 """Checksums of what is downloaded or made from it; those of the pictures lie in dots.sha256."""
-
-FOLDERS = {"reading-level": "reading_level", "dots": "dots"}
-"""The datasets and the names of their folders."""
 
 PICTURES = [f"dots{frames}/{count}.png" for frames in (2, 3, 5, 6) for count in range(50, 80)]
 """The pictures of the Dots study: of each question size, one for each number of dots."""
@@ -60,54 +56,30 @@ PICTURES = [f"dots{frames}/{count}.png" for frames in (2, 3, 5, 6) for count in 
 Say = Callable[[str], None]
 
 
-def find(name: str, *, say: Say | None = None) -> Path:
-    """Return the folder of a dataset; download it if it is nowhere.
-
-    Looked for in the folder that ``AGGCAL_DATA`` names, in ``shared/data`` beside the project, and
-    in the cache, in this order.
+def download_dataset(info: DatasetInfo, say: Say) -> Path:
+    """Download a dataset into the cache and return its folder; nothing is kept that is not right.
 
     Parameters
     ----------
-    name
-        ``reading-level`` or ``dots``.
+    info
+        The dataset.
     say
         Called with a line about what is being downloaded.
-
-    Examples
-    --------
-    >>> find("iris")
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: dataset 'iris' is unknown; choose reading-level or dots.
     """
-    if name not in FOLDERS:
-        raise OptionError(f"dataset '{name}' is unknown; choose reading-level or dots.")
-    stated = os.environ.get(HOME)
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    for place in ([Path(stated)] if stated else []) + [beside, _cache()]:
-        folder = place / FOLDERS[name]
-        if (folder / "judgments.csv").is_file():
-            return folder
-    if stated and not Path(stated).is_dir():
-        raise FileError(f"{stated}: {HOME} names no folder; correct it or unset it.")
-    files = {"reading-level": _reading_level, "dots": _dots}[name](say or (lambda _: None))
-    folder = _cache() / FOLDERS[name]
+    files = _SOURCES[info.name](say)
+    folder = cache() / info.folder
     for path, content in files.items():
-        _verify(f"{name}/{path}", content)
-    for path, content in files.items():
-        _write(folder / path, content)
+        _verify(f"{info.name}/{path}", content)
+    # The file by which a whole copy is known comes last: an interrupted download is none.
+    for path in sorted(files, key=lambda path: path == info.mark):
+        _write(folder / path, files[path])
     return folder
 
 
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "aggcal" / "data"
-
-
-@cache
+@remembered
 def _picture_sums() -> dict[str, str]:
-    lines = (
-        resources.files("aggcal").joinpath("paper", "dots.sha256").read_text("ascii").splitlines()
-    )
+    kept = resources.files("aggcal").joinpath("datasets", "dots.sha256")
+    lines = kept.read_text("ascii").splitlines()
     return {f"dots/{name}": found for found, name in (line.split() for line in lines)}
 
 
@@ -186,8 +158,8 @@ def _reading_level(say: Say) -> Mapping[str, bytes]:
             f"try again, or set {HOME} to a folder that has it."
         ) from None
     return {
-        "judgments.csv": _csv(["annotator", "winner", "loser"], judgments),
-        "items.csv": _csv(header, items),
+        "judgments.csv": as_csv(["annotator", "winner", "loser"], judgments),
+        "items.csv": as_csv(header, items),
     }
 
 
@@ -205,35 +177,20 @@ def _dots(say: Say) -> Mapping[str, bytes]:
     return files
 
 
-def dots_tables(raw: bytes) -> tuple[bytes, bytes]:
-    """Turn the participants' answers into judgments and ratings, as CSV.
+def _sushi(say: Say) -> Mapping[str, bytes]:
+    say("downloading Sushi")
+    rows = [line.split() for line in _lines(f"{_SUSHI}/sushi3a.5000.10.order")[1:]]
+    # A row is 0, the number of items, and the items from the most preferred on.
+    rankings: list[list[object]] = [[k, *row[2:]] for k, row in enumerate(rows, 1)]
+    header = ["annotator", *(f"r{k}" for k in range(1, 11))]
+    return {"rankings.csv": as_csv(header, rankings)}
 
-    An entry ranks 2, 3, 5 or 6 pictures (rank 1 has the most dots) and estimates their dots; four
-    entries in a row are one participant's. Item k has 49 + k dots.
 
-    Examples
-    --------
-    >>> answers = [{"frames": 2, "rankings": [2, 1], "groundtruth": [50, 52], "batch": 0,
-    ...             "ratings": [40, 60]}]
-    >>> dots_tables(json.dumps(answers).encode())[0].decode().splitlines()
-    ['annotator,winner,loser,entry,frames', '1,3,1,1,2']
-    """
-    judgments, ratings = [], []
-    for k, entry in enumerate(json.loads(raw)):
-        who, number = k // 4 + 1, k + 1
-        items = [truth - 49 for truth in entry["groundtruth"]]
-        ranks = entry["rankings"]
-        for item, rank, rating in zip(items, ranks, entry["ratings"], strict=True):
-            ratings.append([who, number, entry["frames"], entry["batch"], item, rank, rating])
-        for i in range(len(items)):
-            for j in range(i + 1, len(items)):
-                first = ranks[i] < ranks[j]
-                winner, loser = (items[i], items[j]) if first else (items[j], items[i])
-                judgments.append([who, winner, loser, number, entry["frames"]])
-    return (
-        _csv(["annotator", "winner", "loser", "entry", "frames"], judgments),
-        _csv(["annotator", "entry", "frames", "batch", "item", "rank", "rating"], ratings),
-    )
+_SOURCES: dict[str, Callable[[Say], Mapping[str, bytes]]] = {
+    READING_LEVEL.name: _reading_level,
+    DOTS.name: _dots,
+    SUSHI.name: _sushi,
+}
 
 
 def _lines(path: str) -> list[str]:
@@ -245,11 +202,3 @@ def _lines(path: str) -> list[str]:
 
 def _whole(number: str) -> str:
     return str(int(float(number)))
-
-
-def _csv(header: list[str], rows: list[list[object]]) -> bytes:
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(header)
-    out.writerows(rows)
-    return text.getvalue().encode()

@@ -1,4 +1,4 @@
-"""Datasets: found where they are, downloaded and verified where they are not."""
+"""Datasets that are nowhere: downloaded from a server, verified, kept."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 import aggcal
 from aggcal import datasets
+from aggcal.datasets import answers, download, places
 
 
 class Mirror:
@@ -61,7 +62,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
     monkeypatch.setenv("AGGCAL_MIRROR", server.address)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("AGGCAL_DATA", raising=False)
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "a" / "b" / "c" / "datasets.py"))
+    monkeypatch.setattr(places, "__file__", str(tmp_path / "a" / "b" / "c" / "places.py"))
     yield server
     server.close()
 
@@ -69,12 +70,12 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
 def reading_level_files() -> dict[str, bytes]:
     scores = "0.5\n-0.25\n1.0"
     files = {
-        f"{datasets._HRA}/all_pair.txt": b"1 2 1\n1 3 2\n2 3 1\n",
-        f"{datasets._HRA}/doc_info.txt": b"1 4\n2 5\n3 9\n",
-        f"{datasets._ATC}/s_p.txt": f"# Design_point\n{scores}\n".encode(),
+        f"{download._HRA}/all_pair.txt": b"1 2 1\n1 3 2\n2 3 1\n",
+        f"{download._HRA}/doc_info.txt": b"1 4\n2 5\n3 9\n",
+        f"{download._ATC}/s_p.txt": f"# Design_point\n{scores}\n".encode(),
     }
     for kind in "GEN":
-        name = f"{datasets._ATC}/reg10_score_Ones_+_HRA-{kind}_s->a.txt"
+        name = f"{download._ATC}/reg10_score_Ones_+_HRA-{kind}_s->a.txt"
         files[name] = scores.encode()
     return files
 
@@ -90,13 +91,59 @@ def test_what_is_downloaded_is_converted_verified_and_kept(
     )
     for name, content in (("judgments", judgments), ("items", items)):
         sum_ = hashlib.sha256(content).hexdigest()
-        monkeypatch.setitem(datasets.SUMS, f"reading-level/{name}.csv", sum_)
+        monkeypatch.setitem(download.SUMS, f"reading-level/{name}.csv", sum_)
     folder = datasets.find("reading-level")
     assert (folder / "judgments.csv").read_bytes() == judgments
     assert (folder / "items.csv").read_bytes() == items
     asked = len(mirror.asked)
     assert datasets.find("reading-level") == folder
     assert len(mirror.asked) == asked, "it is in the cache now"
+
+
+def test_sushi_is_converted_verified_and_loaded(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = f"{download._SUSHI}/sushi3a.5000.10.order"
+    mirror.files = {at: b"10 1\n0 10 5 0 3 4 6 9 8 1 7 2\n0 10 0 9 6 3 7 2 8 1 5 4\n"}
+    made = (
+        b"annotator,r1,r2,r3,r4,r5,r6,r7,r8,r9,r10\n1,5,0,3,4,6,9,8,1,7,2\n2,0,9,6,3,7,2,8,1,5,4\n"
+    )
+    monkeypatch.setitem(download.SUMS, "sushi/rankings.csv", hashlib.sha256(made).hexdigest())
+    said: list[str] = []
+    sushi = datasets.load("sushi", say=said.append)
+    assert (sushi.folder / "rankings.csv").read_bytes() == made
+    assert sushi.judgments.n_judgments == 90
+    assert (sushi.scores, sushi.truth) == (None, None)
+    assert said == ["downloading Sushi"]
+
+
+def test_an_interrupted_download_is_none(
+    mirror: Mirror, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve_dots(mirror, data_folder)
+    written: list[Path] = []
+
+    def write(path: Path, content: bytes) -> None:
+        if len(written) == 100:
+            raise KeyboardInterrupt
+        written.append(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(download, "_write", write)
+        with pytest.raises(KeyboardInterrupt):
+            datasets.find("dots")
+    folder = datasets.find("dots")
+    assert all((folder / "images" / picture).is_file() for picture in download.PICTURES)
+
+
+def serve_dots(mirror: Mirror, data_folder: Path) -> None:
+    real = data_folder / "dots"
+    mirror.files = {f"{download._DOTS}/data/all_data.json": (real / "all_data.json").read_bytes()}
+    for picture in download.PICTURES:
+        at = f"{download._DOTS}/public/images/dots/{picture}"
+        mirror.files[at] = (real / "images" / picture).read_bytes()
 
 
 def test_something_else_than_expected_is_refused_and_not_kept(
@@ -177,7 +224,7 @@ def talks_nonsense(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"\x1b[2J nonsense\r\n\r\n")
 
 
-@pytest.mark.parametrize("name", ["reading-level", "dots"])
+@pytest.mark.parametrize("name", ["reading-level", "dots", "sushi"])
 @pytest.mark.parametrize(
     ("manners", "said"),
     [
@@ -202,7 +249,7 @@ def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if manners is slow_body:
-        monkeypatch.setattr(datasets, "_AT_LONGEST", 0.1)
+        monkeypatch.setattr(download, "_AT_LONGEST", 0.1)
     mirror.manners = manners
     with pytest.raises(aggcal.AggcalError) as caught:
         datasets.find(name)
@@ -217,12 +264,8 @@ def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
 def test_a_picture_that_was_exchanged_is_refused(
     mirror: Mirror, data_folder: Path, tmp_path: Path
 ) -> None:
-    real = data_folder / "dots"
-    mirror.files = {f"{datasets._DOTS}/data/all_data.json": (real / "all_data.json").read_bytes()}
-    for picture in datasets.PICTURES:
-        at = f"{datasets._DOTS}/public/images/dots/{picture}"
-        mirror.files[at] = (real / "images" / picture).read_bytes()
-    exchanged = f"{datasets._DOTS}/public/images/dots/{datasets.PICTURES[-1]}"
+    serve_dots(mirror, data_folder)
+    exchanged = f"{download._DOTS}/public/images/dots/{download.PICTURES[-1]}"
     good = mirror.files[exchanged]
     mirror.files[exchanged] = good[:-1] + b"x"
     with pytest.raises(aggcal.AggcalError, match=r"79\.png: what was downloaded is not"):
@@ -230,7 +273,7 @@ def test_a_picture_that_was_exchanged_is_refused(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
     mirror.files[exchanged] = good
     folder = datasets.find("dots")
-    assert (folder / "images" / datasets.PICTURES[-1]).read_bytes() == good
+    assert (folder / "images" / download.PICTURES[-1]).read_bytes() == good
 
 
 def test_a_folder_that_is_named_comes_first(
@@ -244,6 +287,6 @@ def test_a_folder_that_is_named_comes_first(
 
 
 def test_the_real_answers_make_the_real_tables(data_folder: Path) -> None:
-    made = datasets.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
+    made = answers.dots_tables((data_folder / "dots" / "all_data.json").read_bytes())
     for name, content in zip(("judgments", "ratings"), made, strict=True):
-        assert hashlib.sha256(content).hexdigest() == datasets.SUMS[f"dots/{name}.csv"]
+        assert hashlib.sha256(content).hexdigest() == download.SUMS[f"dots/{name}.csv"]

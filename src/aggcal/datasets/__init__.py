@@ -1,0 +1,127 @@
+"""The real datasets: `load` gives judgments, scores and truth; `find` the folder of the files.
+
+They are part of the repository (``datasets/``); the installed package carries the tables of Dots.
+Others are downloaded from their public sources and verified, if they are nowhere on the machine.
+What there is stands in `aggcal.registry.datasets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aggcal.data.judgments import Judgments
+from aggcal.data.scores import Scores
+from aggcal.datasets.download import download_dataset
+from aggcal.datasets.places import HOME, information, located
+from aggcal.datasets.tables import read_tables
+from aggcal.errors import FileError
+from aggcal.io import read_judgments, read_scores
+from aggcal.registry.datasets import DatasetInfo
+
+__all__ = ["HOME", "Dataset", "find", "load"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A real dataset: what was judged, what a model says, and what is true.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    judgments
+        Who put what above what.
+    scores
+        The model's scores, or None.
+    truth
+        The truth of all items or some, or None.
+    others
+        Other scores of the items, by name: of ``dots`` the ``estimates``, the mean number of dots
+        that people guessed; of ``llmfao`` those of ``gpt-4``.
+    folder
+        Where its files are; the README beside them explains every column.
+    """
+
+    name: str
+    judgments: Judgments
+    scores: Scores | None
+    truth: Scores | None
+    others: Mapping[str, Scores] = field(default_factory=dict)
+    folder: Path = Path()
+
+    def __repr__(self) -> str:
+        sizes = repr(self.judgments).partition("(")[2].rstrip(")")
+        known = [f"scores of {len(self.scores)}"] if self.scores is not None else []
+        known += [f"truth of {len(self.truth)}"] if self.truth is not None else []
+        return f"Dataset({self.name}: {'; '.join([sizes, *known])})"
+
+
+def load(name: str, *, say: Callable[[str], None] | None = None) -> Dataset:
+    """Load a real dataset; download it if it is nowhere on this machine and can be had.
+
+    Parameters
+    ----------
+    name
+        One of those that ``aggcal datasets`` lists.
+    say
+        Called with a line about what is being downloaded.
+
+    Examples
+    --------
+    >>> dots = load("dots")
+    >>> dots
+    Dataset(dots: 30 items, 300 annotators, 8,700 judgments; scores of 30; truth of 30)
+    >>> dots.truth["1"], dots.scores["1"]
+    (50.0, 32.75)
+    """
+    info = information(name)
+    folder = folder_of(info, info.needs, say)
+    tables = read_tables(info, folder)
+    return Dataset(
+        name,
+        read_judgments(tables.judgments),
+        None if tables.scores is None else read_scores(tables.scores),
+        None if tables.truth is None else read_scores(tables.truth, column="truth"),
+        {each: read_scores(columns) for each, columns in tables.others.items()},
+        folder,
+    )
+
+
+def find(name: str, *, say: Callable[[str], None] | None = None) -> Path:
+    """Return the folder of a whole dataset; download it if it is nowhere on this machine.
+
+    Looked for in the folder that ``AGGCAL_DATA`` names, in ``datasets`` of the repository, and in
+    the cache, in this order.
+
+    Parameters
+    ----------
+    name
+        One of those that ``aggcal datasets`` lists.
+    say
+        Called with a line about what is being downloaded.
+
+    Examples
+    --------
+    >>> find("iris")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: dataset 'iris' is unknown; choose dots, reading-level, llmfao, ...
+    """
+    info = information(name)
+    return folder_of(info, (info.mark,), say)
+
+
+def folder_of(
+    info: DatasetInfo, files: tuple[str, ...], say: Callable[[str], None] | None = None
+) -> Path:
+    """Return a folder that has these files of a dataset, downloaded if need be."""
+    found = located(info, files)
+    if found is not None:
+        return found[1]
+    if not info.downloads:
+        raise FileError(
+            f"dataset '{info.name}' is not on this machine; get the folder datasets of aggcal's "
+            f"repository, and set {HOME} to it."
+        )
+    return download_dataset(info, say or (lambda _: None))

@@ -1,0 +1,73 @@
+"""What a wheel is made of: the hook compiles the kernels that are there, and adds Dots."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from aggcal.registry.datasets import DOTS
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = Path("src") / "aggcal" / "_core" / "kernels"
+
+
+def hook(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The build hook, with a stand-in for Hatchling, which only builds need."""
+    name = "hatchling.builders.hooks.plugin.interface"
+    for end in range(1, 6):
+        part = ".".join(name.split(".")[:end])
+        monkeypatch.setitem(sys.modules, part, ModuleType(part))
+    sys.modules[name].BuildHookInterface = object  # type: ignore[attr-defined]
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = module.BuildHook()
+    made.root, made.target_name = str(root), "wheel"
+    return made
+
+
+@pytest.mark.parametrize("version", ["standard", "editable"])
+def test_a_wheel_gets_kernels_and_the_tables_of_dots(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / KERNELS).mkdir(parents=True)
+    source = tmp_path / KERNELS / "kernels.c"
+    source.write_bytes((ROOT / KERNELS / "kernels.c").read_bytes())
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\ntest -f "{source}" && echo "$@" > "{tmp_path}/asked"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    data: dict[str, Any] = {"force_include": {}}
+    hook(tmp_path, monkeypatch).initialize(version, data)
+    assert str(source) in (tmp_path / "asked").read_text().split()
+    assert data["pure_python"] is False
+    added = data["force_include"]
+    assert all((ROOT / path).is_file() for path in added)
+    if version == "editable":
+        assert not added  # a clone has them already
+        return
+    targets = {Path(target) for target in added.values()}
+    assert targets >= {Path("aggcal/datasets/dots") / name for name in DOTS.needs}
+    assert sum((ROOT / path).stat().st_size for path in added) < 150_000
+
+
+def test_only_what_may_be_passed_on_is_packed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packed = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert [path for path in packed if path.startswith("datasets")] == [
+        "datasets/README.md",
+        "datasets/dots",
+    ]
+    assert project["project"]["license"] == "Apache-2.0 AND MIT"
+    for path in project["project"]["license-files"]:
+        assert (ROOT / path).is_file()
+    artifacts = project["tool"]["hatch"]["build"]["artifacts"]
+    assert artifacts == [(KERNELS / "kernels.so").as_posix()]
