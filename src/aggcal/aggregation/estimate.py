@@ -177,17 +177,14 @@ class Quantify:
             unit=weight / self.judgments.n_judgments,
             seed=seed,
         )
-        by_annotator = kind == registry.SANDWICH.name
+        by_annotator, m = kind == registry.SANDWICH.name, self.judgments.n_annotators
         return Uncertainty.of(
             kind,
             level,
             consensus.scores,
             covariance,
-            degrees_of_freedom=self.judgments.n_annotators - 1 if by_annotator else inf,
-            **self._groups(
-                consensus,
-                warnings=few_annotators(self.judgments.n_annotators) if by_annotator else (),
-            ),
+            degrees_of_freedom=m - 1 if by_annotator else inf,
+            **self._groups(consensus, warnings=few_annotators(m) if by_annotator else ()),
             seed=seed,
         )
 
@@ -341,7 +338,7 @@ class Quantify:
         ):
             return found
         alike = own.alike(self.judgments, consensus)
-        plain = alike.quantify(registry.SANDWICH_FIXED.name).uncertainty
+        plain = alike.quantify(_FIXED).uncertainty
         if plain is None or not isinstance(plain.covariance, DenseCovariance):
             return found
         return found | relative_variances(
