@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.fork_server import ForkServer
 
 import aggcal
 from aggcal.simulation import Simulation, simulate
+from fork_server import ForkServer
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"
