@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from aggcal._core.arrays import TextArray
 from aggcal._core.machine import check_seed
 from aggcal.aggregation import (
     aggregator_of,
@@ -28,12 +29,16 @@ from aggcal.calibration import (
     Calibrator,
     Given,
     Order,
+    anchored,
     calibrated,
+    check_anchors,
     check_calibration,
     check_tables,
     find,
     read_known,
+    scale_of,
 )
+from aggcal.calibration.scale import Scale
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -59,6 +64,8 @@ def assess(
     model_sd: float | None = None,
     anchors: Any = None,
     second_model: Any = None,
+    bounds: tuple[float, float] | None = None,
+    digits: int | None = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
     warn: bool = True,
@@ -72,10 +79,11 @@ def assess(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     scores
-        `Scores`, or anything that `read_scores` takes; None for Stage 1 alone.
+        `Scores`, or anything that `read_scores` takes; None for Stage 1 alone. With ``anchors`` and
+        no scores the anchors alone give the scale.
     method, prior, estimator, features, seed, engine, on_iteration
         See `aggregate`.
-    calibrator, weights, model_sd, anchors, second_model
+    calibrator, weights, model_sd, anchors, second_model, bounds, digits
         See `calibrate`.
     uncertainty, level, draws, on_draw
         See `Consensus.quantify`; None for no uncertainty of the consensus.
@@ -97,16 +105,16 @@ def assess(
     }  # fmt: skip
     others = {"calibrator": calibrator, "features": features, "second_model": second_model}
     check_options(**given, **others, engine=engine)
+    scale = scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
-    scores, known = _read(scores, model_sd, anchors, second_model)
+    scores, known = _read(scores, model_sd, anchors, second_model, scale)
     if features is not None:
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
     if judgments.on_engine:
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
-    if tables is not None:
-        check_tables(find(calibrator), tables, judgments.item_ids)
+    _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)
     aggregator = aggregator_of(method, prior, estimator, features, seed)
     consensus = fitted(aggregator, judgments, on_iteration=on_iteration)
     if uncertainty is None:
@@ -119,12 +127,15 @@ def assess(
             "on_draw": on_draw,
         }
         consensus = consensus.quantify(uncertainty, **errors)
-    calibration = None
+    calibration = by_anchors = None
     if tables is not None:
-        calibration = calibrated(find(calibrator), tables, Order.of(consensus), level, seed or 0)
+        order = Order.of(consensus)
+        calibration = calibrated(find(calibrator), tables, order, level, seed or 0, scale=scale)
+    elif known["anchors"] is not None:
+        by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
-    result = Assessment(consensus, calibration, rows, seconds, judgments, scores)
+    result = Assessment(consensus, calibration, rows, seconds, judgments, scores, by_anchors)
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
@@ -163,17 +174,31 @@ def check_options(
 
 
 def _read(
-    scores: Any, model_sd: float | None, anchors: Any, second_model: Any
+    scores: Any, model_sd: float | None, anchors: Any, second_model: Any, scale: Scale
 ) -> tuple[Scores | None, dict[str, Any]]:
     """Read the model's scores and what else is known of the truth, where they are given."""
-    if scores is None and not (model_sd is anchors is second_model is None):
+    if scores is None and not (model_sd is second_model is None):
         raise OptionError(
-            "model_sd, anchors and second_model are for calibration; give the model's scores too."
+            "model_sd and second_model are for calibration; give the model's scores too."
+        )
+    if scores is anchors is None and scale.to_dict():
+        raise OptionError(
+            "bounds and digits are for calibrated scores; give the model's scores, or anchors."
         )
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     anchors, second_model = read_known(anchors, second_model)
     return scores, {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
+
+
+def _check_stage_2(
+    calibrator: str | Calibrator, tables: Given | None, anchors: Scores | None, ids: TextArray
+) -> None:
+    """Refuse tables of other items, before anything is fitted."""
+    if tables is not None:
+        check_tables(find(calibrator), tables, ids)
+    elif anchors is not None:
+        check_anchors(anchors, ids)
 
 
 def _provenance(

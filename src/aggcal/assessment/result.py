@@ -20,6 +20,7 @@ from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration import (
     SHOWN,
+    Anchored,
     Calibration,
 )
 from aggcal.data.base import AnyJudgments
@@ -62,13 +63,15 @@ class Assessment:
     seconds: float = 0.0
     judgments: AnyJudgments | None = field(default=None, repr=False)
     scores: Scores | None = field(default=None, repr=False)
+    anchored: Anchored | None = field(default=None, repr=False)
+    """Scores that anchors alone give, where there is no model."""
     advice: Advice | None = field(default=None, repr=False)
     """What is wrong with the data and what to ask next; see ``with_advice``."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
         """What the user should know, of both stages."""
-        parts = (self.consensus, self.calibration)
+        parts = (self.consensus, self.calibration, self.anchored)
         # Whom the check held against the others is spoken of there.
         tested = self.advice is not None and self.advice.check.accused.against_others
         every = (w for part in parts if part is not None for w in part.warnings)
@@ -135,6 +138,10 @@ class Assessment:
             }
             known = self.consensus.item_columns()
             columns = {names.get(name, name): column for name, column in known.items()}
+            if self.anchored is not None:
+                position = {item: k for k, item in enumerate(self.consensus.item_ids.tolist())}
+                order = np.array([position[item] for item in columns["item"].tolist()])
+                columns |= self.anchored.columns(order)
         else:
             return {}
         return columns | self._component(columns["item"])
@@ -158,6 +165,8 @@ class Assessment:
             summary |= self.verdicts.to_dict()
         if self.calibration is not None:
             summary = self.calibration.to_dict() | summary
+        if self.anchored is not None:
+            summary |= self.anchored.to_dict()
         return summary | {
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],

@@ -14,11 +14,13 @@ from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.calibration.alignment import Given, Order, Weights, check_tables, inputs_of
+from aggcal.calibration.anchored import Anchored, anchored, check_anchors
 from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.matching import direction_warnings, unmatched_warnings
 from aggcal.calibration.result import SHOWN, Calibration, arranged
+from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.io import read_scores
@@ -26,8 +28,9 @@ from aggcal.io.scores import read_truth
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 __all__ = [
-    "SHOWN", "Calibration", "Calibrator", "Given", "Order", "calibrate", "calibrated",
-    "check_calibration", "check_tables", "find", "read_known",
+    "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "anchored", "calibrate",
+    "calibrated", "check_anchors", "check_calibration", "check_tables", "find", "read_known",
+    "scale_of",
 ]  # fmt: skip
 
 _SMALLEST_SD = 1e-50
@@ -45,6 +48,8 @@ def calibrate(
     second_model: Any = None,
     level: float | None = None,
     seed: int = 0,
+    bounds: tuple[float, float] | None = None,
+    digits: int | None = None,
     warn: bool = True,
 ) -> Calibration:
     r"""Stage 2: make the model's scores follow the consensus.
@@ -83,6 +88,10 @@ def calibrate(
         The level of the intervals; that of the consensus if it has one, else 0.95.
     seed
         Seed for all random numbers.
+    bounds
+        The lowest and the highest score there is, such as (0, 100): nothing is given beyond them.
+    digits
+        Decimals of the calibrated scores; the ends of intervals are rounded outwards.
     warn
         Emit the calibration's warnings as Python warnings too.
 
@@ -99,6 +108,7 @@ def calibrate(
         method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
     )
     check_seed(seed)
+    scale = scale_of(bounds, digits)
     calibrator = find(method)
     if not isinstance(scores, Scores):
         scores = read_scores(scores)
@@ -108,7 +118,7 @@ def calibrate(
     order = Order.of(consensus)
     if level is None:
         level = LEVEL if order.uncertainty is None else order.uncertainty.level
-    result = calibrated(calibrator, given, order, level, seed)
+    result = calibrated(calibrator, given, order, level, seed, scale=scale)
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)
@@ -116,7 +126,13 @@ def calibrate(
 
 
 def calibrated(
-    calibrator: FullCalibrator, given: Given, order: Order, level: float, seed: int
+    calibrator: FullCalibrator,
+    given: Given,
+    order: Order,
+    level: float,
+    seed: int,
+    *,
+    scale: Scale,
 ) -> Calibration:
     """Calibrate scores onto an order; both are read and checked already."""
     found = inputs_of(calibrator, given, order, level, seed)
@@ -135,8 +151,13 @@ def calibrated(
         given.scores,
         order,
         found,
-        (made.values, ends.low, ends.high),
+        (
+            scale.scores(made.values),
+            None if ends.low is None else scale.low_ends(ends.low),
+            None if ends.high is None else scale.high_ends(ends.high),
+        ),
         made.block,
+        scale=scale,
         method=calibrator.name,
         calibrator=calibrator,
         weighted=given.weighted,

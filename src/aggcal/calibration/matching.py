@@ -25,11 +25,8 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
     >>> direction_warnings(np.arange(9.0), -np.arange(9.0))[0].code
     'direction'
     """
-    n = len(heights)
-    if n < ENOUGH_TO_TELL or np.ptp(heights) == 0.0 or np.ptp(model) == 0.0:
-        return []
-    correlation = float(np.corrcoef(_mean_ranks(heights), _mean_ranks(model))[0, 1])
-    if correlation * np.sqrt(n - 1.0) > -BEYOND_CHANCE:
+    n, correlation = len(heights), rank_correlation(heights, model)
+    if n < ENOUGH_TO_TELL or correlation * np.sqrt(n - 1.0) > -BEYOND_CHANCE:
         return []
     return [
         DirectionWarning(
@@ -39,6 +36,19 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
             "which column is the winner",
         )
     ]
+
+
+def rank_correlation(x: FloatArray, y: FloatArray) -> float:
+    """Return Spearman's correlation; 0 where either is constant.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2.0, 9.0]), np.array([3.0, 2.0, 1.0]))
+    -1.0
+    """
+    if len(x) == 0 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+        return 0.0
+    return round(float(np.corrcoef(_mean_ranks(x), _mean_ranks(y))[0, 1]), 12)
 
 
 def _mean_ranks(values: FloatArray) -> FloatArray:
@@ -80,7 +90,8 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
                 f"{count(len(unscored), 'item')} of the consensus "
                 f"{'has' if len(unscored) == 1 else 'have'} no model score "
                 f"({some(unscored)}){alike}",
-                "they keep their rank and get no calibrated score: add them to the scores",
+                "they get a score between those of their neighbours in the consensus; add them to "
+                "the scores to give them one of their own",
             )
         )
     if unjudged:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from aggcal.calibration.alignment import Alignment, Order
 from aggcal.calibration.anchors import Gain
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.interpolation import Interpolated, Neighbours
 from aggcal.calibration.prediction import Prediction, predict
+from aggcal.calibration.scale import Scale
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError, count
@@ -34,10 +37,11 @@ class Calibration:
 
     Items stand in the consensus order, the highest first; items that only the model scored
     come last, by their model score. ``calibrated`` is NaN where there is no calibrated score:
-    an item without a model score has nothing to calibrate, an item without a judgment has no
-    place in the order. ``block`` numbers the groups of items that share one value, 1 being the
-    highest (0: not calibrated, or not by projection); ``rank`` is 0 where there is no consensus.
-    ``covers`` says what ``low`` to ``high`` is an interval of.
+    an item without a model score has nothing to calibrate (what its neighbours leave open is in
+    ``interpolated``), an item without a judgment has no place in the order. ``block``
+    numbers the groups of items that share one value, 1 being the highest (0: not calibrated, or not
+    by projection); ``rank`` is 0 where there is no consensus. ``covers`` says what ``low`` to
+    ``high`` is an interval of.
     """
 
     method: str
@@ -71,6 +75,10 @@ class Calibration:
     how: str = ""
     """Which anchors tuned and which measured."""
     fit: Consensus | None = field(default=None, repr=False)
+    scale: Scale = field(default_factory=Scale)
+    """The ends of the scale, and its digits."""
+    interpolated: Interpolated | None = field(default=None, repr=False)
+    """What their neighbours leave open for judged items without a model score."""
 
     @property
     def blocks(self) -> int:
@@ -149,7 +157,13 @@ class Calibration:
                 judgments if isinstance(judgments, AnyJudgments) else read_judgments(judgments)
             )
         ids, model = scores.item_ids[new], scores.values[new]
-        return predict(self.inputs, ids, model, placed, scores.backend or self.backend)
+        found = predict(self.inputs, ids, model, placed, scores.backend or self.backend)
+        return replace(
+            found,
+            predicted=self.scale.scores(found.predicted),
+            low=self.scale.low_ends(found.low),
+            high=self.scale.high_ends(found.high),
+        )
 
     def predict_unjudged(self) -> Prediction:
         """Predict the scores of the items that the model scored and nobody judged."""
@@ -170,12 +184,29 @@ class Calibration:
         if self.rank_low is not None and self.rank_high is not None:
             columns["rank_low"] = _or_none(self.rank_low)
             columns["rank_high"] = _or_none(self.rank_high)
-        columns |= {"model": self.model, "calibrated": self.calibrated}
-        if self.low is not None and self.high is not None:
-            columns |= {"calibrated_low": self.low, "calibrated_high": self.high}
+        columns |= {"model": self.model} | self._calibrated_columns()
         columns["block"] = _or_none(self.block)
         if self.judgments_per_item is not None:
             columns["n_judgments"] = self.judgments_per_item
+        return columns
+
+    def _calibrated_columns(self) -> Columns:
+        """Return the calibrated scores, with those that are interpolated where there are any."""
+        low, high, between = self.low, self.high, self.interpolated
+        if between is None:
+            columns: Columns = {"calibrated": self.calibrated}
+            ends = {} if low is None or high is None else {"low": low, "high": high}
+        else:
+            open_ = np.isfinite(between.values)
+            columns = {"calibrated": np.where(open_, between.values, self.calibrated)}
+            blank = np.full(len(open_), np.nan)
+            ends = {
+                "low": np.where(open_, between.low, blank if low is None else low),
+                "high": np.where(open_, between.high, blank if high is None else high),
+            }
+            source = np.where(self.done, "model", None)
+            columns["score_source"] = np.where(open_, "interpolated", source).astype(object)
+        columns |= {f"calibrated_{name}": end for name, end in ends.items()}
         return columns
 
     @property
@@ -192,6 +223,7 @@ class Calibration:
             "n_items": int((self.rank > 0).sum()),
             "n_calibrated": self.n_calibrated,
             "n_without_score": len(self.unscored_ids),
+            **self._interpolated_count(),
             "n_without_judgment": len(self.unjudged_ids),
             "weighted": self.weighted,
             "blocks": self.blocks,
@@ -199,9 +231,15 @@ class Calibration:
             "calibrated_interval": {"covers": self.covers, "level": self.level},
             **self.inputs.to_dict(),
             "kept": self.kept,
+            **self.scale.to_dict(),
         }
         # Whatever a calibrator of the user's is called, it changes nothing else.
         return ({self.method: made} if made else {}) | whole
+
+    def _interpolated_count(self) -> dict[str, int]:
+        between = self.interpolated
+        found = 0 if between is None else int(np.isfinite(between.values).sum())
+        return {"n_interpolated": found} if found else {}
 
     def __repr__(self) -> str:
         return str(self)
@@ -228,6 +266,8 @@ def arranged(
     found: Alignment,
     results: tuple[FloatArray, FloatArray | None, FloatArray | None],
     block: IntArray | None,
+    *,
+    scale: Scale,
     **facts: Any,
 ) -> Calibration:
     """Put items into the consensus order, those that only the model knows last.
@@ -238,6 +278,8 @@ def arranged(
         The model's scores, what they were calibrated onto, and the items that both have.
     results, block
         The calibrated scores of these items, the ends of their intervals, and their blocks.
+    scale
+        Where scores may lie, and their digits.
     facts
         The other fields of the calibration.
     """
@@ -258,12 +300,14 @@ def arranged(
         whole[found.both] = column
         return sort(whole, last)
 
+    values, low, high = fill(results[0]), fill(results[1]), fill(results[2])
+    between = _between(order, scale, sort, (values, low, high))
     return Calibration(
         item_ids=as_text([*ids[ranked], *scores.item_ids[extra]]),
         consensus=sort(order.heights),
         rank=sort(ranks(order.heights), none),
         model=fill(found.inputs.model, scores.values[extra]),
-        calibrated=fill(results[0]),
+        calibrated=values,
         block=fill(np.zeros(len(results[0])) if block is None else block, none),
         judgments_per_item=None if fitted is None else sort(fitted.judgments_per_item, none),
         backend=scores.backend or (None if fitted is None else fitted.backend),
@@ -272,11 +316,38 @@ def arranged(
         consensus_high=None if known is None else sort(known.high),
         rank_low=None if known is None else sort(known.rank_low, none),
         rank_high=None if known is None else sort(known.rank_high, none),
-        low=fill(results[1]),
-        high=fill(results[2]),
+        low=low,
+        high=high,
+        scale=scale,
+        interpolated=between,
         inputs=found.inputs,
         fit=fitted,
         **facts,
+    )
+
+
+def _between(
+    order: Order, scale: Scale, sort: Callable[..., Any], made: tuple[FloatArray, Any, Any]
+) -> Interpolated | None:
+    """Interpolate where the model scored nothing; None where it scored all."""
+    known, consensus, (values, low, high) = order.uncertainty, sort(order.heights), made
+    component = None if known is None else known.component
+    if component is None:
+        component = np.zeros(len(order.heights), dtype=np.int64)
+    found = Neighbours(
+        consensus,
+        consensus if known is None else sort(known.low),
+        consensus if known is None else sort(known.high),
+        values,
+        values if low is None else low,
+        values if high is None else high,
+        np.nan_to_num(sort(component), nan=-1.0).astype(np.int64),
+        scale.bounds,
+    ).interpolate()
+    if not found.any:
+        return None
+    return Interpolated(
+        scale.scores(found.values), scale.low_ends(found.low), scale.high_ends(found.high)
     )
 
 

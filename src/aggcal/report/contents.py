@@ -81,6 +81,10 @@ LONG = 4 * SHORTEST_CUT
 _MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5  # rows: the table has all of them
 
 
+WORDS = ("item", "score_source")
+"""Columns of the items that are no numbers."""
+
+
 def numbers(column: np.ndarray) -> FloatArray:
     """Return a column as floats; NaN for what is not there.
 
@@ -100,12 +104,12 @@ def item_listing(items: Columns, texts: Mapping[str, str] | None = None) -> List
     >>> item_listing({"item": np.array(["a"], dtype=object), "consensus": np.ones(1)}).n_rows
     1
     """
-    found = {name: numbers(column) for name, column in items.items() if name != "item"}
+    found = {name: numbers(column) for name, column in items.items() if name not in WORDS}
     both = [found[name] for name in ("model", "calibrated") if name in found]
     fine = decimals_for(np.concatenate(both)) if both else None
     rough = decimals_for(found["consensus"])
     change = None
-    if "calibrated" in found:
+    if "calibrated" in found and "model" in found:
         change = found["calibrated"] - found["model"]
     shown: list[Column | None] = [
         _column("rank", found, ("rank_low", "rank_high"), decimals=0),
@@ -215,7 +219,7 @@ def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str,
     >>> found["up"], found["down"], found["moved"][0]["why"]
     (1, 1, 'the annotators rank it 1, the model 2 of 2')
     """
-    if "calibrated" not in items:
+    if "calibrated" not in items or "model" not in items:
         return None
     model, calibrated = numbers(items["model"]), numbers(items["calibrated"])
     done = np.flatnonzero(np.isfinite(model) & np.isfinite(calibrated))

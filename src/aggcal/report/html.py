@@ -88,8 +88,8 @@ RENDERERS: dict[str, Callable[[Report], str]] = {"html": html, "md": markdown, "
 def _figures(report: Report) -> dict[str, str]:
     items, annotators = report.items, report.annotators
     figures: dict[str, str] = {}
-    if "calibrated" in items:
-        done = np.isfinite(items["calibrated"])
+    if "calibrated" in items and "model" in items:
+        done = np.isfinite(items["calibrated"]) & np.isfinite(items["model"])
         if done.any():
             figures["calibration"] = calibration_figure(
                 items["item"][done],

@@ -26,7 +26,13 @@ from aggcal.cli.options.stage_1 import (
     prior_from,
     uncertainty_from,
 )
-from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
+from aggcal.cli.options.stage_2 import (
+    add_anchored,
+    add_stage_2,
+    anchored_from,
+    knowledge_files,
+    knowledge_from,
+)
 from aggcal.registry import LOCAL
 
 
@@ -52,6 +58,8 @@ def add_stages(command: Parser, *, both: bool) -> None:
     add_judgment_options(command)
     if both:
         add_stage_2(command)
+    else:
+        add_anchored(command)
     add_report_options(command)
     add_json(command, "the summary")
 
@@ -69,9 +77,11 @@ def run(options: argparse.Namespace) -> int:
     choices_from(options)
     refuse_unwritable(options.output)
     inputs = (options.judgments, *feature_files(options), *text_files(options))
-    refuse_output(options, (*inputs, options.scores, *knowledge_files(options)) if both else inputs)
+    inputs = (*inputs, *knowledge_files(options))
+    refuse_output(options, (*inputs, options.scores) if both else inputs)
     prior, features, texts = prior_from(options), features_from(options), texts_from(options)
-    known = {"calibrator": options.calibrator, **knowledge_from(options)} if both else {}
+    known = {"calibrator": options.calibrator} if both else {}
+    known |= knowledge_from(options) if both else anchored_from(options)
     scores = scores_from(options) if both else None
     with engine_from(options, console) as engine:
         result = assess(

@@ -7,6 +7,7 @@ from typing import Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.options.scores import add_score_columns
+from aggcal.errors import OptionError
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 
@@ -39,12 +40,78 @@ def add_stage_2(command: Parser) -> None:
         metavar="FILE",
         help="table item,score of another model with independent errors; for fused",
     )
+    _add_scale(group)
     add_score_columns(group)
     group.add_argument(
         "--unweighted",
         action="store_true",
         help="weigh all items alike even if the scores carry an sd",
     )
+
+
+def add_anchored(command: Parser) -> None:
+    """Add the options of scores that anchors alone give."""
+    group = command.add_argument_group("scores without a model")
+    group.add_argument(
+        "--anchors",
+        metavar="FILE",
+        help="table item,truth of 5 or more judged items drawn at random: all items get a score on "
+        "their scale, and with 14 anchors (level 0.9) or 24 (0.95) an interval of the truth",
+    )
+    _add_scale(group)
+
+
+def _add_scale(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--bounds",
+        type=_bounds,
+        metavar="LOW,HIGH",
+        help="lowest and highest score there is, such as 0,100: no score and no interval lies "
+        "beyond; a lowest score below 0 is written --bounds=-1,1",
+    )
+    group.add_argument(
+        "--digits",
+        type=int,
+        metavar="N",
+        help="decimals of the calibrated scores; the ends of intervals are rounded outwards",
+    )
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    """Read two numbers.
+
+    Examples
+    --------
+    >>> _bounds("0,100")
+    (0.0, 100.0)
+    """
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not two numbers with a comma between them; write, for example, 0,100."
+        ) from None
+    return low, high
+
+
+def anchored_from(options: argparse.Namespace) -> dict[str, Any]:
+    """Read what gives a scale without a model."""
+    if options.anchors is None and not (options.bounds is options.digits is None):
+        raise OptionError(
+            "--bounds and --digits are for calibrated scores; give --anchors, or use 'aggcal run' "
+            "with the model's scores."
+        )
+    return {
+        "anchors": _anchors_from(options),
+        "bounds": options.bounds,
+        "digits": options.digits,
+    }
+
+
+def _anchors_from(options: argparse.Namespace) -> Any:
+    from aggcal.io.scores import read_truth
+
+    return None if options.anchors is None else read_truth(options.anchors, flag=None)[0]
 
 
 def knowledge_files(options: argparse.Namespace) -> list[str]:
@@ -55,21 +122,22 @@ def knowledge_files(options: argparse.Namespace) -> list[str]:
     >>> knowledge_files(argparse.Namespace(anchors="anchors.csv", second_model=None))
     ['anchors.csv']
     """
-    return [name for name in (options.anchors, options.second_model) if name is not None]
+    known = (options.anchors, getattr(options, "second_model", None))
+    return [name for name in known if name is not None]
 
 
 def knowledge_from(options: argparse.Namespace) -> dict[str, Any]:
     """Read what is known about the model and the truth, beside the scores."""
     from aggcal.io import read_scores
-    from aggcal.io.scores import read_truth
 
-    anchors = None if options.anchors is None else read_truth(options.anchors, flag=None)[0]
     second = None
     if options.second_model is not None:
         second = read_scores(options.second_model, flag=None)
     return {
         "weights": None if options.unweighted else "sd",
         "model_sd": options.model_sd,
-        "anchors": anchors,
+        "anchors": _anchors_from(options),
         "second_model": second,
+        "bounds": options.bounds,
+        "digits": options.digits,
     }

@@ -1,0 +1,154 @@
+"""Scores without a model: true scores of some items give the scale, the consensus the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import Columns, aligned
+from aggcal._core.text import brief
+from aggcal.calibration.alignment import Order
+from aggcal.calibration.anchors import (
+    FEWEST_ANCHORS,
+    conformal_radius,
+    fewest_anchors,
+    split,
+)
+from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL, rank_correlation
+from aggcal.calibration.scale import Scale
+from aggcal.calibration.smooth_base import fit_base
+from aggcal.data.scores import Scores
+from aggcal.errors import AggcalWarning, AnchorsWarning, TooLittleDataError, count, some
+
+
+@dataclass(frozen=True, eq=False)
+class Anchored:
+    """Scores in the anchors' units, in the order of a consensus's items; NaN where none is known.
+
+    They increase with the consensus score. ``low`` to ``high`` holds the truth of an item like the
+    anchors with the probability ``level``; NaN where the anchors are too few for it.
+    """
+
+    values: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_anchors: int
+    level: float
+    scale: Scale = field(default_factory=Scale)
+    warnings: tuple[AggcalWarning, ...] = ()
+
+    __repr__ = brief
+
+    def columns(self, order: IntArray) -> Columns:
+        """Return the columns of the items' table, in some order of the items."""
+        source = np.where(np.isfinite(self.values), "anchors", None).astype(object)
+        columns: Columns = {"calibrated": self.values[order], "score_source": source[order]}
+        if np.isfinite(self.low).any():
+            columns["calibrated_low"] = self.low[order]
+            columns["calibrated_high"] = self.high[order]
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        return {
+            "n_anchors": self.n_anchors,
+            "n_anchored": int(np.isfinite(self.values).sum()),
+            **self.scale.to_dict(),
+        }
+
+
+def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scale) -> Anchored:
+    """Put items on the scale of anchors by their consensus scores.
+
+    Within a connected component the truth is taken to be an increasing function of the consensus
+    score: a straight line, or a curve as far as the anchors show one.
+
+    Examples
+    --------
+    >>> ids = np.array(list("abcdefgh"), dtype=object)
+    >>> known = Scores(ids[:6], np.array([10.0, 12.0, 14.0, 16.0, 18.0, 20.0]))
+    >>> anchored(Order(ids, np.arange(8.0)), known, 0.9, 0, Scale(digits=1)).values
+    array([10., 12., 14., 16., 18., 20., 22., 24.])
+    """
+    truth = aligned(anchors.values, anchors.item_ids, order.item_ids)
+    known = order.uncertainty
+    component = None if known is None else known.component
+    if component is None:
+        component = np.zeros(len(truth), dtype=np.int64)
+    values, low, high = np.full((3, len(truth)), np.nan)
+    used = 0
+    for own in np.unique(component).tolist():
+        here = np.flatnonzero(component == own)
+        where = here[np.isfinite(truth[here])]
+        if len(where) < FEWEST_ANCHORS:
+            continue
+        used += len(where)
+        x, y = order.heights[where], truth[where]
+        values[here] = fit_base(x, y, seed)(order.heights[here])
+        tune, measure = split(len(where), level, seed)
+        if len(tune) >= FEWEST_ANCHORS:
+            centre = fit_base(x[tune], y[tune], seed)
+            radius = conformal_radius(y[measure] - centre(x[measure]), level)
+            middle = centre(order.heights[here])
+            low[here] = np.minimum(middle - radius, values[here])
+            high[here] = np.maximum(middle + radius, values[here])
+    if not used:
+        _refuse(anchors, int(np.isfinite(truth).sum()), order.item_ids)
+    said = _warnings(order, truth, values, low, level)
+    ends = scale.low_ends(low), scale.high_ends(high)
+    return Anchored(scale.scores(values), *ends, used, level, scale, said)
+
+
+def check_anchors(anchors: Scores, ids: TextArray) -> None:
+    """Refuse anchors that are not among the judged items, before these are fitted."""
+    found = len(set(anchors.item_ids) & set(ids))
+    if found < FEWEST_ANCHORS:
+        _refuse(anchors, found, ids)
+
+
+def _refuse(anchors: Scores, found: int, ids: TextArray) -> NoReturn:
+    raise TooLittleDataError(
+        f"{anchors.source}: {count(found, 'anchor')} of {len(anchors)} "
+        f"{'is' if found == 1 else 'are'} among the judged items that are compared with each other "
+        f"(anchors: {some(anchors.item_ids)}; items: {some(ids)}); give at least "
+        f"{FEWEST_ANCHORS}, with the same ids."
+    )
+
+
+def _warnings(
+    order: Order, truth: FloatArray, values: FloatArray, low: FloatArray, level: float
+) -> tuple[AggcalWarning, ...]:
+    said: list[AggcalWarning] = []
+    where = np.flatnonzero(np.isfinite(truth) & np.isfinite(values))
+    correlation = rank_correlation(order.heights[where], truth[where])
+    if len(where) >= ENOUGH_TO_TELL and correlation * (len(where) - 1) ** 0.5 < -BEYOND_CHANCE:
+        said.append(
+            AnchorsWarning(
+                "the anchors' true scores fall where the consensus rises (rank correlation "
+                f"{correlation:.2f})",
+                "in both, more must mean higher: check which end of the scale is the good one, and "
+                "which column is the winner",
+            )
+        )
+    lost = int(np.isnan(values).sum())
+    if lost:
+        said.append(
+            AnchorsWarning(
+                f"{count(lost, 'item')} {'is' if lost == 1 else 'are'} compared with fewer than "
+                f"{FEWEST_ANCHORS} anchors, directly or through others",
+                "they have no score: give anchors among them, or have them compared with others",
+            )
+        )
+    if np.isnan(low[np.isfinite(values)]).any():
+        needed = fewest_anchors(level) + FEWEST_ANCHORS
+        said.append(
+            AnchorsWarning(
+                f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
+                f"{level:g}",
+                f"give at least {needed}, or a lower level",
+            )
+        )
+    return tuple(said)
