@@ -44,7 +44,8 @@ class Anchored:
 
     def columns(self, order: IntArray) -> Columns:
         """Return the columns of the items' table, in some order of the items."""
-        source = np.where(np.isfinite(self.values), "anchors", None).astype(object)
+        source = np.full(len(self.values), None, dtype=object)
+        source[np.isfinite(self.values)] = "anchors"
         columns: Columns = {"calibrated": self.values[order], "score_source": source[order]}
         if np.isfinite(self.low).any():
             columns["calibrated_low"] = self.low[order]

@@ -204,8 +204,9 @@ class Calibration:
                 "low": np.where(open_, between.low, blank if low is None else low),
                 "high": np.where(open_, between.high, blank if high is None else high),
             }
-            source = np.where(self.done, "model", None)
-            columns["score_source"] = np.where(open_, "interpolated", source).astype(object)
+            source = np.full(len(open_), None, dtype=object)
+            source[self.done], source[open_] = "model", "interpolated"
+            columns["score_source"] = source
         columns |= {f"calibrated_{name}": end for name, end in ends.items()}
         return columns
 
