@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.errors import OptionError, OutcomeError, TableError, printable
+from aggcal.errors import OptionError, OutcomeError, TableError
 from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
     Choices,
@@ -25,12 +25,14 @@ from aggcal.io.formats._base import (
 from aggcal.io.formats._sample import Record, Sample, of_records
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
+from aggcal.io.formats._synonyms import GROUP, RATING
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
-from aggcal.io.tables.reading import is_json, peek, regular, text_lines, text_pieces
+from aggcal.io.tables.prepared import Prepared, prepared
+from aggcal.io.tables.reading import is_json, peek, text_lines, text_pieces
 from aggcal.io.tables.source import Source, cell, listed
 from aggcal.registry import TABLE
 
@@ -43,6 +45,8 @@ _SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
+_OF_RECORDS = (*RATING, *GROUP, "best", "worst", "items", "options")
+"""Columns of the formats that are read record by record."""
 _AT_ONCE = 20_000
 
 
@@ -78,7 +82,8 @@ def opened_rows(
             if isinstance(found, TableFormat)
             else brought.taken_apart(found, notes)
         )
-        yield Reading(source, found, tuple(notes))
+        told = brought.given.notes if brought.given is not None else ()
+        yield Reading(source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))))
 
 
 class _Brought:
@@ -96,10 +101,13 @@ class _Brought:
         self.data = data
         self.name = "judgments"
         self.path: Path | None = None
+        self.given: Prepared | None = None
         if isinstance(data, str | Path):
-            self.name = printable(str(data))
-            self.path = regular(Path(data), scratch)
-            self.sample = look(self.path, self.name, known_columns())
+            known = known_columns()
+            named = (other.strip().lower() for other in choices.columns.values())
+            self.given = prepared(data, {*known, *named}, scratch)
+            self.name, self.path = self.given.name, self.given.path
+            self.sample = look(self.given, known)
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
@@ -282,7 +290,8 @@ class _Brought:
         """Go through a CSV file; columns without a name, such as an index, are none."""
         names = sorted(name for name in self.sample.columns if name)
         # Names of our own: theirs may be any, also one that DuckDB has for itself.
-        source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)})
+        used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
+        source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
         last = source.one("max(rowid)")
         cells = ", ".join(f"cell_{k}" for k in present)
@@ -294,9 +303,9 @@ class _Brought:
             for values in found:
                 yield {names[k]: value for k, value in zip(present, values, strict=True)}
 
-    def _loaded(self, names: Mapping[str, str]) -> Source:
-        if self.path is not None:
-            return load_file(self.connection, self.path, names, self.scratch, self.name)
+    def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
+        if self.given is not None:
+            return load_file(self.connection, self.given, names, self.scratch, checked)
         return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
 
 
@@ -316,7 +325,7 @@ def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
 
 def known_columns() -> dict[str, str]:
     """Return every column that some format reads, by which the delimiter of a table is known."""
-    names = dict.fromkeys(_NAMED)
+    names = dict.fromkeys((*_NAMED, *_OF_RECORDS))
     for known in formats():
         if isinstance(known, TableFormat):
             names |= dict.fromkeys(known.columns_of(Sample("")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -84,8 +85,26 @@ def _layout(file: File, names: Mapping[str, str]) -> tuple[int, str, tuple[str, 
         raise FileError(
             f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
         ) from None
-    blank_lines = len(text) - len(text.lstrip("\r\n \t"))
-    return text[:blank_lines].count("\n"), *header_of(text[blank_lines:], names)
+    start = table_start(text)
+    return text[:start].count("\n"), *header_of(text[start:], names)
+
+
+def table_start(text: str) -> int:
+    r"""Return where the header begins: after blank lines, and the one that tells Excel the delimiter.
+
+    Examples
+    --------
+    >>> table_start("\n\nitem,score"), table_start("sep=;\nitem;score")
+    (2, 6)
+    """
+    found = _BEFORE_HEADER.match(text)
+    return found.end() if found else 0
+
+
+_BLANK_LINES = r"(?:[ \t]*\r?\n)*"
+_BEFORE_HEADER = re.compile(
+    rf"{_BLANK_LINES}(?:\"?sep=[,;|\t]\"?\r?\n{_BLANK_LINES})?", re.IGNORECASE
+)
 
 
 def _fill(

@@ -46,6 +46,10 @@ class Source:
     delimiter: str | None = None
     everything: Callable[[], str] | None = None
     """What tells rows apart by all columns of the table; see `aggcal.io.duplicates`."""
+    notes: tuple[str, ...] = ()
+    """What was done to read the file, in words."""
+    first_row: int | None = None
+    """The number of the first row in its sheet; None for what is no sheet."""
 
     @property
     def columns_found(self) -> str:
@@ -91,6 +95,8 @@ class Source:
             )
 
     def _place(self, record: int) -> str:
+        if self.first_row is not None:
+            return f"row {self.first_row + record}"
         if self.path is None or self.delimiter is None:
             return f"row {record + 1}"
         # Only walked when there is something to complain about: blank lines and line breaks
@@ -99,8 +105,8 @@ class Source:
             text = io.TextIOWrapper(binary, "utf-8-sig", errors="replace", newline="")
             csv.field_size_limit(sys.maxsize)
             reader = csv.reader(text, delimiter=self.delimiter)
-            while not any(cell.strip() for cell in next(reader, ["end"])):
-                pass  # blank lines before the header
+            while is_before_header(next(reader, ["end"])):
+                pass
             start = reader.line_num + 1
             for row in reader:
                 if row:
@@ -109,6 +115,20 @@ class Source:
                     record -= 1
                 start = reader.line_num + 1
         return f"row {record + 1}"
+
+
+def is_before_header(cells: Sequence[str]) -> bool:
+    """Whether a line above the header is blank, or tells Excel the delimiter.
+
+    Examples
+    --------
+    >>> is_before_header(["", " "]), is_before_header(["sep=", ""]), is_before_header(["item"])
+    (True, True, False)
+    """
+    return not any(cell.strip() for cell in cells) or bool(_TELLS_DELIMITER.match(cells[0]))
+
+
+_TELLS_DELIMITER = re.compile(r"\ufeff?\"?sep=[,;|\t]?\"?$", re.IGNORECASE)
 
 
 def listed(columns: Sequence[str]) -> str:
