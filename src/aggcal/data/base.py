@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Unfitted:
     """Rows that are kept and counted but say nothing about the order.
 
-    ``reason`` is one of ``skip``, ``failed``, ``self-pair``, ``zero weight`` and ``other
-    criterion``; ``detail`` what the file says beyond that, ``location`` where the first of
-    ``count`` such rows stands.
+    ``reason`` is one of ``not answered`` (a blank cell), ``skip``, ``failed``, ``self-pair``,
+    ``zero weight`` and ``other criterion``; ``detail`` what the file says beyond that,
+    ``location`` where the first of ``count`` such rows stands.
     """
 
     annotator: TextArray

@@ -57,10 +57,11 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
         only = f"; items {some(lost)} appear in no other row" if lost else ""
         mute = sorted(set(unfitted.annotator) - set(judgments.annotator_ids))
         silent = f"; annotators {some(mute)} gave no other answer" if mute else ""
+        number = sum(counts.values())
         found.append(
             UnansweredWarning(
-                f"{count(sum(counts.values()), 'row')} without a usable answer are kept but not "
-                f"fitted ({aside}{only}{silent})",
+                f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
+                f"kept but not fitted ({aside}{only}{silent})",
                 "nothing to do unless there are many",
             )
         )

@@ -12,8 +12,9 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
-from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
-from aggcal.io.formats._base import Choices, RankingWeight, TableFormat
+from aggcal.io.encoding import NATURAL, encoded
+from aggcal.io.formats._base import Blank, Choices, RankingWeight, TableFormat
+from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.tables.database import connected
 
@@ -31,6 +32,7 @@ def read_judgments(
     left_key: str | None = None,
     right_key: str | None = None,
     drafts: bool = False,
+    blank: Blank = "skip",
     memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
@@ -66,6 +68,9 @@ def read_judgments(
         The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
         Whether to take responses of Argilla and Label Studio that were not submitted.
+    blank
+        What a blank outcome means: ``"skip"``, that the question was not answered, which is
+        counted; ``"error"`` refuses the file.
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
@@ -76,8 +81,8 @@ def read_judgments(
     -------
     Judgments
         Equal rows are merged into weights; ``n_duplicates`` and ``n_repeated`` tell how many were
-        equal in every column, and how many only in those that are used. Self-pairs, ``skip``
-        and ``failed`` are kept and counted in ``unfitted``.
+        equal in every column, and how many only in those that are used. Self-pairs, ``skip``,
+        ``failed`` and blank outcomes are kept and counted in ``unfitted``.
 
     Examples
     --------
@@ -96,6 +101,7 @@ def read_judgments(
         drafts,
         tie_within,
         ranking_weight,
+        blank,
     )
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
@@ -117,7 +123,7 @@ def _encoded(
     found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
 ) -> Judgments:
     reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
-    pair, means = checked(reading, choices.outcomes)
+    pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)
 

@@ -25,10 +25,11 @@ from aggcal.io.formats._base import (
 from aggcal.io.formats._sample import Record, Sample, of_records
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
-from aggcal.io.formats._synonyms import GROUP, RATING
+from aggcal.io.formats._synonyms import GROUP, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
+from aggcal.io.tables.numerals import plain_numbers
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
 from aggcal.io.tables.prepared import Prepared, prepared
@@ -102,6 +103,7 @@ class _Brought:
         self.name = "judgments"
         self.path: Path | None = None
         self.given: Prepared | None = None
+        self.told: Notes = []
         if isinstance(data, str | Path):
             known = known_columns()
             named = (other.strip().lower() for other in choices.columns.values())
@@ -137,6 +139,7 @@ class _Brought:
         for other, own in aliases.items():
             if own not in source.columns:
                 raise self._no_column(other, own, source.found)
+        notes += _plain_columns(source, (*OUTCOME, "outcome", "weight", *SECONDS))
         expressions = dict(form.columns(source, self.choices, notes))
         for own in aliases.values():
             if own not in expressions and own not in (*EXTRA, "weight", "criterion"):
@@ -189,6 +192,7 @@ class _Brought:
         else:
             rows = form.rows(self._records(), self.choices, notes)
         used = self._insert(rows)
+        notes[:0] = self.told
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
         columns = frozenset(Row._fields[:5]) | used
@@ -293,6 +297,11 @@ class _Brought:
         used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
         source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
+        renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
+        for k in present:
+            if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight"):
+                self.told += plain_numbers(source, f"cell_{k}", names[k])
+        self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")
         cells = ", ".join(f"cell_{k}" for k in present)
         for start in range(0, last + 1, _AT_ONCE):
@@ -307,6 +316,17 @@ class _Brought:
         if self.given is not None:
             return load_file(self.connection, self.given, names, self.scratch, checked)
         return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
+
+
+def _plain_columns(source: Source, columns: Iterable[str]) -> Notes:
+    """Write numbers in the usual way, unless a column holds ids that look like numbers."""
+    notes: Notes = []
+    for name in dict.fromkeys(column for column in columns if column in source.columns):
+        others = [cell(other) for other in source.columns if other != name]
+        same = " OR ".join(f"{cell(name)} = {other}" for other in others) or "false"
+        if not source.one("count(*)", same):
+            notes += plain_numbers(source, name)
+    return notes
 
 
 def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:

@@ -70,9 +70,10 @@ def run(options: argparse.Namespace) -> int:
     refuse_unwritable(options.output)
     inputs = (options.judgments, *feature_files(options), *text_files(options))
     refuse_output(options, (*inputs, options.scores, *knowledge_files(options)) if both else inputs)
-    prior, features, texts = prior_from(options), features_from(options), texts_from(options)
-    known = {"calibrator": options.calibrator, **knowledge_from(options)} if both else {}
-    scores = scores_from(options) if both else None
+    prior, features = prior_from(options), features_from(options, console)
+    texts = texts_from(options, console)
+    known = {"calibrator": options.calibrator, **knowledge_from(options, console)} if both else {}
+    scores = scores_from(options, console) if both else None
     with engine_from(options, console) as engine:
         result = assess(
             judgments_from(options, console, engine),

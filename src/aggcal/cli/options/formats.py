@@ -66,10 +66,21 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
             metavar="KEY",
             help=f"the field of a Label Studio task that holds the {side} item",
         )
+    add_blank(group)
     group.add_argument(
         "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
     return group
+
+
+def add_blank(group: argparse._ActionsContainer) -> None:
+    """Add ``--blank``."""
+    group.add_argument(
+        "--blank",
+        choices=("skip", "error"),
+        default="skip",
+        help="blank answers and scores: skip counts them as not given, error refuses the file",
+    )
 
 
 def choices_from(options: argparse.Namespace) -> Choices:
@@ -85,6 +96,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.drafts,
         options.tie_within,
         options.ranking_weight,
+        options.blank,
     )
 
 

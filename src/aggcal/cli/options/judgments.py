@@ -55,6 +55,7 @@ def judgments_from(
         left_key=options.left_key,
         right_key=options.right_key,
         drafts=options.drafts,
+        blank=options.blank,
         memory=options.memory,
         on_progress=console.on_reading,
     )

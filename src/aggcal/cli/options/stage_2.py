@@ -6,7 +6,9 @@ import argparse
 from typing import Any
 
 from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
 from aggcal.cli.options.scores import add_score_columns
+from aggcal.errors import count
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
 
 
@@ -58,15 +60,20 @@ def knowledge_files(options: argparse.Namespace) -> list[str]:
     return [name for name in (options.anchors, options.second_model) if name is not None]
 
 
-def knowledge_from(options: argparse.Namespace) -> dict[str, Any]:
+def knowledge_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Read what is known about the model and the truth, beside the scores."""
     from aggcal.io import read_scores
     from aggcal.io.scores import read_truth
 
-    anchors = None if options.anchors is None else read_truth(options.anchors, flag=None)[0]
-    second = None
+    anchors = second = None
+    if options.anchors is not None:
+        anchors, blank = read_truth(options.anchors, flag=None)
+        console.say_notes(options.anchors, anchors.notes)
+        if blank:
+            console.say(f"{options.anchors}: {count(blank, 'row')} without a truth left out")
     if options.second_model is not None:
-        second = read_scores(options.second_model, flag=None)
+        second = read_scores(options.second_model, blank=options.blank, flag=None)
+        console.say_notes(options.second_model, second.notes)
     return {
         "weights": None if options.unweighted else "sd",
         "model_sd": options.model_sd,

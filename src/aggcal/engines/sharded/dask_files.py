@@ -87,6 +87,7 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         given.pop("outcomes", None) or {},
         given.pop("columns", None) or {},
         given.pop("annotator", None),
+        blank=given.pop("blank", None) or "skip",
     )
     how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(

@@ -13,6 +13,10 @@ from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.tables.source import Source, cell, quoted
 from aggcal.registry import FormatInfo
 
+Blank: TypeAlias = Literal["skip", "error"]
+BLANKS = get_args(Blank)
+"""What to do where an answer or a score is blank: count it as none, or refuse the file."""
+
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 RANKING_WEIGHTS = get_args(RankingWeight)
 
@@ -41,6 +45,7 @@ class Choices:
     drafts: bool = False
     tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
+    blank: Blank = "skip"
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
@@ -57,18 +62,34 @@ class Choices:
                 f"ranking weight '{self.ranking_weight}' is unknown; choose "
                 f"{', '.join(RANKING_WEIGHTS)}."
             )
+        check_blank(self.blank)
         if not 0.0 <= self.tie_within < inf:
             raise OptionError(
                 f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
             )
 
 
+def check_blank(blank: str) -> None:
+    """Refuse a choice for blank cells that is none.
+
+    Examples
+    --------
+    >>> check_blank("ignore")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: blank cells cannot be treated as 'ignore'; choose skip or error.
+    """
+    if blank not in BLANKS:
+        raise OptionError(
+            f"blank cells cannot be treated as '{blank}'; choose {' or '.join(BLANKS)}."
+        )
+
+
 class Row(NamedTuple):
     """One judgment as it stands in a file, before anything is checked or numbered.
 
-    ``outcome`` is a label or a number as text; ``reason`` says why there is no answer where it is
-    ``skip`` or ``failed``; ``ranking`` is common to the pairs that one ranking was taken apart
-    into; ``location`` is where in the file it stands.
+    ``outcome`` is a label or a number as text, blank where no answer was given; ``reason`` says why
+    there is none where it is ``skip`` or ``failed``; ``ranking`` is common to the pairs that one
+    ranking was taken apart into; ``location`` is where in the file it stands.
     """
 
     annotator: str | None

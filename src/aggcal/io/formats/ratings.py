@@ -41,7 +41,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         if item is None:
             raise TableError(f"{record.location}: has no item; fill it in or remove the row.")
         if value in (None, ""):
-            blank.append(Row(who, item, None, "skip", record.location, reason="no rating"))
+            blank.append(Row(who, item, None, "", record.location, reason="no rating"))
             continue
         rating = number_of(value)
         if rating is None:

@@ -87,7 +87,7 @@ def _without_mark(head: bytes, name: str) -> str:
     even, odd = head[0::2].count(0), head[1::2].count(0)
     half = len(head) // 2
     for codec, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if zeros > 0.4 * half and others < 0.02 * half:  # noqa: PLR2004  # letters, not numbers
+        if zeros > 0.4 * half and others < 0.02 * half:  # letters, not numbers
             return codec
     raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
 

@@ -90,7 +90,7 @@ def _layout(file: File, names: Mapping[str, str]) -> tuple[int, str, tuple[str, 
 
 
 def table_start(text: str) -> int:
-    r"""Return where the header begins: after blank lines, and the one that tells Excel the delimiter.
+    r"""Return where the header begins: after blank lines, and one that tells the delimiter.
 
     Examples
     --------

@@ -207,13 +207,13 @@ def _not_shown(path: str, sheet: str) -> dict[tuple[int, int], str]:
 def _errors_of_xlsx(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
     import io
     import re
-    from xml.etree import ElementTree as Tree
+    from xml.etree import ElementTree as ET
 
     text = book.read(_part_of(book, sheet))
     if b't="e"' not in text and b"<f" not in text and b":f" not in text:
         return
     name = re.compile(r"([A-Z]+)(\d+)")
-    for _, cell in Tree.iterparse(io.BytesIO(text)):  # noqa: S314  # with limits: see above
+    for _, cell in ET.iterparse(io.BytesIO(text)):  # noqa: S314  # with limits: see above
         if _tag(cell) == "row":
             cell.clear()
         if _tag(cell) != "c":
@@ -230,13 +230,13 @@ def _errors_of_xlsx(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], st
 
 def _part_of(book: Any, sheet: str) -> str:
     """Return the name of the part of a workbook that holds a sheet."""
-    from xml.etree import ElementTree as Tree
+    from xml.etree import ElementTree as ET
 
     found = ""
-    for part in Tree.fromstring(book.read("xl/workbook.xml")).iter():  # noqa: S314
+    for part in ET.fromstring(book.read("xl/workbook.xml")).iter():  # noqa: S314
         if _tag(part) == "sheet" and part.get("name") == sheet:
             found = next((v for k, v in part.attrib.items() if k.endswith("}id")), "")
-    for part in Tree.fromstring(book.read("xl/_rels/workbook.xml.rels")):  # noqa: S314
+    for part in ET.fromstring(book.read("xl/_rels/workbook.xml.rels")):  # noqa: S314
         if part.get("Id") == found:
             target = str(part.get("Target")).removeprefix("/")
             return target if target.startswith("xl/") else f"xl/{target}"
@@ -252,12 +252,12 @@ def _column(letters: str) -> int:
 
 
 def _errors_of_ods(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
-    from xml.etree import ElementTree as Tree
+    from xml.etree import ElementTree as ET
 
     text = book.read("content.xml")
     if b'value-type="error"' not in text:
         return
-    for table in Tree.fromstring(text).iter():  # noqa: S314
+    for table in ET.fromstring(text).iter():  # noqa: S314
         if _tag(table) != "table" or _attribute(table, "name") != sheet:
             continue
         row = 0

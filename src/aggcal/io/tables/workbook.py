@@ -71,8 +71,8 @@ _ODD = {
     "spreadsheet program and save it again",
     "date": "is a date ({value}) though others in the column are not; a spreadsheet makes dates of "
     "what looks like one, such as 3-1 or 1.5: format the column as text and type the cell again",
-    "long number": "is a number of more than 15 digits ({value}), of which a spreadsheet keeps only "
-    "15; format the column as text and enter the ids again",
+    "long number": "is a number of more than 15 digits ({value}), of which a spreadsheet keeps "
+    "only 15; format the column as text and enter the ids again",
 }
 
 
