@@ -37,6 +37,7 @@ from aggcal.calibration import (
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
+from aggcal.data.spelling import Spelling
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
@@ -102,6 +103,8 @@ def assess(
     if features is not None:
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
+    if judgments.spelling is not None:
+        scores, features, known = _respelt(judgments.spelling, scores, features, known)
     if judgments.on_engine:
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
@@ -174,6 +177,19 @@ def _read(
         scores = read_scores(scores)
     anchors, second_model = read_known(anchors, second_model)
     return scores, {"model_sd": model_sd, "anchors": anchors, "second_model": second_model}
+
+
+def _respelt(
+    spelling: Spelling, scores: Scores | None, features: Any, known: dict[str, Any]
+) -> tuple[Scores | None, Any, dict[str, Any]]:
+    """Spell the ids of all tables as those of the judgments."""
+    tables = {
+        name: spelling.table(table) if isinstance(table, Scores) else table
+        for name, table in {"scores": scores, **known}.items()
+    }
+    if isinstance(features, Features):
+        features = spelling.table(features)
+    return tables.pop("scores"), features, tables
 
 
 def _provenance(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from aggcal.errors import AlikeIdsWarning, count, cut, printable
 
@@ -25,6 +25,8 @@ _NUMERO = re.compile(r"#\s*(?=\d)")
 _DROPPED = re.compile(rf"[\s{_PARTS}]+")
 _COMPATIBLE = ("<wide>", "<narrow>", "<noBreak>", "<compat>")
 """Other forms of the same letter. Superscripts and fractions are not: 10² is not 102."""
+_LOOKED_AT = 100
+"""Groups that are asked in what they differ: more would tell nothing new."""
 _GROUPS, _SPELLINGS = 3, 4
 """Groups that a message shows, and spellings of each."""
 
@@ -78,33 +80,45 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     return [spellings for spellings in found.values() if len(spellings) > 1]
 
 
-def difference(spellings: Sequence[str]) -> str:
+def difference(spellings: Sequence[str]) -> list[str]:
     """Say in what the spellings of an id differ.
 
     Examples
     --------
     >>> difference(["Essay 20", "essay 20"]), difference(["Essay 20", "Essay20"])
-    ('case', 'spacing')
+    (['case'], ['spacing'])
     >>> difference(["Müller", unicodedata.normalize("NFD", "Müller")])
-    'Unicode form'
+    ['Unicode form']
     """
-    forms = {unicodedata.normalize("NFC", label) for label in spellings}
-    steps = (
-        ("Unicode form", lambda text: text),
-        ("case", str.casefold),
-        ("spacing", lambda text: re.sub(r"\s+", "", _INVISIBLE.sub("", text))),
-    )
-    differ = ["Unicode form"] if len(forms) < len(set(spellings)) else []
-    for what, step in steps[1:]:
-        before = len(forms)
-        forms = {step(text) for text in forms}
-        differ += [what] if len(forms) < before else []
-    differ += ["punctuation"] if len(forms) > 1 else []
-    return " and ".join(differ) if len(differ) < 3 else f"{', '.join(differ[:-1])} and {differ[-1]}"  # noqa: PLR2004
+    differ = [
+        what
+        for what in _ASPECTS
+        if len({_without([a for a in _ASPECTS if a != what], label) for label in spellings}) > 1
+    ]
+    return differ or ["the way numbers are written"]
+
+
+_ASPECTS: dict[str, Callable[[str], str]] = {
+    "case": str.casefold,
+    "spacing": lambda text: re.sub(r"\s+", "", _INVISIBLE.sub("", text)),
+    "punctuation": lambda text: re.sub(rf"[#{_PARTS}]+", "", text),
+    "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+}
+"""In what spellings may differ, and how to look away from it."""
+
+
+def _without(aspects: Sequence[str], label: str) -> str:
+    for aspect in aspects:
+        label = _ASPECTS[aspect](label)
+    return label
 
 
 def alike_warning(
-    kind: str, found: Sequence[Sequence[str]], counts: Mapping[str, int], unit: str = "judgment"
+    kind: str,
+    found: Sequence[Sequence[str]],
+    counts: Mapping[str, int],
+    *,
+    tables: bool = False,
 ) -> AlikeIdsWarning:
     """Warn of ids that are likely one.
 
@@ -116,8 +130,8 @@ def alike_warning(
         The groups.
     counts
         How many judgments each has.
-    unit
-        What is counted.
+    tables
+        Whether they stand in different tables.
 
     Examples
     --------
@@ -126,24 +140,25 @@ def alike_warning(
     'essay 20' with 1); merge them with --normalize-ids, or say which is which with --alias FILE.
     """
     number = sum(map(len, found))
-    shown = [_group(spellings, counts, unit) for spellings in found[:_GROUPS]]
+    shown = [_group(spellings, counts) for spellings in found[:_GROUPS]]
     more = f"; and {count(len(found) - _GROUPS, 'more group')}" if len(found) > _GROUPS else ""
-    every = dict.fromkeys(part for one in found for part in re.split(", | and ", difference(one)))
+    every = dict.fromkeys(part for one in found[:_LOOKED_AT] for part in difference(one))
     what = " or ".join(filter(None, (", ".join([*every][:-1]), [*every][-1])))
     return AlikeIdsWarning(
         f"{number:,} {kind} ids are likely {count(len(found), kind)}, since they differ only in "
-        f"{what} ({'; '.join(shown)}{more})",
+        f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more})",
         "merge them with --normalize-ids, or say which is which with --alias FILE",
     )
 
 
-def _group(spellings: Sequence[str], counts: Mapping[str, int], unit: str) -> str:
+def _group(spellings: Sequence[str], counts: Mapping[str, int]) -> str:
     ordered = sorted(spellings, key=lambda label: -counts.get(label, 0))
     said = []
     for label in ordered[:_SPELLINGS]:
         number = counts.get(label)
-        noun = "" if said else f" {unit if number == 1 else unit + 's'}"
-        many = "" if number is None else f" with {number:,}{noun}"
+        many = "" if number is None else f" with {number:,}"
+        if number is not None and not said:
+            many += " judgment" if number == 1 else " judgments"
         said.append(f"'{visible(label)}'{many}")
     more = f" and {len(ordered) - _SPELLINGS:,} more" if len(ordered) > _SPELLINGS else ""
     return ", ".join(said) + more

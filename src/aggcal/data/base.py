@@ -18,6 +18,7 @@ from aggcal.registry import TABLE
 if TYPE_CHECKING:
     from aggcal.data.graph import ComparisonGraph
     from aggcal.data.judgments import Judgments
+    from aggcal.data.spelling import Spelling
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class AnyJudgments(ABC):
     sided: bool = False
     format: str = TABLE.name
     notes: tuple[str, ...] = ()
+    spelling: Spelling | None = None
+    """Which spellings of ids mean the same, where the user had some merged."""
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
     on_engine: ClassVar[bool] = False

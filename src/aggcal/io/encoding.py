@@ -62,8 +62,9 @@ def encoded(
         # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
         sided=means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,
+        spelling=reading.spelling,
         notes=reading.notes,
-        duplicates=duplicate_rows(source, merged),
+        duplicates=duplicate_rows(source, merged, respelt=reading.spelling is not None),
         screen=_screens(source, means),
     )
 

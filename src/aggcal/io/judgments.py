@@ -11,9 +11,11 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
+from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError
 from aggcal.io.encoding import NATURAL, encoded
 from aggcal.io.formats._base import Blank, Choices, RankingWeight, TableFormat
+from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.tables.database import connected
@@ -33,6 +35,8 @@ def read_judgments(
     right_key: str | None = None,
     drafts: bool = False,
     blank: Blank = "skip",
+    normalize_ids: bool = False,
+    aliases: Any = None,
     memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
@@ -71,6 +75,12 @@ def read_judgments(
     blank
         What a blank outcome means: ``"skip"``, that the question was not answered, which is
         counted; ``"error"`` refuses the file.
+    normalize_ids
+        Take ids that differ only in case, spacing, punctuation or Unicode form for one; scores and
+        other tables that come to these judgments are matched in the same way.
+    aliases
+        Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
+        any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
@@ -102,6 +112,7 @@ def read_judgments(
         tie_within,
         ranking_weight,
         blank,
+        read_spelling(aliases, normalize=normalize_ids),
     )
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
@@ -109,12 +120,12 @@ def read_judgments(
         return _encoded(found, choices, criterion)
 
 
-def read_more(data: Any) -> Judgments | None:
+def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
     """Read judgments that are to be added to others; None if there is no row.
 
-    There may be nothing among them that can be fitted.
+    There may be nothing among them that can be fitted. Ids are spelt as those are.
     """
-    choices = Choices()
+    choices = Choices(spelling=spelling)
     with opened_rows(data, choices) as found:
         return _encoded(found, choices, None, part=True) if found.source.rows() else None
 

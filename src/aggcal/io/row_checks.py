@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aggcal.data.alike import key, visible
 from aggcal.errors import (
     OptionError,
     OutcomeError,
@@ -165,6 +166,7 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         every = source.frequencies("outcome", unknown)
         listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
         more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
+        _refuse_respelt(source, unknown, location, value)
         raise OutcomeError(
             f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
@@ -180,6 +182,18 @@ def _refuse_outcomes(source: Source, means: str) -> None:
             f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, or say what each number means with --outcome "
             f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
+        )
+
+
+def _refuse_respelt(source: Source, unknown: str, location: str, value: str) -> None:
+    """Refuse an outcome that names one of the two items in another spelling."""
+    _, items = source.first(unknown, """coalesce("left", '') || chr(0) || coalesce("right", '')""")
+    same = [item for item in items.split("\0") if item and key(item) == key(value)]
+    if same:
+        raise OutcomeError(
+            f"{source.name}: {location} has the outcome '{visible(value)}', which is the item "
+            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids "
+            "(from Python normalize_ids=True), or correct them."
         )
 
 

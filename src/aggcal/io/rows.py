@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, OutcomeError, TableError
 from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
@@ -27,6 +28,7 @@ from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
+from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
 from aggcal.io.tables.numerals import plain_numbers
@@ -58,6 +60,7 @@ class Reading:
     source: Source
     format: Format
     notes: tuple[str, ...]
+    spelling: Spelling | None = None
 
 
 @contextmanager
@@ -83,8 +86,12 @@ def opened_rows(
             if isinstance(found, TableFormat)
             else brought.taken_apart(found, notes)
         )
+        if choices.spelling is not None:
+            notes += respell(source, choices.spelling)
         told = brought.given.notes if brought.given is not None else ()
-        yield Reading(source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))))
+        yield Reading(
+            source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))), choices.spelling
+        )
 
 
 class _Brought:
@@ -139,6 +146,8 @@ class _Brought:
         for other, own in aliases.items():
             if own not in source.columns:
                 raise self._no_column(other, own, source.found)
+        if self.choices.spelling is not None:
+            notes += respell_sides(source, self.choices.spelling)
         notes += _plain_columns(source, (*OUTCOME, "outcome", "weight", *SECONDS))
         expressions = dict(form.columns(source, self.choices, notes))
         for own in aliases.values():

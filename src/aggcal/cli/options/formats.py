@@ -67,10 +67,25 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
             help=f"the field of a Label Studio task that holds the {side} item",
         )
     add_blank(group)
+    add_id_options(group)
     group.add_argument(
         "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
     return group
+
+
+def add_id_options(group: argparse._ActionsContainer) -> None:
+    """Add ``--normalize-ids`` and ``--alias``."""
+    group.add_argument(
+        "--normalize-ids",
+        action="store_true",
+        help="take ids that differ only in case, spacing, punctuation or Unicode form for one",
+    )
+    group.add_argument(
+        "--alias",
+        metavar="FILE",
+        help="table of two columns, alias and id: who is who, and what is what",
+    )
 
 
 def add_blank(group: argparse._ActionsContainer) -> None:
@@ -86,6 +101,7 @@ def add_blank(group: argparse._ActionsContainer) -> None:
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
     from aggcal.io.formats._base import Choices
+    from aggcal.io.respelling import read_spelling
 
     return Choices(
         outcomes_from(options),
@@ -97,6 +113,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.tie_within,
         options.ranking_weight,
         options.blank,
+        read_spelling(options.alias, normalize=options.normalize_ids),
     )
 
 

@@ -56,6 +56,8 @@ def judgments_from(
         right_key=options.right_key,
         drafts=options.drafts,
         blank=options.blank,
+        normalize_ids=options.normalize_ids,
+        aliases=options.alias,
         memory=options.memory,
         on_progress=console.on_reading,
     )

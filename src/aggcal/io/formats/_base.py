@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.tables.source import Source, cell, quoted
@@ -46,6 +47,7 @@ class Choices:
     tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
     blank: Blank = "skip"
+    spelling: Spelling | None = None
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.

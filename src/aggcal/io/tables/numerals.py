@@ -88,9 +88,7 @@ def _counted(source: Source, name: str, bare: str) -> dict[str, int]:
     return dict(zip((*_SHAPES, "percent", "without"), map(int, found), strict=True))
 
 
-def _refuse_mixed_percent(
-    source: Source, name: str, shown: str, counts: dict[str, int]
-) -> None:
+def _refuse_mixed_percent(source: Source, name: str, shown: str, counts: dict[str, int]) -> None:
     if counts["without"]:
         location, value = source.first(f"ends_with({name}, '%')", name)
         raise TableError(
@@ -100,9 +98,7 @@ def _refuse_mixed_percent(
         )
 
 
-def _decimal_sign(
-    source: Source, name: str, shown: str, counts: dict[str, int], bare: str
-) -> str:
+def _decimal_sign(source: Source, name: str, shown: str, counts: dict[str, int], bare: str) -> str:
     """Return the decimal sign of a column, a point where none is told."""
     commas = counts["comma"] - counts["comma_or_thousand"]
     commas += counts["thousand_points"] + counts["many_points"]
