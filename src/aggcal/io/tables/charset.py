@@ -30,10 +30,15 @@ _NAMES = {
     "cp1252": "Windows-1252",
     "mac_roman": "MacRoman",
 }
-_IN_WORDS, _WITHIN = "'’-·", "ªº°"
-"""Signs that stand within words, and after them."""
-_BETWEEN = "‘’“”«»‹›„‚–—…•§©®™€£¥°±×÷¿¡½¼¾²³µ·´`†"
-"""Signs that stand between words, or beside numbers."""
+_QUOTES = "‘’“”«»‹›„‚–—…•¿¡\u00a0"
+"""Signs that stand between words and beside them."""
+_SIGNS = "§©®™€£¥°±×÷½¼¾²³µ·´†"
+"""Signs that stand between words or beside numbers; beside letters they are another alphabet."""
+_RARE = "þðýÞÐÝ"
+"""Letters of Icelandic, which stand where Turkish has its own: they tell nothing."""
+_LEAST = 0.8
+"""What signs that are not ASCII must count for on average (letters 2, others 1 each): texts in
+Windows-1252 and MacRoman have 1 and more, those of other alphabets less than a half."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def _western(text: bytes, name: str) -> Charset:
         score = _plausible(decoded)
         if best is None or score > best[0]:
             best = score, codec, decoded
-    if best is None or best[0] <= 0.0:
+    if best is None or best[0] < _LEAST:
         raise FileError(
             f"{name}: is not UTF-8 text, nor recognisably Windows-1252 or MacRoman; save the file "
             "as UTF-8."
@@ -125,28 +130,32 @@ def _western(text: bytes, name: str) -> Charset:
 
 
 def _plausible(text: str) -> float:
-    """Return how much like words the parts of a text are that hold more than ASCII.
+    """Return how much, on average, like words the parts of a text are that hold more than ASCII.
 
     Letters count for it within words in the right case, signs where signs stand; long runs of
     letters with accents are another alphabet, read wrongly.
     """
-    score = run = 0
+    score = run = number = 0
     for k, letter in enumerate(text):
         if letter.isascii():
             run = 0
             continue
+        number += 1
         before, after = text[k - 1 : k], text[k + 1 : k + 2]
         if unicodedata.category(letter) in ("Ll", "Lu") and letter < "\u0180":
             run += 1
             rises = letter.isupper() and before.isalpha() and before.islower()
             lonely = not before.isalpha() and not after.isalpha()
-            score += -2 if rises or run > 2 or lonely else 2  # noqa: PLR2004
-        elif letter in _BETWEEN or letter in _WITHIN or letter == "\u00a0":
-            within = before.isalpha() and after.isalpha() and letter not in _IN_WORDS
+            plain = 0 if letter in _RARE else 2
+            score += -2 if rises or run > 2 or lonely else plain  # noqa: PLR2004
+        elif letter in _QUOTES:
+            within = before.isalpha() and after.isalpha() and letter not in "’–\u00a0"
             score += -2 if within else 1
+        elif letter in _SIGNS:
+            score += -2 if before.isalpha() or after.isalpha() else 1
         else:
             score -= 3
-    return score
+    return score / max(number, 1)
 
 
 def _example(text: str) -> str:

@@ -38,7 +38,7 @@ def load_file(
     source = _loaded(connection, given, names, scratch)
     notes, sheet = list(given.notes), given.sheet
     if sheet is None:
-        return replace(source, notes=tuple(notes))
+        return replace(source, notes=(*notes, *source.notes))
     used = {
         column: position
         for position, column in enumerate(source.found)
@@ -99,7 +99,7 @@ def look(given: Prepared, known: Mapping[str, str]) -> Sample:
         return sample
     head, _ = with_header(path, name, head)
     text = decoded(head, cut=True)
-    text = text[table_start(text) :]
+    text = text[table_start(text, known) :]
     delimiter, found = header_of(text, known)
     return of_table(name, found, text, delimiter)
 

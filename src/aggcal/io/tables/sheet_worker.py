@@ -21,6 +21,7 @@ MEMORY = 2 << 30
 """Bytes of memory that reading may take: a full sheet of a million rows and 40 columns fits."""
 SECONDS = 300
 """Seconds of work that reading may take: a full sheet takes one of them."""
+_MAY_BE_DATA = {"left", "right", "text", "answer", "choice", "set", "list", "user", "label"}
 _LOOKED_AT = 30
 """Rows in which a header is looked for: titles above a table are shorter, sheets of data longer."""
 _EXACT = 10**15
@@ -104,11 +105,11 @@ def _chosen(book: Any, names: list[str], wanted: set[str]) -> tuple[str, list[st
 def _header(sheet: Any, wanted: set[str]) -> tuple[int, int]:
     """Return the row that names the columns, and how many of those wanted it names.
 
-    It is the first row with something in it, unless that names none of them and one below does:
-    people write titles above their tables.
+    It is the first row with something in it, unless that names none of them and one below, which
+    has more cells, does: people write titles above their tables. (The same as in `delimited`.)
     """
     first: int | None = None
-    enough = min(2, len(wanted))
+    widest = 0
     for number, row in zip(range((sheet.start or (0, 0))[0] + _LOOKED_AT), sheet.iter_rows()):  # noqa: B905
         names = {str(cell).strip().lower() for cell in row} - {""}
         if not names:
@@ -118,8 +119,9 @@ def _header(sheet: Any, wanted: set[str]) -> tuple[int, int]:
             first = number
             if fit:
                 return first, fit
-        elif fit >= enough:
+        elif len(names) > widest and sum(len(n) > 1 for n in names & wanted - _MAY_BE_DATA) > 1:
             return number, fit
+        widest = max(widest, len(names))
     return first or 0, 0
 
 

@@ -50,6 +50,8 @@ class Source:
     """What was done to read the file, in words."""
     first_row: int | None = None
     """The number of the first row in its sheet; None for what is no sheet."""
+    titles: int = 0
+    """Lines above the header that are no part of the table."""
 
     @property
     def columns_found(self) -> str:
@@ -104,31 +106,18 @@ class Source:
         with unpacked(self.path) as binary:
             text = io.TextIOWrapper(binary, "utf-8-sig", errors="replace", newline="")
             csv.field_size_limit(sys.maxsize)
+            for _ in range(self.titles):
+                text.readline()
             reader = csv.reader(text, delimiter=self.delimiter)
-            while is_before_header(next(reader, ["end"])):
-                pass
+            next(reader, None)
             start = reader.line_num + 1
             for row in reader:
                 if row:
                     if record == 0:
-                        return f"line {start}"
+                        return f"line {self.titles + start}"
                     record -= 1
                 start = reader.line_num + 1
         return f"row {record + 1}"
-
-
-def is_before_header(cells: Sequence[str]) -> bool:
-    """Whether a line above the header is blank, or tells Excel the delimiter.
-
-    Examples
-    --------
-    >>> is_before_header(["", " "]), is_before_header(["sep=", ""]), is_before_header(["item"])
-    (True, True, False)
-    """
-    return not any(cell.strip() for cell in cells) or bool(_TELLS_DELIMITER.match(cells[0]))
-
-
-_TELLS_DELIMITER = re.compile(r"\ufeff?\"?sep=[,;|\t]?\"?$", re.IGNORECASE)
 
 
 def listed(columns: Sequence[str]) -> str:
