@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -197,6 +198,8 @@ def _not_shown(path: str, sheet: str) -> dict[tuple[int, int], str]:
     import zipfile
 
     if not zipfile.is_zipfile(path):
+        with suppress(struct.error, IndexError, ValueError):
+            return dict(_errors_of_xls(Path(path).read_bytes(), sheet))
         return {}
     with zipfile.ZipFile(path) as book, suppress(KeyError):
         names = set(book.namelist())
@@ -272,6 +275,76 @@ def _errors_of_ods(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str
                     yield (row, column), "".join(cell.itertext()).strip()
                 column += int(_attribute(cell, "number-columns-repeated") or 1)
             row += int(_attribute(line, "number-rows-repeated") or 1)
+
+
+def _errors_of_xls(file: bytes, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Go through the records of a sheet (BIFF8): errors, and formulas whose result is one."""
+    stream = _stream(file)
+    start = None
+    for kind, body in _records(stream, 0):
+        if kind == _BOUNDS and _sheet_name(body) == sheet:
+            start = struct.unpack_from("<I", body)[0]
+    if start is None:
+        return
+    for kind, body in _records(stream, start):
+        row, column = struct.unpack_from("<HH", body) if len(body) > 3 else (0, 0)  # noqa: PLR2004
+        if kind == _ERROR and body[7]:
+            yield (row, column), _ERRORS.get(body[6], "#N/A")
+        elif kind == _FORMULA and body[6] == 2 and body[12:14] == b"\xff\xff":  # noqa: PLR2004
+            yield (row, column), _ERRORS.get(body[8], "#N/A")
+
+
+_BOUNDS, _ERROR, _FORMULA, _END, _BEGIN = 0x0085, 0x0205, 0x0006, 0x000A, 0x0809
+_ERRORS = {
+    0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?", 0x24: "#NUM!",
+    0x2A: "#N/A",
+}  # fmt: skip
+
+
+def _records(stream: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    """Go through the records from one beginning to its end."""
+    depth = 0
+    while at + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, at)
+        yield kind, stream[at + 4 : at + 4 + size]
+        depth += (kind == _BEGIN) - (kind == _END)
+        if depth == 0:
+            return
+        at += 4 + size
+
+
+def _sheet_name(body: bytes) -> str:
+    return body[8:].decode("utf-16-le" if body[7] & 1 else "latin-1")
+
+
+def _stream(file: bytes) -> bytes:
+    """Take the stream of the workbook out of an OLE file."""
+    size = 1 << struct.unpack_from("<H", file, 30)[0]
+
+    def sector(number: int) -> bytes:
+        return file[(number + 1) * size : (number + 2) * size]
+
+    first, number = struct.unpack_from("<I", file, 48)[0], struct.unpack_from("<I", file, 44)[0]
+    tables = struct.unpack_from(f"<{min(number, 109)}I", file, 76)
+    table = struct.unpack(
+        f"<{len(tables) * size // 4}I", b"".join(sector(k).ljust(size, b"\xff") for k in tables)
+    )
+
+    def chain(start: int) -> bytes:
+        parts = []
+        while start < len(table) and len(parts) <= len(table):
+            parts.append(sector(start))
+            start = table[start]
+        return b"".join(parts)
+
+    folder = chain(first)
+    for at in range(0, len(folder), 128):
+        length = struct.unpack_from("<H", folder, at + 64)[0]
+        name = folder[at : at + max(length - 2, 0)].decode("utf-16-le", "replace")
+        if name in ("Workbook", "Book"):
+            start, total = struct.unpack_from("<II", folder, at + 116)
+            return chain(start)[:total]
+    return b""
 
 
 def _tag(part: Any) -> str:
