@@ -64,6 +64,7 @@ def test_a_key_is_a_form_of_its_own(label: str) -> None:
 def test_what_differs_is_named() -> None:
     assert difference(["Essay 20", "essay20"]) == ["case", "spacing"]
     assert difference(["a-b", "a_b"]) == ["punctuation"]
+    assert difference(["7", "7.0"]) == ["how a number is written"]
     assert visible("a\u200bb\u00a0") == "a<zero width space>b<no-break space>"
 
 

@@ -90,12 +90,13 @@ def difference(spellings: Sequence[str]) -> list[str]:
     >>> difference(["Müller", unicodedata.normalize("NFD", "Müller")])
     ['Unicode form']
     """
-    differ = [
+    if len({_without([*_ASPECTS], label) for label in spellings}) > 1:
+        return ["how a number is written"]  # 7 and 7.0
+    return [
         what
         for what in _ASPECTS
         if len({_without([a for a in _ASPECTS if a != what], label) for label in spellings}) > 1
     ]
-    return differ or ["the way numbers are written"]
 
 
 _ASPECTS: dict[str, Callable[[str], str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar
@@ -65,7 +66,11 @@ class Spelling:
         """Settle the spelling of ids that occur so often; return those that change."""
         aliases = self.aliases.get(kind, {})
         if self.normalize:
-            for label in sorted(counts, key=lambda label: -counts[label]):
+
+            def preferred(label: str) -> tuple[int, bool, str]:
+                return -counts[label], not unicodedata.is_normalized("NFC", label), label
+
+            for label in sorted(counts, key=preferred):
                 self.known[kind].setdefault(key(label), label)
         changed = {label: self.of(kind, label) for label in counts if label not in aliases}
         changed |= {label: aliases[label] for label in counts if label in aliases}

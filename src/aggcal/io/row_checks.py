@@ -101,10 +101,15 @@ def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | N
 
 
 def unanswered(pair: tuple[str, ...], means: str | None) -> str:
-    """Write the SQL of whether a row has no answer: a blank outcome, or neither item named."""
+    """Write the SQL of whether a row has no answer: a blank outcome, or neither item named.
+
+    What names nobody and nothing is no question, but a note that got into the table.
+    """
     if means is not None:
-        return f"{means} = {quoted(NOT_ANSWERED)}"
-    return " AND ".join(f'"{column}" IS NULL' for column in pair)
+        cells = ", ".join(f'"{column}"' for column in ("annotator", *pair))
+        return f"({means} = {quoted(NOT_ANSWERED)} AND coalesce({cells}) IS NOT NULL)"
+    blank = " AND ".join(f'"{column}" IS NULL' for column in pair)
+    return f"({blank} AND annotator IS NOT NULL)"
 
 
 def _refuse_blank(source: Source, pair: tuple[str, str], means: str | None) -> None:
