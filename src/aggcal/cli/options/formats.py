@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
-    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines or Parquet; a header names the columns)"
+    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines, Parquet, or a workbook, whose sheet is "
+    "named as in book.xlsx#Answers; a header names the columns)"
 )
 """What a file of judgments is, for ``--help``."""
 
