@@ -17,14 +17,14 @@ from aggcal.errors import FileError, InputError, OptionError, TableError
 from aggcal.io.tables.workbook import split_sheet
 from aggcal.io.writing.write import refuse_overwriting
 
-HEADER = ["annotator", "left", "right", "outcome"]
-ROWS = [
+HEADER: list[Any] = ["annotator", "left", "right", "outcome"]
+ROWS: list[list[Any]] = [
     ["Jürgen", 7, 8, "left"],
     ["Jürgen", 8, 9, 0.75],
     ["bob", 7, 9, None],
     ["bob", "Café", 7, "tie"],
 ]
-SCORES = [["item", "score"], [7, 1.5], [8, None], [9, 3], ["Café", 0.25]]
+SCORES: list[list[Any]] = [["item", "score"], [7, 1.5], [8, None], [9, 3], ["Café", 0.25]]
 WRITERS = {"xlsx": write_xlsx, "ods": write_ods, "xls": write_xls}
 Writer = Callable[[Path, Mapping[str, Rows]], Path]
 
@@ -101,11 +101,11 @@ def test_a_formula_without_a_result_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("writer", [write_xlsx, write_ods])
 def test_dates_are_taken_as_text_only_where_all_are(writer: Writer, tmp_path: Path) -> None:
     days = [date(2024, 1, day) for day in (1, 2)]
-    all_dates = [["item", "score"], [days[0], 1], [days[1], 2]]
+    all_dates: list[list[Any]] = [["item", "score"], [days[0], 1], [days[1], 2]]
     scores = aggcal.read_scores(writer(tmp_path / "all", {"S": all_dates}))
     assert scores.item_ids.tolist() == ["2024-01-01", "2024-01-02"]
     assert scores.notes == ("column 'item' holds dates, taken as text such as '2024-01-01'",)
-    mixed = [["item", "score"], ["3-1", 1], [days[1], 2]]
+    mixed: list[list[Any]] = [["item", "score"], ["3-1", 1], [days[1], 2]]
     with pytest.raises(TableError, match=r"cell A3 \(column 'item'\) is a date \(2024-01-02\)"):
         aggcal.read_scores(writer(tmp_path / "mixed", {"S": mixed}))
 
@@ -123,7 +123,7 @@ def _change(path: Path, change: Callable[[Any], None]) -> Path:
 
 
 def test_merged_cells_hidden_sheets_and_empty_columns(tmp_path: Path) -> None:
-    rows = [[None, *HEADER], *([None, *row] for row in ROWS)]
+    rows: list[list[Any]] = [[None, *HEADER], *([None, *row] for row in ROWS)]
     path = write_xlsx(tmp_path / "b.xlsx", {"Old": rows[:3], "New": rows})
 
     def change(made: Any) -> None:

@@ -154,7 +154,7 @@ def alike_warning(
 
 def _group(spellings: Sequence[str], counts: Mapping[str, int]) -> str:
     ordered = sorted(spellings, key=lambda label: -counts.get(label, 0))
-    said = []
+    said: list[str] = []
     for label in ordered[:_SPELLINGS]:
         number = counts.get(label)
         many = "" if number is None else f" with {number:,}"

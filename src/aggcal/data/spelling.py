@@ -12,12 +12,13 @@ from aggcal._core.tables import as_text
 from aggcal.data.alike import key, visible
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
-from aggcal.errors import FeatureError, OptionError, ScoreError, count
+from aggcal.errors import FeatureError, InputError, OptionError, ScoreError, count
 
 Kind: TypeAlias = Literal["item", "annotator"]
 KINDS: tuple[Kind, ...] = ("item", "annotator")
 _Table = TypeVar("_Table", Scores, Features)
-_SHOWN = 3
+_ERRORS: dict[type, type[InputError]] = {Scores: ScoreError, Features: FeatureError}
+_SHOWN = 3  # changes that a note shows: more would not be read
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,7 @@ class Spelling:
         for before, label in zip(table.item_ids, now, strict=True):
             other = first.setdefault(label, before)
             if other != before:
-                error = ScoreError if isinstance(table, Scores) else FeatureError
-                raise error(
+                raise _ERRORS[type(table)](
                     f"{table.source}: '{other}' and '{before}' are one item, '{label}', as ids are "
                     "merged, and have a row each; keep one of them."
                 )

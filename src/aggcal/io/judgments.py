@@ -48,10 +48,11 @@ def read_judgments(
         A path to a CSV, TSV, JSON, JSON-lines or Parquet file, to a workbook (``book.xlsx#Sheet``
         names a sheet), or to a folder of Parquet files; a pandas, polars or arrow frame; a list of
         ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
-        mappings; a mapping of columns. The short form has the columns ``annotator, winner, loser``, the
-        long form ``annotator, left, right, outcome`` with the outcome ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the
-        strength of "left" in [0, 1]. Both may have ``weight`` and ``criterion``. Ids are text,
-        whatever they look like. The exports of many tools are known by their content.
+        mappings; a mapping of columns. The short form has the columns ``annotator, winner,
+        loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
+        ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1]. Both may have
+        ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
+        tools are known by their content.
     format
         The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
     columns

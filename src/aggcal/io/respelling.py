@@ -17,7 +17,7 @@ from aggcal.io.tables.source import Source, cell
 _ALIAS = ("alias", "from", "old", "variant", "spelling", "nickname", "aka", "also known as")
 _ID = ("id", "to", "new", "canonical", "item", "annotator", "name", "is", "person", "standard")
 _KIND = ("kind", "of")
-_COLUMNS = 2
+_COLUMNS = 2  # of a table of aliases
 
 
 def read_spelling(aliases: Any = None, *, normalize: bool = False) -> Spelling | None:

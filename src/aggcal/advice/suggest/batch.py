@@ -116,7 +116,7 @@ def suggest_pairs(
     judgments = prepare(judgments)
     if judgments.spelling is not None:
         scores = None if scores is None else judgments.spelling.table(scores)
-        further = list(dict.fromkeys(judgments.spelling.ids(further)))
+        further = as_text(dict.fromkeys(judgments.spelling.ids(further)))
     _check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()
