@@ -23,11 +23,12 @@ from aggcal.io.formats._base import (
     TableFormat,
     TextFormat,
 )
-from aggcal.io.formats._sample import Record, Sample, of_records
+from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
+from aggcal.io.memory import look_at, native, whole
 from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
@@ -50,7 +51,7 @@ _SHAPES = {
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
 _OF_RECORDS = (*RATING, *GROUP, "best", "worst", "items", "options")
 """Columns of the formats that are read record by record."""
-_AT_ONCE = 20_000
+_AT_ONCE = 20_000  # rows: fewer take longer, more take more memory
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Brought:
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
-            self.sample = _look_at(self.data, tuples=format_name is not None)
+            self.sample = look_at(self.data, tuples=format_name is not None)
         given = {
             own
             for own, other in choices.columns.items()
@@ -234,7 +235,7 @@ class _Brought:
                 arrays[name] = np.array(values, dtype=np.float64)
             else:
                 # No None among texts: DuckDB 1.5 looks in vain for a first value if many are.
-                arrays[name] = np.array(_whole(["" if v is None else v for v in values]), object)
+                arrays[name] = np.array(whole(["" if v is None else v for v in values]), object)
             usual = 1.0 if name == "weight" else None
             if name not in Row._fields[:5] and any(v != usual for v in values):
                 used.add(name)
@@ -264,7 +265,7 @@ class _Brought:
         else:
             values = self._table_rows()
         for k, value in enumerate(values, 1):
-            yield Record(f"row {k}", _native(value))
+            yield Record(f"row {k}", native(value))
 
     def _whole_records(self) -> str:
         """Tell rows apart by the records they come from, and by where in those they stand."""
@@ -359,55 +360,3 @@ def known_columns() -> dict[str, str]:
         if isinstance(known, TableFormat):
             names |= dict.fromkeys(known.columns_of(Sample("")))
     return {name: name for name in names}
-
-
-def _look_at(data: Any, *, tuples: bool) -> Sample:
-    """Look at a frame or at rows; tuples are looked into only when the user named a format."""
-    if isinstance(data, Mapping):
-        columns = frozenset(str(name).strip().lower() for name in data)
-        first = [list(column)[:20] for column in data.values()]
-        rows = [dict(zip(data, row, strict=True)) for row in zip(*first, strict=False)]
-        return replace(of_records("judgments", rows), columns=columns)
-    if isinstance(data, list | tuple):
-        mappings = bool(data) and isinstance(data[0], Mapping)
-        return of_records("judgments", _plain_lists(data) if mappings or tuples else ())
-    import narwhals as nw
-
-    frame: Any = nw.from_native(data, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.head(20).collect()
-    if not isinstance(frame, nw.DataFrame):
-        return Sample("judgments")
-    looked = of_records("judgments", list(frame.head(20).rows(named=True)))
-    return replace(looked, columns=frozenset(str(c).strip().lower() for c in frame.columns))
-
-
-def _whole(texts: list[str]) -> list[str]:
-    """Replace the halves of characters that are left where a tool cut a text.
-
-    DuckDB refuses them, or (1.5) does nothing more on that connection.
-    """
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
-    return texts
-
-
-def _native(value: Any) -> Any:
-    """Return a cell of a frame as JSON would hold it: arrays as lists, NaN as nothing."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_native(entry) for entry in value]
-    if isinstance(value, Mapping):
-        return {name: _native(entry) for name, entry in value.items()}
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
-
-
-def _plain_lists(rows: Sequence[Any]) -> list[Any]:
-    return [_listed(row) for row in rows[:50]]
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(v) for v in value] if isinstance(value, list | tuple) else value

@@ -61,18 +61,22 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         metavar="X",
         help="ratings that differ by no more than this are a tie",
     )
+    _add_labelling_options(group)
+    add_blank(group)
+    add_id_options(group)
+    return group
+
+
+def _add_labelling_options(group: argparse._ArgumentGroup) -> None:
     for side in ("left", "right"):
         group.add_argument(
             f"--{side}-key",
             metavar="KEY",
             help=f"the field of a Label Studio task that holds the {side} item",
         )
-    add_blank(group)
-    add_id_options(group)
     group.add_argument(
         "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
-    return group
 
 
 def add_id_options(group: argparse._ActionsContainer) -> None:

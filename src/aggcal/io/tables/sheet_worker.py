@@ -295,7 +295,7 @@ def _errors_of_xls(file: bytes, sheet: str) -> Iterator[tuple[tuple[int, int], s
 
 
 _BOUNDS, _ERROR, _FORMULA, _END, _BEGIN = 0x0085, 0x0205, 0x0006, 0x000A, 0x0809
-"""Numbers of records: where a sheet is, an error, a formula, the end and the beginning of a part."""
+"""Numbers of records: where a sheet is, an error, a formula, an end and a beginning."""
 _ERRORS = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?", 0x24: "#NUM!",
     0x2A: "#N/A",
