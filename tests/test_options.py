@@ -109,7 +109,6 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "ranking_weight": ["all"],
             "tie_within": [-1.0, float("nan")],
             "blank": ["drop"],
-            "aliases": [{"a": "b", "b": "a"}],
         },
     ),
 }

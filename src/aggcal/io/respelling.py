@@ -126,7 +126,8 @@ def _resolved(aliases: Mapping[str, str], name: str) -> dict[str, str]:
         while label in aliases:
             if label in seen:
                 raise TableError(
-                    f"{name}: '{alias}' and '{label}' stand for each other; keep one of the two."
+                    f"{name}: '{alias}' and '{aliases[alias]}' stand for each other; keep one of "
+                    "the two."
                 )
             seen.add(label)
             label = aliases[label]
