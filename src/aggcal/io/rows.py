@@ -26,7 +26,7 @@ from aggcal.io.formats._base import (
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
-from aggcal.io.formats._synonyms import GROUP, OUTCOME, RATING, SECONDS
+from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
 from aggcal.io.memory import look_at, native, whole
 from aggcal.io.respelling import respell, respell_sides
@@ -49,7 +49,7 @@ _SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
-_OF_RECORDS = (*RATING, *GROUP, "best", "worst", "items", "options")
+_OF_RECORDS = (*ITEM, *RATING, *GROUP, "best", "worst", "items", "options")
 """Columns of the formats that are read record by record."""
 _AT_ONCE = 20_000  # rows: fewer take longer, more take more memory
 
@@ -309,7 +309,7 @@ class _Brought:
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
         renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
         for k in present:
-            if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight"):
+            if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight", "confidence"):
                 self.told += plain_numbers(source, f"cell_{k}", names[k])
         self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")
