@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal.errors import TableError
+from aggcal.errors import OptionError, TableError
 
 LONG = "annotator,item,rating\nr1,p1,3\nr1,p2,4\nr1,p3,1\nr2,p1,4\nr2,p2,5\nr3,p2,2\nr3,p3,1\n"
 
@@ -85,3 +85,24 @@ def test_places_in_columns(tmp_path: Path, header: str) -> None:
         ("ann", "b", "c", 1.0),
         ("bob", "b", "a", 1.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("tie_within", 1.0),
+        ("ranking_weight", "pair"),
+        ("left_key", "text"),
+        ("right_key", "text"),
+        ("drafts", True),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(tmp_path: Path, option: str, value: object) -> None:
+    shown = option.replace("_", "-")
+    with pytest.raises(OptionError, match=f"--{shown} does not apply to table judgments"):
+        _read(tmp_path, "annotator,winner,loser\nann,a,b\n", **{option: value})
+    if option not in ("tie_within", "ranking_weight"):
+        with pytest.raises(OptionError, match=f"--{shown} does not apply to ratings"):
+            _read(tmp_path, LONG, **{option: value})
+    else:
+        assert _read(tmp_path, LONG, **{option: value}).format == "ratings"

@@ -16,7 +16,7 @@ from typing import IO, Self, TypeAlias
 import numpy as np
 
 from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.io.formats._base import Blank, Choices
+from aggcal.io.formats._base import Blank, Choices, refuse_options
 from aggcal.io.formats.preflib import KINDS, preflib_lines
 from aggcal.io.row_checks import NOT_ANSWERED, checked, unused_labels
 from aggcal.io.rows import Reading, opened_rows
@@ -119,6 +119,8 @@ def convert_judgments(
             with opened_rows(
                 path, choices, format_name=format_name, memory=memory, on_progress=on_progress
             ) as found:
+                if len(inputs) == 1:  # of several, an option may be meant for one
+                    refuse_options(found.format, choices, found.source.name)
                 rows.add(_rows(found, choices.outcomes, choices.blank))
                 mapped |= "outcome" in found.source.columns
                 said = f"{path}: read as {found.format.info.name}"

@@ -14,7 +14,13 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError
 from aggcal.io.encoding import NATURAL, encoded
-from aggcal.io.formats._base import Blank, Choices, RankingWeight, TableFormat
+from aggcal.io.formats._base import (
+    Blank,
+    Choices,
+    RankingWeight,
+    TableFormat,
+    refuse_options,
+)
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
@@ -118,6 +124,7 @@ def read_judgments(
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
     ) as found:
+        refuse_options(found.format, choices, found.source.name)
         return _encoded(found, choices, criterion)
 
 

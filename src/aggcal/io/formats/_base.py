@@ -136,12 +136,14 @@ class RecordFormat:
     """Records that must be taken apart one by one.
 
     ``rows`` gets the records with their locations, what the user said, and a place for notes.
-    ``renames`` tells whether they are rows of a table, whose columns the user may name.
+    ``renames`` tells whether they are rows of a table, whose columns the user may name;
+    ``options`` which of those options apply that only some formats have.
     """
 
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     renames: bool = False
+    options: tuple[str, ...] = ()
     info: FormatInfo = UNREGISTERED
 
 
@@ -151,10 +153,26 @@ class TextFormat:
 
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
+    options: tuple[str, ...] = ()
     info: FormatInfo = UNREGISTERED
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
+
+_OF_SOME = ("ranking_weight", "tie_within", "left_key", "right_key", "drafts")
+"""Options that only some formats have."""
+
+
+def refuse_options(form: Format, choices: Choices, name: str) -> None:
+    """Refuse an option that would have no effect on a file of this format."""
+    own = () if isinstance(form, TableFormat) else form.options
+    usual = Choices()
+    for option in _OF_SOME:
+        if option not in own and getattr(choices, option) != getattr(usual, option):
+            raise OptionError(
+                f"{name}: --{option.replace('_', '-')} does not apply to {form.info.name} "
+                "judgments; leave it out."
+            )
 
 
 def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:

@@ -205,9 +205,11 @@ RANKINGS = RecordFormat(
     _is_mine,
     _rows,
     renames=True,
+    options=("ranking_weight",),
 )
 BEST_WORST = RecordFormat(
     _is_best_worst,
     _best_worst,
     renames=True,
+    options=("ranking_weight",),
 )

@@ -170,4 +170,5 @@ FORMAT = RecordFormat(
     _is_mine,
     _rows,
     renames=True,
+    options=("ranking_weight", "tie_within"),
 )
