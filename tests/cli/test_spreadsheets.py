@@ -30,7 +30,8 @@ def test_the_way_of_a_spreadsheet_user(tmp_path: Path, command: Command) -> None
     notes: list[list[object]] = [["by hand"]]
     blank = sum(row[3] is None for row in answers)
     write_xlsx(tmp_path / "answers.xlsx", {"Notes": notes, "Answers": answers})
-    scores: list[list[object]] = [["Item", "Score"], *[[k, k * 1.5] for k in ITEMS]]
+    scores: list[list[object]] = [["Item", "Score"]]
+    scores += [[k, k * 1.5] for k in ITEMS]
     write_ods(tmp_path / "scores.ods", {"Sheet1": scores})
     done = command("run", "answers.xlsx", "scores.ods", "-o", "out")
     assert done.returncode == 0, done.stderr
