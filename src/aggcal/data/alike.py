@@ -74,8 +74,12 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     >>> groups(["Essay 20", "b", "essay20", "c"])
     [['Essay 20', 'essay20']]
     """
+    different = dict.fromkeys(ids)
+    every = "".join(different)
+    if every.isascii() and every.isalnum() and every == every.lower():
+        return []  # small letters and digits: nothing that could be spelt otherwise
     found: dict[str, list[str]] = {}
-    for label in dict.fromkeys(ids):
+    for label in different:
         found.setdefault(key(label), []).append(label)
     return [spellings for spellings in found.values() if len(spellings) > 1]
 
