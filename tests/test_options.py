@@ -108,6 +108,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "outcomes": [{"B": "winner"}, {"B": 2}, {"B": "nan"}],
             "ranking_weight": ["all"],
             "tie_within": [-1.0, float("nan")],
+            "blank": ["drop"],
         },
     ),
 }
@@ -157,6 +158,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "annotators": "-1", "judgments": "-1", "reversed": "2", "location": "nan", "scale": "nan",
     "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out", "what": "everything",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
+    "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
     # Names and files, of which only reading can tell whether they are there.
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
     "score_column": None, "item_column": None, "texts": None, "text_column": None, "anchors": None,

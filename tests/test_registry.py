@@ -27,6 +27,7 @@ ANOTHER_MEANING = {
     ("report/markdown.py", "safe"),
     ("datasets/answers.py", "rankings"),  # keys of a file of ours
     ("datasets/answers.py", "ratings"),
+    ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
 }
 
 

@@ -17,6 +17,7 @@ The tree::
     └── OutputError             results could not be written: exit code 2
 
     AggcalWarning (a UserWarning)
+    ├── AlikeIdsWarning         ids that differ only in case, spacing, punctuation or Unicode form
     ├── SelfPairWarning         an item compared with itself: not fitted
     ├── DuplicateRowsWarning    rows that are equal in every column
     ├── UnansweredWarning       skipped and failed judgments: kept, not fitted
@@ -197,6 +198,12 @@ class AggcalWarning(UserWarning):
 
     def __str__(self) -> str:
         return printable(f"{self.what}; {self.remedy}.")
+
+
+class AlikeIdsWarning(AggcalWarning):
+    """Ids that differ only in case, spacing, punctuation or Unicode form: likely one."""
+
+    code = "alike-ids"
 
 
 class SelfPairWarning(AggcalWarning):

@@ -153,5 +153,11 @@ def test_ids_that_nearly_match_are_pointed_out(tmp_path: Path, command: Command)
     (tmp_path / "j.csv").write_text("annotator,winner,loser\nu,GPT-4,b\nv,b,GPT-4\nv,1,b\n")
     (tmp_path / "s.csv").write_text("item,score\ngpt 4,1\nb,2\n1.0,3\n")
     done = command("run", "j.csv", "s.csv", "-o", "out")
-    assert "2 of them differ from an id of the other table only in case" in done.stderr
-    assert "only in case" in command("check", "j.csv", "s.csv").stdout
+    first = done.stderr.splitlines()[0]
+    assert first.startswith("warning: 4 item ids are likely 2 items, since they differ only in")
+    assert "('1', '1.0'; 'GPT-4', 'gpt 4')" in first
+    found = command("check", "j.csv", "s.csv").stdout.partition("problem: ")[2]
+    assert found.startswith("4 item ids are likely 2 items")
+    merged = command("run", "j.csv", "s.csv", "-o", "out", "--normalize-ids")
+    assert "likely" not in merged.stderr
+    assert "no model score" not in merged.stderr

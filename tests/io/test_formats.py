@@ -844,12 +844,12 @@ def test_whole_numbers_are_the_same_ids_as_floats(tmp_path: Path) -> None:
     assert judged(aggcal.read_judgments(tmp_path / "x.parquet")) == expected
 
 
-def test_a_rating_that_is_missing_in_a_frame_is_a_skip() -> None:
+def test_a_rating_that_is_missing_in_a_frame_is_not_answered() -> None:
     columns = {"annotator": ["u"] * 3, "item": ["a", "b", "c"], "rating": [3, None, 4]}
     for data in (pd.DataFrame(columns), pl.DataFrame(columns), columns):
         judgments = aggcal.read_judgments(data)
         assert judged(judgments) == [("u", "c", "a", 1.0)]
-        assert judgments.unfitted.counts == {"skip": 1}
+        assert judgments.unfitted.counts == {"not answered": 1}
 
 
 @pytest.mark.parametrize(

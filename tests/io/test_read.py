@@ -334,7 +334,7 @@ def test_bad_frames_and_rows_are_refused_in_words() -> None:
     with pytest.raises(ScoreError, match="item 'a' stands more than once"):
         aggcal.read_scores([("a", 1.0), ("a", 2.0)])
     with pytest.raises(ScoreError, match="missing"):
-        aggcal.read_scores([("a", 1.0), ("b", float("nan"))])
+        aggcal.read_scores([("a", 1.0), ("b", float("nan"))], blank="error")
 
 
 def test_the_order_of_rows_does_not_matter(random: np.random.Generator) -> None:

@@ -21,7 +21,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, AlikeIdsWarning
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 SUGGESTED = 10
@@ -166,4 +166,9 @@ def _with_warnings(
         for w in warnings
         if w.what not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
     ]
-    return tuple(sorted([*findings, *more], key=lambda f: f.severity != "problem"))
+    return tuple(sorted([*findings, *more], key=_gravity))
+
+
+def _gravity(finding: Finding) -> tuple[bool, bool]:
+    """Order findings: problems first, and of those ids that are likely one."""
+    return finding.severity != "problem", finding.code != AlikeIdsWarning.code

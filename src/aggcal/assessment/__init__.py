@@ -42,6 +42,7 @@ from aggcal.calibration.scale import Scale
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
+from aggcal.data.spelling import Spelling
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
@@ -111,6 +112,8 @@ def assess(
     if features is not None:
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
+    if judgments.spelling is not None:
+        scores, features, known = _respelt(judgments.spelling, scores, features, known)
     if judgments.on_engine:
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
@@ -199,6 +202,19 @@ def _check_stage_2(
         check_tables(find(calibrator), tables, ids)
     elif anchors is not None:
         check_anchors(anchors, ids)
+
+
+def _respelt(
+    spelling: Spelling, scores: Scores | None, features: Any, known: dict[str, Any]
+) -> tuple[Scores | None, Any, dict[str, Any]]:
+    """Spell the ids of all tables as those of the judgments."""
+    tables = {
+        name: spelling.table(table) if isinstance(table, Scores) else table
+        for name, table in {"scores": scores, **known}.items()
+    }
+    if isinstance(features, Features):
+        features = spelling.table(features)
+    return tables.pop("scores"), features, tables
 
 
 def _provenance(

@@ -25,7 +25,7 @@ from aggcal.calibration import (
 )
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, OptionError, ReversedWarning, count
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, OptionError, ReversedWarning, count
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
@@ -75,7 +75,9 @@ class Assessment:
         # Whom the check held against the others is spoken of there.
         tested = self.advice is not None and self.advice.check.accused.against_others
         every = (w for part in parts if part is not None for w in part.warnings)
-        return tuple(w for w in every if not (tested and isinstance(w, ReversedWarning)))
+        kept = (w for w in every if not (tested and isinstance(w, ReversedWarning)))
+        # Ids first: while one item goes by two names, whatever else is said may be wrong.
+        return tuple(sorted(kept, key=lambda w: not isinstance(w, AlikeIdsWarning)))
 
     @property
     def items(self) -> Any:
@@ -258,7 +260,10 @@ class Assessment:
         if texts is None:
             return Report(summary, items, columns)
         read = read_texts(texts)
-        return Report(summary | {"texts": Path(read.source).name}, items, columns, read.by_item)
+        by_item, judgments = read.by_item, self.judgments
+        if judgments is not None and judgments.spelling is not None:
+            by_item = judgments.spelling.texts(by_item)
+        return Report(summary | {"texts": Path(read.source).name}, items, columns, by_item)
 
     def save(
         self,

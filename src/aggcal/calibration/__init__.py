@@ -18,7 +18,7 @@ from aggcal.calibration.anchored import Anchored, anchored, check_anchors
 from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.matching import direction_warnings, unmatched_warnings
+from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
 from aggcal.calibration.result import SHOWN, Calibration, arranged
 from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
@@ -173,7 +173,10 @@ def calibrated(
 def _matching(scores: Scores, order: Order, both: BoolArray) -> list[AggcalWarning]:
     seen = set(order.item_ids)
     unjudged = [item for item in scores.item_ids if item not in seen]
-    return unmatched_warnings(list(order.item_ids[~both]), unjudged)
+    return [
+        *alike_warnings(order.item_ids, scores.item_ids),
+        *unmatched_warnings(list(order.item_ids[~both]), unjudged),
+    ]
 
 
 def read_known(anchors: Any, second_model: Any) -> tuple[Scores | None, Scores | None]:

@@ -17,6 +17,7 @@ from aggcal.aggregation.uncertainty.covariance import independent
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.matching import alike_warnings
 from aggcal.data.scores import Scores
 from aggcal.errors import (
     AggcalWarning,
@@ -145,10 +146,13 @@ def inputs_of(
     found = given.columns(order.item_ids)
     both = np.isfinite(found["model"])
     if not both.any():
+        alike = alike_warnings(order.item_ids, given.scores.item_ids)
+        same = (
+            f"{alike[0].what}: {alike[0].remedy}" if alike else "check that both use the same ids"
+        )
         raise TooLittleDataError(
             f"no item is in both tables (the consensus has {some(order.item_ids)}, "
-            f"{given.scores.source} has {some(given.scores.item_ids)}); check that both use the "
-            "same ids."
+            f"{given.scores.source} has {some(given.scores.item_ids)}); {same}."
         )
     ids, n = order.item_ids[both], int(np.count_nonzero(both))
     here = {name: frozen(column[both]) for name, column in found.items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal.data.alike import alike_warning, groups, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
 
 ENOUGH_TO_TELL = 5
@@ -57,20 +59,39 @@ def _mean_ranks(values: FloatArray) -> FloatArray:
     return (np.cumsum(size) - 0.5 * (size - 1.0))[level]
 
 
-def _alike(ids: list[str], others: list[str]) -> str:
-    """Name ids that would match but for case, spaces, punctuation or a trailing '.0'."""
+def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:
+    """Warn of scored items that are likely ones of the consensus under another spelling.
+
+    Examples
+    --------
+    >>> print(alike_warnings(["Item 1", "b"], ["item-1", "b"])[0].what)
+    2 item ids are likely 1 item, since they differ only in case, spacing or punctuation ...
+    >>> alike_warnings(["Item 1", "item-1"], ["Item 1"])
+    []
+    """
+    judged = dict.fromkeys(ranked)
+    found = [
+        group for group in groups([*judged, *scored]) if any(label not in judged for label in group)
+    ]
+    return [alike_warning("item", found, {}, tables=True)] if found else []
+
+
+def _padded(ids: list[str], others: list[str]) -> str:
+    """Name ids that would match but for zeros in front of a number."""
 
     def plain(label: str) -> str:
-        return re.sub(r"[\W_]+", "", re.sub(r"\.0+$", "", label)).casefold()
+        return re.sub(r"(?<!\d)0+(?=\d)", "", key(label))
 
     theirs = {plain(other): other for other in others}
-    pairs = [(i, theirs[plain(i)]) for i in ids if plain(i) in theirs]
+    pairs = [
+        (i, theirs[plain(i)]) for i in ids if plain(i) in theirs and key(i) != key(theirs[plain(i)])
+    ]
     if not pairs:
         return ""
-    first = f"'{pairs[0][0]}' and '{pairs[0][1]}'"
+    verb = "of them differs" if len(pairs) == 1 else "of them differ"
     return (
-        f"; {count(len(pairs), 'of them differs', 'of them differ')} from an id of the other table "
-        f"only in case, spaces, punctuation or '.0', such as {first}"
+        f"; {len(pairs):,} {verb} from an id of the other table only in leading zeros, such as "
+        f"'{pairs[0][0]}' and '{pairs[0][1]}'"
     )
 
 
@@ -79,11 +100,11 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
 
     Examples
     --------
-    >>> print(unmatched_warnings(["Item 1"], ["item-1"])[0].what)
-    1 item of the consensus has no model score ('Item 1'); 1 of them differs from ...
+    >>> print(unmatched_warnings(["7"], ["007"])[0].what)
+    1 item of the consensus has no model score ('7'); 1 of them differs from ...
     """
     found: list[AggcalWarning] = []
-    alike = _alike(unscored, unjudged)
+    alike = _padded(unscored, unjudged)
     if unscored:
         found.append(
             UnmatchedItemsWarning(

@@ -10,12 +10,10 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
+from aggcal.registry import MOST_DIGITS
 
 _ROUNDING = 1e-9
 """What a number may lie beyond a step and still count as on it: sums of decimals do."""
-
-_MOST_DIGITS = 12
-"""Digits that a number of the usual size has; more would be rounding."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +73,9 @@ def scale_of(bounds: Any, digits: Any) -> Scale:
     if digits is not None and (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)
-        or not 0 <= digits <= _MOST_DIGITS
+        or not 0 <= digits <= MOST_DIGITS
     ):
-        raise OptionError(f"digits is {digits!r}; give a whole number from 0 to {_MOST_DIGITS}.")
+        raise OptionError(f"digits is {digits!r}; give a whole number from 0 to {MOST_DIGITS}.")
     if bounds is None:
         return Scale(None, None if digits is None else int(digits))
     try:

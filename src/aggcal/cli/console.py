@@ -49,6 +49,10 @@ class Console:
             for line in lines:
                 _tell(f"{printable(line)}\n")
 
+    def say_notes(self, table: str, notes: Iterable[str]) -> None:
+        """Print what was made of a table in reading it."""
+        self.say(*(f"{table}: {note}" for note in notes))
+
     def warn(self, warnings: Iterable[AggcalWarning]) -> None:
         """Print warnings, one line each."""
         for warning in warnings:

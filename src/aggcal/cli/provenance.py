@@ -12,7 +12,9 @@ from aggcal.errors import printable
 _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
     *("--tie-within", "--left-key", "--right-key", "--score-column", "--item-column"),
+    *("--blank", "--alias"),
 }
+_FLAGS = {"--drafts", "--normalize-ids"}
 _TALK = {"-q", "--quiet", "--json", "--verbose", "--force"}
 _OUTPUT = {"-o", "--output"}
 
@@ -40,7 +42,7 @@ def given(options: argparse.Namespace) -> dict[str, str]:
             continue
         both = [word] if value is None else [word, value]
         command += both
-        if word in _READING or word == "--drafts":
+        if word in _READING or word in _FLAGS:
             reading += both
     return {
         name: " ".join(map(_word, words))

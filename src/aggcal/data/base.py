@@ -18,15 +18,16 @@ from aggcal.registry import TABLE
 if TYPE_CHECKING:
     from aggcal.data.graph import ComparisonGraph
     from aggcal.data.judgments import Judgments
+    from aggcal.data.spelling import Spelling
 
 
 @dataclass(frozen=True)
 class Unfitted:
     """Rows that are kept and counted but say nothing about the order.
 
-    ``reason`` is one of ``skip``, ``failed``, ``self-pair``, ``zero weight`` and ``other
-    criterion``; ``detail`` what the file says beyond that, ``location`` where the first of
-    ``count`` such rows stands.
+    ``reason`` is one of ``not answered`` (a blank cell), ``skip``, ``failed``, ``self-pair``,
+    ``zero weight`` and ``other criterion``; ``detail`` what the file says beyond that,
+    ``location`` where the first of ``count`` such rows stands.
     """
 
     annotator: TextArray
@@ -89,6 +90,8 @@ class AnyJudgments(ABC):
     sided: bool = False
     format: str = TABLE.name
     notes: tuple[str, ...] = ()
+    spelling: Spelling | None = None
+    """Which spellings of ids mean the same, where the user had some merged."""
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
     on_engine: ClassVar[bool] = False

@@ -39,6 +39,8 @@ class Features:
     matrix: FloatArray
     names: tuple[str, ...]
     source: str = "features"
+    notes: tuple[str, ...] = ()
+    """What was made of the table in reading it, in words."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrix", frozen(self.matrix))

@@ -37,6 +37,8 @@ class Scores:
     sd: FloatArray | None = None
     source: str = "scores"
     backend: str | None = None
+    notes: tuple[str, ...] = ()
+    """What was made of the table in reading it, in words."""
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aggcal.data.alike import alike_warning, groups
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import (
@@ -30,7 +31,28 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     1 self-pair was not fitted ('bob' compared 'b' with itself)
     1 duplicate row (every column equal) is counted separately
     """
-    return [*_rows(judgments), *_annotators(judgments), *_items(judgments.graph)]
+    return [
+        *_alike(judgments),
+        *_rows(judgments),
+        *_annotators(judgments),
+        *_items(judgments.graph),
+    ]
+
+
+def _alike(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Warn of ids that are likely one, which makes everything else that is said doubtful."""
+    found: list[AggcalWarning] = []
+    for kind, ids, counts in (
+        ("item", judgments.item_ids, judgments.judgments_per_item),
+        ("annotator", judgments.annotator_ids, judgments.judgments_per_annotator),
+    ):
+        if judgments.spelling is not None and judgments.spelling.normalize:
+            continue
+        alike = groups(ids)
+        if alike:
+            number = dict(zip(ids, counts.tolist(), strict=True))
+            found.append(alike_warning(kind, alike, number))
+    return found
 
 
 def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
@@ -57,10 +79,11 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
         only = f"; items {some(lost)} appear in no other row" if lost else ""
         mute = sorted(set(unfitted.annotator) - set(judgments.annotator_ids))
         silent = f"; annotators {some(mute)} gave no other answer" if mute else ""
+        number = sum(counts.values())
         found.append(
             UnansweredWarning(
-                f"{count(sum(counts.values()), 'row')} without a usable answer are kept but not "
-                f"fitted ({aside}{only}{silent})",
+                f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
+                f"kept but not fitted ({aside}{only}{silent})",
                 "nothing to do unless there are many",
             )
         )

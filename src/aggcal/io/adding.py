@@ -52,7 +52,7 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
     first = _in_memory(judgments) or read_judgments(judgments)
     added = _in_memory(more)
     if added is None and not (isinstance(more, list | tuple) and not more):
-        added = read_more(more)
+        added = read_more(more, first.spelling)
     if added is None:
         return first
     items = _united(first.item_ids, added.item_ids)
@@ -81,6 +81,7 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         seconds=_seconds((first, added), annotators),
         sided=first.sided and added.sided,
         format=first.format if first.format == added.format else "several formats",
+        spelling=first.spelling,
         notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
         duplicates=None
         if first.duplicates is None and added.duplicates is None

@@ -16,11 +16,11 @@ from typing import IO, Self, TypeAlias
 import numpy as np
 
 from aggcal.errors import OptionError, TooLittleDataError, count, some
-from aggcal.io.encoding import checked, unused_labels
-from aggcal.io.formats._base import Choices
+from aggcal.io.formats._base import Blank, Choices, refuse_options
 from aggcal.io.formats.preflib import KINDS, preflib_lines
+from aggcal.io.row_checks import NOT_ANSWERED, checked, unused_labels
 from aggcal.io.rows import Reading, opened_rows
-from aggcal.io.tables.source import no_room
+from aggcal.io.tables.source import no_room, quoted
 from aggcal.io.writing.write import (
     csv_cell,
     refuse_existing,
@@ -34,6 +34,7 @@ _AT_ONCE = 5_000
 _IN_MEMORY = 1 << 24
 """Bytes of rows that wait in memory; more wait on disk, which is slower only where it is slow."""
 _NUMBERS = ("outcome", "weight", "seconds")
+_NO_ANSWER = ("skip", "failed", "")
 _OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
 
 JudgmentRow: TypeAlias = dict[str, str]
@@ -118,7 +119,9 @@ def convert_judgments(
             with opened_rows(
                 path, choices, format_name=format_name, memory=memory, on_progress=on_progress
             ) as found:
-                rows.add(_rows(found, choices.outcomes))
+                if len(inputs) == 1:  # of several, an option may be meant for one
+                    refuse_options(found.format, choices, found.source.name)
+                rows.add(_rows(found, choices.outcomes, choices.blank))
                 mapped |= "outcome" in found.source.columns
                 said = f"{path}: read as {found.format.info.name}"
                 told = (*found.notes, *unused_labels(found, choices.outcomes))
@@ -193,14 +196,16 @@ class _Waiting:
             raise no_room(error) from None
 
 
-def _rows(reading: Reading, outcomes: Mapping[str, str | float]) -> Iterator[JudgmentRow]:
+def _rows(
+    reading: Reading, outcomes: Mapping[str, str | float], blank: Blank
+) -> Iterator[JudgmentRow]:
     source = reading.source
-    pair, means = checked(reading, outcomes if "outcome" in source.columns else {})
+    pair, means = checked(reading, outcomes if "outcome" in source.columns else {}, blank)
     names = ["annotator", *pair]
     cells = [f'"{name}"' for name in names]
     if means is not None:
         names.append("outcome")
-        cells.append(means)
+        cells.append(f"CASE {means} WHEN {quoted(NOT_ANSWERED)} THEN '' ELSE {means} END")
     optional = [name for name in _OPTIONAL if name in source.columns]
     names += optional
     cells += [f'"{name}"::VARCHAR' for name in optional]
@@ -234,7 +239,7 @@ def _own(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
 
 def _crowd_kit(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG001
     def kept() -> Iterator[JudgmentRow]:
-        return (row for row in map(_long, rows) if row["outcome"] not in ("skip", "failed"))
+        return (row for row in map(_long, rows) if row["outcome"] not in _NO_ANSWER)
 
     unsaid = sum(row["outcome"] not in ("left", "right") for row in kept())
     if unsaid:
@@ -307,7 +312,7 @@ def _preflib(rows: _Waiting, title: str, cell: _Cell) -> _Written:  # noqa: ARG0
 
 
 def _is_answered(row: JudgmentRow) -> bool:
-    return row["outcome"] not in ("skip", "failed") and row["left"] != row["right"]
+    return row["outcome"] not in _NO_ANSWER and row["left"] != row["right"]
 
 
 def _is_of_one(row: JudgmentRow) -> bool:
@@ -340,8 +345,8 @@ def _order(pairs: list[_Pair], annotator: str, ranking: str) -> tuple[tuple[str,
 
 
 def _long(row: JudgmentRow) -> JudgmentRow:
-    if "winner" not in row:
-        return row
+    if not {"winner", "loser"} & row.keys():
+        return {"outcome": "", **row}
     rest = {name: value for name, value in row.items() if name not in ("winner", "loser")}
     return {"left": row["winner"], "right": row["loser"], "outcome": "left", **rest}
 

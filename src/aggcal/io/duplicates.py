@@ -26,7 +26,9 @@ _ONLY = (
 )
 
 
-def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
+def duplicate_rows(
+    source: Source, merged: Mapping[str, Any], *, respelt: bool = False
+) -> int | None:
     """Count the judgments that repeat another one in every column of the file.
 
     None where there is no column but those by which equal rows are merged: all of them are
@@ -39,9 +41,12 @@ def duplicate_rows(source: Source, merged: Mapping[str, Any]) -> int | None:
     merged
         How often each annotator (their number) said the same of two items: ``n``, ``annotator``,
         ``l`` and ``r``.
+    respelt
+        Whether ids were merged, so that rows of the file differ that are now the same judgment.
     """
     names = {name.strip().lower() for name in source.found}
-    if source.everything is None or (names in _ONLY and names == source.columns):
+    alone = names in _ONLY and names == source.columns and not respelt
+    if source.everything is None or alone:
         return None
     again: np.ndarray = merged["n"] != 1
     if not again.any():

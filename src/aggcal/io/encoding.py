@@ -1,8 +1,7 @@
-"""Check rows of judgments, give ids their numbers, and merge equal rows."""
+"""Give ids their numbers, and merge equal rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,195 +10,14 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, constant
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.errors import (
-    OptionError,
-    OutcomeError,
-    TableError,
-    TooLittleDataError,
-    WeightError,
-    count,
-)
+from aggcal.errors import TooLittleDataError, count
 from aggcal.io.duplicates import duplicate_rows
-from aggcal.io.formats._base import OUTCOMES, TableFormat
-from aggcal.io.formats._labels import is_both_bad
+from aggcal.io.row_checks import NOT_ANSWERED, unanswered
 from aggcal.io.rows import Reading
 from aggcal.io.tables.source import Source, quoted
 
-_LISTED = 5  # labels that an error lists
-_LIGHTEST, _HEAVIEST = 1e-9, 1e9  # weights outside would drown, or drown the others
-_WIDEST = 1e12
-"""The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
-them to spare. Within these limits 100 random studies were fitted without a failure (those that did
-not converge say so); from 1e14 on, curvatures that cannot be inverted were met."""
-
 NATURAL = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
 """The order in which ids are numbered: numbers as numbers, then text."""
-
-
-def checked(
-    reading: Reading, outcomes: Mapping[str, str | float]
-) -> tuple[tuple[str, str], str | None]:
-    """Refuse rows that cannot be read.
-
-    Returns the columns of the two items, and the SQL expression for what the outcome means (None
-    where each row names a winner and a loser).
-    """
-    source = reading.source
-    if not source.rows():
-        what = "has a header but no row; add judgments"
-        if not isinstance(reading.format, TableFormat):
-            said = "".join(f" ({note})" for note in reading.notes)
-            what = (
-                f"holds no judgment that {reading.format.info.name} could have{said}; add judgments"
-            )
-        raise TooLittleDataError(f"{source.name}: {what}.")
-    long = "outcome" in source.columns
-    pair = ("left", "right") if long else ("winner", "loser")
-    if outcomes and not long:
-        raise OptionError(
-            f"{source.name}: has winners and losers, so there is no outcome to map; "
-            "leave the outcomes out."
-        )
-    means = _meaning(outcomes) if long else None
-    _refuse_missing_ids(source, ("annotator", *pair), means)
-    if means is not None:
-        _refuse_outcomes(source, means)
-    if "weight" in source.columns:
-        _refuse_weights(source)
-    return pair, means
-
-
-def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list[str]:
-    """Tell of outcome labels that were mapped though no row has them: they may be misspelt."""
-    source = reading.source
-    if "outcome" not in source.columns:
-        return []
-    asked = [str(label).strip().lower() for label in outcomes]
-    return [
-        f"no row has the outcome '{label}' that was mapped"
-        for label in asked
-        if label not in OUTCOMES
-        and not is_both_bad(label)
-        and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
-    ]
-
-
-def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | None) -> None:
-    # Of a judgment that was never given it need not be known what was shown.
-    given = "true" if means is None else f"coalesce({means}, '') NOT IN ('skip', 'failed')"
-    for column in columns:
-        where = f'"{column}" IS NULL AND {given}'
-        missing = source.one("count(*)", where)
-        if missing:
-            location, _ = source.first(where, "1")
-            rest = "" if missing == 1 else f" ({missing:,} such rows in all)"
-            raise TableError(
-                f"{source.name}: {location} has no value in column '{column}'{rest}; "
-                "fill it in or remove the row."
-            )
-
-
-def choose_criterion(
-    source: Source, criterion: str | None, *, part: bool = False
-) -> tuple[str, ...]:
-    """Mark the rows of other criteria than the one chosen; return the criteria that are read.
-
-    A part of a table need not have the one chosen.
-    """
-    if "criterion" not in source.columns:
-        if criterion is not None:
-            raise OptionError(
-                f"{source.name}: there is no column 'criterion' to choose '{criterion}' from; "
-                "leave the option out."
-            )
-        return ()
-    found = [v for v, _ in source.frequencies("criterion", "criterion IS NOT NULL")]
-    if criterion is None:
-        return tuple(sorted(found))
-    if criterion not in found and not part:
-        raise OptionError(
-            f"{source.name}: no judgment has the criterion '{criterion}'; "
-            f"there are {', '.join(sorted(found)) or 'none'}."
-        )
-    source.connection.execute("ALTER TABLE raw ADD COLUMN other BOOLEAN")
-    source.connection.execute("UPDATE raw SET other = criterion IS DISTINCT FROM ?", [criterion])
-    return (criterion,) if criterion in found else ()
-
-
-def _meaning(outcomes: Mapping[str, str | float]) -> str:
-    """Write the SQL expression that turns an outcome into a known label or a number."""
-    meaning = {label: label for label in OUTCOMES}
-    for label, value in outcomes.items():
-        meaning[str(label).strip().lower()] = str(value).strip().lower()
-    cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
-    return f"(CASE lower(outcome) {cases} ELSE outcome END)"
-
-
-def _refuse_outcomes(source: Source, means: str) -> None:
-    missing = source.one("count(*)", "outcome IS NULL")
-    if missing:
-        location, _ = source.first("outcome IS NULL", "1")
-        raise OutcomeError(
-            f"{source.name}: {location} has no outcome ({count(missing, 'such row')} in all); "
-            "write left, right, tie, skip, failed or a number from 0 to 1."
-        )
-    labels = ", ".join(f"'{label}'" for label in OUTCOMES)
-    unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
-    number = source.one("count(*)", unknown)
-    if number:
-        location, value = source.first(unknown, "outcome")
-        every = source.frequencies("outcome", unknown)
-        listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
-        more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
-        raise OutcomeError(
-            f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
-            f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
-            f"--outcome '{value}=MEANING' (from Python outcomes={{{value!r}: MEANING}}), where "
-            f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
-        )
-    outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
-    number = source.one("count(*)", outside)
-    if number:
-        location, value = source.first(outside, "outcome")
-        raise OutcomeError(
-            f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
-            f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
-            f"left and 0 a clear right, or say what each number means with --outcome "
-            f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
-        )
-
-
-def _refuse_weights(source: Source) -> None:
-    limits = f"{_LIGHTEST} AND {_HEAVIEST}"
-    heaviest = source.connection.execute(
-        "SELECT max(try_cast(weight AS DOUBLE)) FROM raw WHERE isfinite(try_cast(weight AS DOUBLE))"
-    ).fetchone()
-    least = (heaviest[0] or 0.0) / _WIDEST if heaviest else 0.0
-    rest = "give every row a weight of 0 or more, or drop the column"
-    for where, what, remedy in (
-        ("weight IS NULL", "has no weight", rest),
-        ("try_cast(weight AS DOUBLE) IS NULL", "has a weight that is not a number", rest),
-        ("NOT isfinite(try_cast(weight AS DOUBLE))", "has a weight that is not finite", rest),
-        ("try_cast(weight AS DOUBLE) < 0", "has a negative weight", rest),
-        (
-            f"weight::DOUBLE > 0 AND weight::DOUBLE NOT BETWEEN {limits}",
-            f"has a weight outside {_LIGHTEST:g} to {_HEAVIEST:g}",
-            "multiply all weights in the column 'weight' by the same number",
-        ),
-        (
-            f"weight::DOUBLE > 0 AND weight::DOUBLE < {least!r}",
-            f"has a weight of less than 1/{_WIDEST:g} of the largest",
-            "write 0 in the column 'weight' where a judgment does not count",
-        ),
-    ):
-        number = source.one("count(*)", where)
-        if number:
-            location, value = source.first(where, "weight")
-            shown = f" ('{value}')" if value else ""
-            raise WeightError(
-                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in all); "
-                f"{remedy}."
-            )
 
 
 def encoded(
@@ -244,8 +62,9 @@ def encoded(
         # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
         sided=means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,
+        spelling=reading.spelling,
         notes=reading.notes,
-        duplicates=duplicate_rows(source, merged),
+        duplicates=duplicate_rows(source, merged, respelt=reading.spelling is not None),
         screen=_screens(source, means),
     )
 
@@ -255,7 +74,10 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
     run, (left, right) = source.connection.execute, pair
     weighted = "weight" in source.columns
     strength = "1.0"
-    reasons = [f'WHEN "{left}" = "{right}" THEN \'self-pair\'']
+    reasons = [
+        f"WHEN {unanswered(pair, means)} THEN {quoted(NOT_ANSWERED)}",
+        f'WHEN "{left}" = "{right}" THEN \'self-pair\'',
+    ]
     if means is not None:
         strength = (
             f"CASE {means} WHEN 'left' THEN 1.0 WHEN 'right' THEN 0.0 WHEN 'tie' THEN 0.5 "

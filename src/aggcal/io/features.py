@@ -10,6 +10,7 @@ import numpy as np
 from aggcal.data.features import Features
 from aggcal.errors import FeatureError, TableError, TooLittleDataError
 from aggcal.io.per_item import LARGEST, fetch, ids, numbers, refuse_double_items, refuse_numbers
+from aggcal.io.tables.numerals import plain_numbers
 from aggcal.io.tables.opening import opened
 
 
@@ -58,6 +59,9 @@ def read_features(data: Any) -> Features:
             raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
         refuse_double_items(source, FeatureError)
         columns = [own[name.lower()] for name in names]
+        notes = list(source.notes)
+        for column, name in zip(columns, names, strict=True):
+            notes += plain_numbers(source, column, name)
         table = fetch(source, columns)
         matrix = np.column_stack([numbers(table[column]) for column in columns])
         for k in np.flatnonzero(~(np.abs(matrix) <= LARGEST).all(axis=0)).tolist():
@@ -70,4 +74,4 @@ def read_features(data: Any) -> Features:
                 error=FeatureError,
                 otherwise="leave the column out",
             )
-        return Features(ids(table["item"]), matrix, tuple(names), source.name)
+        return Features(ids(table["item"]), matrix, tuple(names), source.name, tuple(notes))

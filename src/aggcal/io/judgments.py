@@ -11,9 +11,18 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
+from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError
-from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
-from aggcal.io.formats._base import Choices, RankingWeight, TableFormat
+from aggcal.io.encoding import NATURAL, encoded
+from aggcal.io.formats._base import (
+    Blank,
+    Choices,
+    RankingWeight,
+    TableFormat,
+    refuse_options,
+)
+from aggcal.io.respelling import read_spelling
+from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.tables.database import connected
 
@@ -31,6 +40,9 @@ def read_judgments(
     left_key: str | None = None,
     right_key: str | None = None,
     drafts: bool = False,
+    blank: Blank = "skip",
+    normalize_ids: bool = False,
+    aliases: Any = None,
     memory: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Judgments:
@@ -39,13 +51,14 @@ def read_judgments(
     Parameters
     ----------
     data
-        A path to a CSV, TSV, JSON, JSON-lines or Parquet file, or to a folder of Parquet files; a
-        pandas, polars or arrow frame; a list of ``(annotator, winner, loser)`` or
-        ``(annotator, left, right, outcome)`` tuples or of mappings; a mapping of columns. The
-        short form has the columns ``annotator, winner, loser``, the long form ``annotator, left,
-        right, outcome`` with the outcome ``left``, ``right``, ``tie``, ``skip``, ``failed`` or the
-        strength of "left" in [0, 1]. Both may have ``weight`` and ``criterion``. Ids are text,
-        whatever they look like. The exports of many tools are known by their content.
+        A path to a CSV, TSV, JSON, JSON-lines or Parquet file, to a workbook (``book.xlsx#Sheet``
+        names a sheet), or to a folder of Parquet files; a pandas, polars or arrow frame; a list of
+        ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
+        mappings; a mapping of columns. The short form has the columns ``annotator, winner,
+        loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
+        ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1]. Both may have
+        ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
+        tools are known by their content.
     format
         The format, if it is not to be recognised: a name that ``aggcal formats`` lists.
     columns
@@ -66,6 +79,15 @@ def read_judgments(
         The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
         Whether to take responses of Argilla and Label Studio that were not submitted.
+    blank
+        What a blank outcome means: ``"skip"``, that the question was not answered, which is
+        counted; ``"error"`` refuses the file.
+    normalize_ids
+        Take ids that differ only in case, spacing, punctuation or Unicode form for one; scores and
+        other tables that come to these judgments are matched in the same way.
+    aliases
+        Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
+        any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
     memory
         How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
@@ -76,8 +98,8 @@ def read_judgments(
     -------
     Judgments
         Equal rows are merged into weights; ``n_duplicates`` and ``n_repeated`` tell how many were
-        equal in every column, and how many only in those that are used. Self-pairs, ``skip``
-        and ``failed`` are kept and counted in ``unfitted``.
+        equal in every column, and how many only in those that are used. Self-pairs, ``skip``,
+        ``failed`` and blank outcomes are kept and counted in ``unfitted``.
 
     Examples
     --------
@@ -96,19 +118,22 @@ def read_judgments(
         drafts,
         tie_within,
         ranking_weight,
+        blank,
+        read_spelling(aliases, normalize=normalize_ids),
     )
     with opened_rows(
         data, choices, format_name=format, memory=memory, on_progress=on_progress
     ) as found:
+        refuse_options(found.format, choices, found.source.name)
         return _encoded(found, choices, criterion)
 
 
-def read_more(data: Any) -> Judgments | None:
+def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
     """Read judgments that are to be added to others; None if there is no row.
 
-    There may be nothing among them that can be fitted.
+    There may be nothing among them that can be fitted. Ids are spelt as those are.
     """
-    choices = Choices()
+    choices = Choices(spelling=spelling)
     with opened_rows(data, choices) as found:
         return _encoded(found, choices, None, part=True) if found.source.rows() else None
 
@@ -117,7 +142,7 @@ def _encoded(
     found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
 ) -> Judgments:
     reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
-    pair, means = checked(reading, choices.outcomes)
+    pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)
 

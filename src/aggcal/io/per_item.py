@@ -9,7 +9,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
-from aggcal.io.tables.source import Source
+from aggcal.io.tables.numerals import blank_words, plain_numbers
+from aggcal.io.tables.source import Source, quoted
 
 LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""
@@ -20,6 +21,7 @@ def refuse_double_items(source: Source, error: type[InputError] = ScoreError) ->
     if source.one("count(*)", "item IS NULL"):
         location, _ = source.first("item IS NULL", "1")
         raise TableError(f"{source.name}: {location} has no item; fill it in or remove the row.")
+    refuse_damaged_ids(source, ("item",))
     again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
     number = source.one("count(*)", again)
     if number:
@@ -77,6 +79,43 @@ def refuse_numbers(
                 f"{source.name}: {location}, item '{item}': the {shown}{said} {what} "
                 f"({count(bad, 'such row')} in all); give a number{hint} or {otherwise}."
             )
+
+
+_ERRORS = ("#n/a", "#ref!", "#name?", "#value!", "#div/0!", "#num!", "#null!", "#spill!")
+_ABBREVIATED = "^[0-9]([.,][0-9]+)?E\\+(1[1-9]|[2-9][0-9])$"
+"""How spreadsheets write a number of 12 digits and more into a CSV file."""
+
+
+def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
+    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number."""
+    errors = ", ".join(map(quoted, _ERRORS))
+    for column in columns:
+        name = f'"{column}"'
+        for where, what, remedy in (
+            (
+                f"lower({name}) IN ({errors})",
+                "is an error of a spreadsheet",
+                "mend the formula that makes the id and export the table again",
+            ),
+            (
+                f"regexp_matches({name}, {quoted(_ABBREVIATED)})",
+                "is a long number that a spreadsheet has abbreviated",
+                "format the column as text in the spreadsheet and export it again",
+            ),
+        ):
+            number = source.one("count(*)", where)
+            if number:
+                location, value = source.first(where, name)
+                raise TableError(
+                    f"{source.name}: {location}: '{value}' in column '{column}' {what} "
+                    f"({count(number, 'such row')} in all); {remedy}."
+                )
+
+
+def read_as_numbers(source: Source, column: str, shown: str, notes: list[str]) -> None:
+    """Take words for nothing as blank, and numbers however people write them, in place."""
+    blank_words(source, column)
+    notes += plain_numbers(source, column, shown)
 
 
 def fetch(source: Source, columns: Sequence[str]) -> dict[str, Any]:

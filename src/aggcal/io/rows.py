@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal.errors import OptionError, OutcomeError, TableError, printable
+from aggcal.data.spelling import Spelling
+from aggcal.errors import OptionError, OutcomeError, TableError
 from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
     Choices,
@@ -22,15 +23,20 @@ from aggcal.io.formats._base import (
     TableFormat,
     TextFormat,
 )
-from aggcal.io.formats._sample import Record, Sample, of_records
+from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
+from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
+from aggcal.io.memory import look_at, native, whole
+from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
+from aggcal.io.tables.numerals import plain_numbers
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
-from aggcal.io.tables.reading import is_json, peek, regular, text_lines, text_pieces
+from aggcal.io.tables.prepared import Prepared, prepared
+from aggcal.io.tables.reading import is_json, peek, text_lines, text_pieces
 from aggcal.io.tables.source import Source, cell, listed
 from aggcal.registry import TABLE
 
@@ -43,7 +49,9 @@ _SHAPES = {
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
-_AT_ONCE = 20_000  # rows: more take more memory, fewer more time
+_OF_RECORDS = (*ITEM, *RATING, *GROUP, "best", "worst", "items", "options")
+"""Columns of the formats that are read record by record."""
+_AT_ONCE = 20_000  # rows: fewer take longer, more take more memory
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class Reading:
     source: Source
     format: Format
     notes: tuple[str, ...]
+    spelling: Spelling | None = None
 
 
 @contextmanager
@@ -78,7 +87,12 @@ def opened_rows(
             if isinstance(found, TableFormat)
             else brought.taken_apart(found, notes)
         )
-        yield Reading(source, found, tuple(notes))
+        if choices.spelling is not None:
+            notes += respell(source, choices.spelling)
+        told = brought.given.notes if brought.given is not None else ()
+        yield Reading(
+            source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))), choices.spelling
+        )
 
 
 class _Brought:
@@ -96,14 +110,18 @@ class _Brought:
         self.data = data
         self.name = "judgments"
         self.path: Path | None = None
+        self.given: Prepared | None = None
+        self.told: Notes = []
         if isinstance(data, str | Path):
-            self.name = printable(str(data))
-            self.path = regular(Path(data), scratch)
-            self.sample = look(self.path, self.name, known_columns())
+            known = known_columns()
+            named = (other.strip().lower() for other in choices.columns.values())
+            self.given = prepared(data, {*known, *named}, scratch)
+            self.name, self.path = self.given.name, self.given.path
+            self.sample = look(self.given, known)
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
-            self.sample = _look_at(self.data, tuples=format_name is not None)
+            self.sample = look_at(self.data, tuples=format_name is not None)
         given = {
             own
             for own, other in choices.columns.items()
@@ -129,6 +147,9 @@ class _Brought:
         for other, own in aliases.items():
             if own not in source.columns:
                 raise self._no_column(other, own, source.found)
+        if self.choices.spelling is not None:
+            notes += respell_sides(source, self.choices.spelling)
+        notes += _plain_columns(source, (*OUTCOME, "outcome", "weight", *SECONDS))
         expressions = dict(form.columns(source, self.choices, notes))
         for own in aliases.values():
             if own not in expressions and own not in (*EXTRA, "weight", "criterion"):
@@ -181,6 +202,7 @@ class _Brought:
         else:
             rows = form.rows(self._records(), self.choices, notes)
         used = self._insert(rows)
+        notes[:0] = self.told
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
         columns = frozenset(Row._fields[:5]) | used
@@ -213,7 +235,7 @@ class _Brought:
                 arrays[name] = np.array(values, dtype=np.float64)
             else:
                 # No None among texts: DuckDB 1.5 looks in vain for a first value if many are.
-                arrays[name] = np.array(_whole(["" if v is None else v for v in values]), object)
+                arrays[name] = np.array(whole(["" if v is None else v for v in values]), object)
             usual = 1.0 if name == "weight" else None
             if name not in Row._fields[:5] and any(v != usual for v in values):
                 used.add(name)
@@ -243,7 +265,7 @@ class _Brought:
         else:
             values = self._table_rows()
         for k, value in enumerate(values, 1):
-            yield Record(f"row {k}", _native(value))
+            yield Record(f"row {k}", native(value))
 
     def _whole_records(self) -> str:
         """Tell rows apart by the records they come from, and by where in those they stand."""
@@ -282,8 +304,14 @@ class _Brought:
         """Go through a CSV file; columns without a name, such as an index, are none."""
         names = sorted(name for name in self.sample.columns if name)
         # Names of our own: theirs may be any, also one that DuckDB has for itself.
-        source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)})
+        used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
+        source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
+        renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
+        for k in present:
+            if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight", "confidence"):
+                self.told += plain_numbers(source, f"cell_{k}", names[k])
+        self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")
         cells = ", ".join(f"cell_{k}" for k in present)
         for start in range(0, last + 1, _AT_ONCE):
@@ -294,10 +322,21 @@ class _Brought:
             for values in found:
                 yield {names[k]: value for k, value in zip(present, values, strict=True)}
 
-    def _loaded(self, names: Mapping[str, str]) -> Source:
-        if self.path is not None:
-            return load_file(self.connection, self.path, names, self.scratch, self.name)
+    def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
+        if self.given is not None:
+            return load_file(self.connection, self.given, names, self.scratch, checked)
         return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
+
+
+def _plain_columns(source: Source, columns: Iterable[str]) -> Notes:
+    """Write numbers in the usual way, unless a column holds ids that look like numbers."""
+    notes: Notes = []
+    for name in dict.fromkeys(column for column in columns if column in source.columns):
+        others = [cell(other) for other in source.columns if other != name]
+        same = " OR ".join(f"{cell(name)} = {other}" for other in others) or "false"
+        if not source.one("count(*)", same):
+            notes += plain_numbers(source, name)
+    return notes
 
 
 def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
@@ -316,60 +355,8 @@ def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
 
 def known_columns() -> dict[str, str]:
     """Return every column that some format reads, by which the delimiter of a table is known."""
-    names = dict.fromkeys(_NAMED)
+    names = dict.fromkeys((*_NAMED, *_OF_RECORDS))
     for known in formats():
         if isinstance(known, TableFormat):
             names |= dict.fromkeys(known.columns_of(Sample("")))
     return {name: name for name in names}
-
-
-def _look_at(data: Any, *, tuples: bool) -> Sample:
-    """Look at a frame or at rows; tuples are looked into only when the user named a format."""
-    if isinstance(data, Mapping):
-        columns = frozenset(str(name).strip().lower() for name in data)
-        first = [list(column)[:20] for column in data.values()]
-        rows = [dict(zip(data, row, strict=True)) for row in zip(*first, strict=False)]
-        return replace(of_records("judgments", rows), columns=columns)
-    if isinstance(data, list | tuple):
-        mappings = bool(data) and isinstance(data[0], Mapping)
-        return of_records("judgments", _plain_lists(data) if mappings or tuples else ())
-    import narwhals as nw
-
-    frame: Any = nw.from_native(data, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.head(20).collect()
-    if not isinstance(frame, nw.DataFrame):
-        return Sample("judgments")
-    looked = of_records("judgments", list(frame.head(20).rows(named=True)))
-    return replace(looked, columns=frozenset(str(c).strip().lower() for c in frame.columns))
-
-
-def _whole(texts: list[str]) -> list[str]:
-    """Replace the halves of characters that are left where a tool cut a text.
-
-    DuckDB refuses them, or (1.5) does nothing more on that connection.
-    """
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
-    return texts
-
-
-def _native(value: Any) -> Any:
-    """Return a cell of a frame as JSON would hold it: arrays as lists, NaN as nothing."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [_native(entry) for entry in value]
-    if isinstance(value, Mapping):
-        return {name: _native(entry) for name, entry in value.items()}
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
-
-
-def _plain_lists(rows: Sequence[Any]) -> list[Any]:
-    return [_listed(row) for row in rows[:50]]
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(v) for v in value] if isinstance(value, list | tuple) else value

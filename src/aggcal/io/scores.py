@@ -7,17 +7,37 @@ from typing import Any
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.data.scores import Scores
-from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
+from aggcal.errors import (
+    OptionError,
+    ScoreError,
+    TableError,
+    TooLittleDataError,
+    count,
+    some,
+)
 from aggcal.io.formats import recognised
+from aggcal.io.formats._base import Blank, check_blank
 from aggcal.io.formats._sample import Sample
-from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
+from aggcal.io.per_item import (
+    fetch,
+    ids,
+    numbers,
+    read_as_numbers,
+    refuse_double_items,
+    refuse_numbers,
+)
 from aggcal.io.tables.opening import opened
 from aggcal.io.tables.source import Source
 from aggcal.registry import RATINGS, TABLE
 
 
 def read_scores(
-    data: Any, *, column: str = "score", item: str = "item", flag: str | None = "score"
+    data: Any,
+    *,
+    column: str = "score",
+    item: str = "item",
+    blank: Blank = "skip",
+    flag: str | None = "score",
 ) -> Scores:
     """Read a table of scores: ``item, score`` and, where the model states it, ``sd``.
 
@@ -30,14 +50,24 @@ def read_scores(
         The name of the column that holds the score.
     item
         The name of the column that holds the ids.
+    blank
+        What a blank score means: ``"skip"``, that the item has none; ``"error"`` refuses the table.
     flag
         The option that names it, for the error message; None if there is none.
+
+    Returns
+    -------
+    Scores
+        ``notes`` says what was made of the table: blank scores, decimal commas, an encoding.
 
     Examples
     --------
     >>> read_scores([("a", 1.5), ("b", -0.5)]).values
     array([ 1.5, -0.5])
+    >>> read_scores([("a", 1.5), ("b", None)]).notes
+    ("1 item has a blank score and counts as an item without one ('b')",)
     """
+    check_blank(blank)
     if column.strip().lower() == item.strip().lower():
         raise OptionError(f"the column '{item}' names the items; give the column that scores them.")
     if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
@@ -47,8 +77,12 @@ def read_scores(
     with opened(data, wanted, what="scores", shapes=shapes, aliases=aliases) as source:
         _require(source, column, flag, item)
         refuse_double_items(source)
-        refuse_numbers(source, "value", column, positive=False, optional=False)
+        notes = list(source.notes)
+        read_as_numbers(source, "value", column, notes)
+        refuse_numbers(source, "value", column, positive=False, optional=blank == "skip")
+        notes += _without_blank(source, column)
         if "sd" in source.columns:
+            read_as_numbers(source, "sd", "sd", notes)
             refuse_numbers(source, "sd", "sd", positive=True, optional=False)
         table = fetch(source, [c for c in ("value", "sd") if c in source.columns])
         return Scores(
@@ -57,7 +91,22 @@ def read_scores(
             numbers(table["sd"]) if "sd" in table else None,
             source.name,
             source.backend,
+            tuple(notes),
         )
+
+
+def _without_blank(source: Source, column: str) -> list[str]:
+    """Take the items without a score out of the table, and say how many there are."""
+    found = source.connection.execute("SELECT item FROM raw WHERE value IS NULL").fetchall()
+    if not found:
+        return []
+    source.connection.execute("DELETE FROM raw WHERE value IS NULL")
+    if not source.rows():
+        raise ScoreError(f"{source.name}: column '{column}' is blank in every row; add scores.")
+    verb = "has" if len(found) == 1 else "have"
+    one = "counts as an item" if len(found) == 1 else "count as items"
+    ids = some(item for (item,) in found)
+    return [f"{count(len(found), 'item')} {verb} a blank score and {one} without one ({ids})"]
 
 
 def read_truth(
@@ -76,13 +125,18 @@ def read_truth(
     with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
         _require(source, column, flag)
         refuse_double_items(source)
+        notes = list(source.notes)
+        read_as_numbers(source, "value", column, notes)
         refuse_numbers(source, "value", column, positive=False, optional=True)
         blank = source.one("count(*)", "value IS NULL")
         source.connection.execute("DELETE FROM raw WHERE value IS NULL")
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: column '{column}' is blank in every row.")
         table = fetch(source, ["value"])
-        return Scores(ids(table["item"]), numbers(table["value"]), None, source.name), blank
+        scores = Scores(
+            ids(table["item"]), numbers(table["value"]), None, source.name, notes=tuple(notes)
+        )
+        return scores, blank
 
 
 def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dict[str, FloatArray]]:
@@ -106,6 +160,7 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
             raise TooLittleDataError(f"{source.name}: has a header but no row.")
         refuse_double_items(source)
         for column in present:
+            read_as_numbers(source, column, column, [])
             refuse_numbers(source, column, column, positive=False, optional=True)
         table = fetch(source, present)
         return ids(table["item"]), {c: numbers(table[c]) for c in present}

@@ -17,6 +17,7 @@ class Texts:
 
     by_item: Mapping[str, str]
     source: str = "texts"
+    notes: tuple[str, ...] = ()
 
 
 def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
@@ -57,4 +58,4 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         found = source.connection.execute(
             "SELECT item, text FROM raw WHERE text IS NOT NULL ORDER BY rowid"
         ).fetchall()
-        return Texts(dict(found), source.name)
+        return Texts(dict(found), source.name, source.notes)

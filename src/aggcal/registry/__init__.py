@@ -246,6 +246,8 @@ CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
 DEFAULT_CALIBRATOR = ATC.name
 """The calibrator where none is named."""
+MOST_DIGITS = 12
+"""Decimals of a calibrated score at most: numbers have few more, which would be rounding."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from aggcal._core.tables import aligned
 from aggcal.advice.check.findings import Finding, listed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration.draws import Knowledge, agreement
-from aggcal.calibration.matching import direction_warnings, unmatched_warnings
+from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
 from aggcal.calibration.moments import moments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -28,8 +28,13 @@ def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
     ['no-common-item']
     """
     judged, scored = set(judgments.item_ids), set(scores.item_ids)
+    alike = [
+        Finding.of_warning(warning)
+        for warning in alike_warnings(judgments.item_ids, scores.item_ids)
+    ]
     if not judged & scored:
         return [
+            *alike,
             Finding(
                 "problem",
                 "no-common-item",
@@ -37,11 +42,11 @@ def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
                 f"{some(scores.item_ids)})",
                 "use the same ids in both",
                 {"judged": listed(judgments.item_ids), "scored": listed(scores.item_ids)},
-            )
+            ),
         ]
     unscored, unjudged = sorted(judged - scored), sorted(scored - judged)
     details = {"without_score": listed(unscored), "without_judgment": listed(unjudged)}
-    return [
+    return alike + [
         Finding("problem", warning.code, warning.what, warning.remedy, details)
         for warning in unmatched_warnings(unscored, unjudged)
     ]

@@ -33,7 +33,7 @@ from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning, WeaklyJoinedWarning
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 
 MANY = 20_000_000
@@ -98,6 +98,8 @@ def check(
     check_aims(method, wanted_error, seed)
     step = on_step or (lambda _: None)
     judgments = judgments.on_one_machine("a check")
+    if scores is not None and judgments.spelling is not None:
+        scores = judgments.spelling.table(scores)
     if quick is None:
         quick = len(judgments.count) > MANY
     step("looking at the comparisons")
@@ -128,7 +130,8 @@ def check(
         findings += [Finding.of_warning(w) for w in said if w.code == WeaklyJoinedWarning.code]
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
-    findings.sort(key=lambda f: f.severity != "problem")
+    # Ids first: while one item goes by two names, whatever else is said may be wrong.
+    findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = _counts(judgments, graph, scores) | looked.counts
     accused = Accused(looked.against_others, looked.accused, looked.unproven)
     return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)

@@ -114,6 +114,9 @@ def suggest_pairs(
         scores = read_scores(scores)
     further = _ids(items)
     judgments = prepare(judgments)
+    if judgments.spelling is not None:
+        scores = None if scores is None else judgments.spelling.table(scores)
+        further = as_text(dict.fromkeys(judgments.spelling.ids(further)))
     _check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()

@@ -15,6 +15,7 @@ from aggcal.cli.options.common import (
     add_seed,
     add_spreadsheet_safe,
 )
+from aggcal.cli.options.formats import add_blank
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
@@ -43,6 +44,7 @@ def add(command: Parser) -> None:
         help="column of CONSENSUS that holds the order (consensus, else score)",
     )
     add_stage_2(command)
+    add_blank(command)
     add_json(command, "the summary")
 
 
@@ -70,11 +72,12 @@ def calibrate(options: argparse.Namespace) -> int:
     refuse_output(options, inputs, fitted=False)
     with unmixed(options.consensus):
         consensus = _consensus(options)
+    console.say_notes(options.consensus, consensus.notes)
     calibration = project(
-        scores_from(options),
+        scores_from(options, console),
         consensus,
         method=options.calibrator,
-        **knowledge_from(options),
+        **knowledge_from(options, console),
         level=options.level,
         seed=options.seed,
         warn=False,

@@ -53,7 +53,7 @@ def check(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     check_aims(options.method, options.precision, options.seed)
     choices_from(options)
-    scores = None if options.scores is None else scores_from(options)
+    scores = None if options.scores is None else scores_from(options, console)
     found = look_over(
         judgments_from(options, console),
         scores,

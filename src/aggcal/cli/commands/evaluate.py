@@ -43,6 +43,7 @@ def evaluate(options: argparse.Namespace) -> int:
     with unmixed(options.items):
         ids, columns = read_item_columns(options.items, _COLUMNS)
     truth, blank = read_truth(options.truth, column=options.truth_column)
+    console.say_notes(options.truth, truth.notes)
     target = aligned(truth.values, truth.item_ids, ids)
     both = np.isfinite(target)
     for values in columns.values():

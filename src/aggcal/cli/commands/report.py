@@ -91,7 +91,7 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
     from aggcal.report.report import Report
 
     read, items, annotators = read_results(options.results, force=options.force)
-    texts = texts_from(options)
+    texts = texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
     if texts is not None:
         summary["texts"] = Path(texts.source).name

@@ -79,10 +79,11 @@ def run(options: argparse.Namespace) -> int:
     inputs = (options.judgments, *feature_files(options), *text_files(options))
     inputs = (*inputs, *knowledge_files(options))
     refuse_output(options, (*inputs, options.scores) if both else inputs)
-    prior, features, texts = prior_from(options), features_from(options), texts_from(options)
+    prior, features = prior_from(options), features_from(options, console)
+    texts = texts_from(options, console)
     known = {"calibrator": options.calibrator} if both else {}
-    known |= knowledge_from(options) if both else anchored_from(options)
-    scores = scores_from(options) if both else None
+    known |= knowledge_from(options, console) if both else anchored_from(options, console)
+    scores = scores_from(options, console) if both else None
     with engine_from(options, console) as engine:
         result = assess(
             judgments_from(options, console, engine),

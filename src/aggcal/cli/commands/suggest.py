@@ -122,7 +122,7 @@ def suggest(options: argparse.Namespace) -> int:
     _refuse_output(options)
     found = suggest_pairs(
         judgments_from(options, console),
-        None if options.scores is None else scores_from(options),
+        None if options.scores is None else scores_from(options, console),
         items=options.items,
         annotators=options.annotator,
         new_annotators=options.new_annotator,

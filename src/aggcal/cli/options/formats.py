@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 JUDGMENTS = (
     "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
-    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines or Parquet; a header names the columns)"
+    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines, Parquet, or a workbook, whose sheet is "
+    "named as in book.xlsx#Answers; a header names the columns)"
 )
 """What a file of judgments is, for ``--help``."""
 
@@ -60,6 +61,13 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         metavar="X",
         help="ratings that differ by no more than this are a tie",
     )
+    _add_labelling_options(group)
+    add_blank(group)
+    add_id_options(group)
+    return group
+
+
+def _add_labelling_options(group: argparse._ArgumentGroup) -> None:
     for side in ("left", "right"):
         group.add_argument(
             f"--{side}-key",
@@ -69,12 +77,36 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
     )
-    return group
+
+
+def add_id_options(group: argparse._ActionsContainer) -> None:
+    """Add ``--normalize-ids`` and ``--alias``."""
+    group.add_argument(
+        "--normalize-ids",
+        action="store_true",
+        help="take ids that differ only in case, spacing, punctuation or Unicode form for one",
+    )
+    group.add_argument(
+        "--alias",
+        metavar="FILE",
+        help="table of two columns, alias and id: who is who, and what is what",
+    )
+
+
+def add_blank(group: argparse._ActionsContainer) -> None:
+    """Add ``--blank``."""
+    group.add_argument(
+        "--blank",
+        choices=("skip", "error"),
+        default="skip",
+        help="blank answers and scores: skip counts them as not given, error refuses the file",
+    )
 
 
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
     from aggcal.io.formats._base import Choices
+    from aggcal.io.respelling import read_spelling
 
     return Choices(
         outcomes_from(options),
@@ -85,6 +117,8 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.drafts,
         options.tie_within,
         options.ranking_weight,
+        options.blank,
+        read_spelling(options.alias, normalize=options.normalize_ids),
     )
 
 

@@ -55,6 +55,9 @@ def judgments_from(
         left_key=options.left_key,
         right_key=options.right_key,
         drafts=options.drafts,
+        blank=options.blank,
+        normalize_ids=options.normalize_ids,
+        aliases=options.alias,
         memory=options.memory,
         on_progress=console.on_reading,
     )

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
 
 if TYPE_CHECKING:
     from aggcal.io.texts import Texts
@@ -41,8 +42,12 @@ def text_files(options: argparse.Namespace) -> list[str]:
     return [] if options.texts is None else [options.texts]
 
 
-def texts_from(options: argparse.Namespace) -> Texts | None:
+def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
     """Read the texts, if there are any."""
     from aggcal.io.texts import read_texts
 
-    return None if options.texts is None else read_texts(options.texts, column=options.text_column)
+    if options.texts is None:
+        return None
+    texts = read_texts(options.texts, column=options.text_column)
+    console.say_notes(options.texts, texts.notes)
+    return texts

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from aggcal.cli.console import Console
+
 if TYPE_CHECKING:
     from aggcal.data.scores import Scores
 
@@ -22,8 +24,15 @@ def add_score_columns(group: argparse._ActionsContainer) -> None:
     )
 
 
-def scores_from(options: argparse.Namespace) -> Scores:
-    """Read the file."""
+def scores_from(options: argparse.Namespace, console: Console) -> Scores:
+    """Read the file, and say what was made of it."""
     from aggcal.io import read_scores
 
-    return read_scores(options.scores, column=options.score_column, item=options.item_column)
+    scores = read_scores(
+        options.scores,
+        column=options.score_column,
+        item=options.item_column,
+        blank=options.blank,
+    )
+    console.say_notes(options.scores, scores.notes)
+    return scores

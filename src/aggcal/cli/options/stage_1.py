@@ -126,7 +126,7 @@ def feature_files(options: argparse.Namespace) -> list[str]:
     return [] if options.features in (None, _IDENTITY) else [options.features]
 
 
-def features_from(options: argparse.Namespace) -> FeatureChoice | None:
+def features_from(options: argparse.Namespace, console: Console) -> FeatureChoice | None:
     """Read the features, if the method takes some."""
     from aggcal.aggregation import check_features
     from aggcal.io import read_features
@@ -134,7 +134,11 @@ def features_from(options: argparse.Namespace) -> FeatureChoice | None:
     check_features(options.method, given=options.features is not None)
     if options.features is None:
         return None
-    return "identity" if options.features == _IDENTITY else read_features(options.features)
+    if options.features == _IDENTITY:
+        return "identity"
+    features = read_features(options.features)
+    console.say_notes(options.features, features.notes)
+    return features
 
 
 def prior_from(options: argparse.Namespace) -> PriorChoice:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
+from aggcal.cli.console import Console
 from aggcal.cli.options.scores import add_score_columns
-from aggcal.errors import OptionError
-from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.errors import OptionError, count
+from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR, MOST_DIGITS
+
+if TYPE_CHECKING:
+    from aggcal.data.scores import Scores
 
 
 def add_stage_2(command: Parser) -> None:
@@ -71,30 +76,49 @@ def _add_scale(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--digits",
-        type=int,
+        type=_digits,
         metavar="N",
         help="decimals of the calibrated scores; the ends of intervals are rounded outwards",
     )
 
 
 def _bounds(text: str) -> tuple[float, float]:
-    """Read two numbers.
+    """Read two numbers, the lower one first.
 
     Examples
     --------
     >>> _bounds("0,100")
     (0.0, 100.0)
     """
+    ends = text.split(",")
     try:
-        low, high = (float(part) for part in text.split(","))
+        low, high = float(ends[0]), float(ends[-1])
     except ValueError:
+        low = high = 0.0
+    if len(ends) != 2 or not (isfinite(low) and isfinite(high) and low < high):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not two numbers with a comma between them; write, for example, 0,100."
-        ) from None
+            f"'{text}' is not the lowest and the highest score with a comma between them; write, "
+            "for example, 0,100."
+        )
     return low, high
 
 
-def anchored_from(options: argparse.Namespace) -> dict[str, Any]:
+def _digits(text: str) -> int:
+    """Read how many decimals.
+
+    Examples
+    --------
+    >>> _digits("1")
+    1
+    """
+    if not (text.isascii() and text.isdigit() and int(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a whole number from 0 to {MOST_DIGITS}; write, for example, 1."
+        )
+    return int(text)
+
+
+def anchored_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Read what gives a scale without a model."""
     if options.anchors is None and not (options.bounds is options.digits is None):
         raise OptionError(
@@ -102,16 +126,22 @@ def anchored_from(options: argparse.Namespace) -> dict[str, Any]:
             "with the model's scores."
         )
     return {
-        "anchors": _anchors_from(options),
+        "anchors": _anchors_from(options, console),
         "bounds": options.bounds,
         "digits": options.digits,
     }
 
 
-def _anchors_from(options: argparse.Namespace) -> Any:
+def _anchors_from(options: argparse.Namespace, console: Console) -> Scores | None:
     from aggcal.io.scores import read_truth
 
-    return None if options.anchors is None else read_truth(options.anchors, flag=None)[0]
+    if options.anchors is None:
+        return None
+    anchors, blank = read_truth(options.anchors, flag=None)
+    console.say_notes(options.anchors, anchors.notes)
+    if blank:
+        console.say(f"{options.anchors}: {count(blank, 'row')} without a truth left out")
+    return anchors
 
 
 def knowledge_files(options: argparse.Namespace) -> list[str]:
@@ -126,17 +156,18 @@ def knowledge_files(options: argparse.Namespace) -> list[str]:
     return [name for name in known if name is not None]
 
 
-def knowledge_from(options: argparse.Namespace) -> dict[str, Any]:
+def knowledge_from(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Read what is known about the model and the truth, beside the scores."""
     from aggcal.io import read_scores
 
     second = None
     if options.second_model is not None:
-        second = read_scores(options.second_model, flag=None)
+        second = read_scores(options.second_model, blank=options.blank, flag=None)
+        console.say_notes(options.second_model, second.notes)
     return {
         "weights": None if options.unweighted else "sd",
         "model_sd": options.model_sd,
-        "anchors": _anchors_from(options),
+        "anchors": _anchors_from(options, console),
         "second_model": second,
         "bounds": options.bounds,
         "digits": options.digits,

@@ -122,7 +122,7 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``criterion``,
-            ``annotator``, ``memory``.
+            ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = DaskShards(self, made)

@@ -87,6 +87,7 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         given.pop("outcomes", None) or {},
         given.pop("columns", None) or {},
         given.pop("annotator", None),
+        blank=given.pop("blank", None) or "skip",
     )
     how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(
@@ -94,6 +95,11 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         criterion=given.pop("criterion", None),
         memory=given.pop("memory", None),
     )
+    if given.pop("normalize_ids", False) or given.pop("aliases", None) is not None:
+        raise OptionError(
+            "ids are merged on one machine; write the judgments with 'aggcal convert' and "
+            "--normalize-ids or --alias first, or choose the engine 'local'."
+        )
     # What is left belongs to formats that are not read in parts; what is not set is not missed.
     usual = Choices({}, {})
     for name, value in given.items():

@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.tables.source import Source, cell, quoted
 from aggcal.registry import FormatInfo
+
+Blank: TypeAlias = Literal["skip", "error"]
+BLANKS = get_args(Blank)
+"""What to do where an answer or a score is blank: count it as none, or refuse the file."""
 
 RankingWeight: TypeAlias = Literal["information", "item", "pair"]
 RANKING_WEIGHTS = get_args(RankingWeight)
@@ -41,6 +46,8 @@ class Choices:
     drafts: bool = False
     tie_within: float = 0.0
     ranking_weight: RankingWeight = "information"
+    blank: Blank = "skip"
+    spelling: Spelling | None = None
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
@@ -57,18 +64,34 @@ class Choices:
                 f"ranking weight '{self.ranking_weight}' is unknown; choose "
                 f"{', '.join(RANKING_WEIGHTS)}."
             )
+        check_blank(self.blank)
         if not 0.0 <= self.tie_within < inf:
             raise OptionError(
                 f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
             )
 
 
+def check_blank(blank: str) -> None:
+    """Refuse a choice for blank cells that is none.
+
+    Examples
+    --------
+    >>> check_blank("ignore")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: blank cells cannot be treated as 'ignore'; choose skip or error.
+    """
+    if blank not in BLANKS:
+        raise OptionError(
+            f"blank cells cannot be treated as '{blank}'; choose {' or '.join(BLANKS)}."
+        )
+
+
 class Row(NamedTuple):
     """One judgment as it stands in a file, before anything is checked or numbered.
 
-    ``outcome`` is a label or a number as text; ``reason`` says why there is no answer where it is
-    ``skip`` or ``failed``; ``ranking`` is common to the pairs that one ranking was taken apart
-    into; ``location`` is where in the file it stands.
+    ``outcome`` is a label or a number as text, blank where no answer was given; ``reason`` says why
+    there is none where it is ``skip`` or ``failed``; ``ranking`` is common to the pairs that one
+    ranking was taken apart into; ``location`` is where in the file it stands.
     """
 
     annotator: str | None
@@ -113,12 +136,14 @@ class RecordFormat:
     """Records that must be taken apart one by one.
 
     ``rows`` gets the records with their locations, what the user said, and a place for notes.
-    ``renames`` tells whether they are rows of a table, whose columns the user may name.
+    ``renames`` tells whether they are rows of a table, whose columns the user may name;
+    ``options`` which of those options apply that only some formats have.
     """
 
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     renames: bool = False
+    options: tuple[str, ...] = ()
     info: FormatInfo = UNREGISTERED
 
 
@@ -128,10 +153,26 @@ class TextFormat:
 
     is_mine: Callable[[Sample], bool]
     rows: Callable[[Iterator[tuple[int, str]], Choices, Notes], Iterator[Row]]
+    options: tuple[str, ...] = ()
     info: FormatInfo = UNREGISTERED
 
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
+
+_OF_SOME = ("ranking_weight", "tie_within", "left_key", "right_key", "drafts")
+"""Options that only some formats have."""
+
+
+def refuse_options(form: Format, choices: Choices, name: str) -> None:
+    """Refuse an option that would have no effect on a file of this format."""
+    own = () if isinstance(form, TableFormat) else form.options
+    usual = Choices()
+    for option in _OF_SOME:
+        if option not in own and getattr(choices, option) != getattr(usual, option):
+            raise OptionError(
+                f"{name}: --{option.replace('_', '-')} does not apply to {form.info.name} "
+                "judgments; leave it out."
+            )
 
 
 def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:

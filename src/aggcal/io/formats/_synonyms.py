@@ -11,6 +11,7 @@ from aggcal.io.formats._base import Choices
 ANNOTATOR = (
     "annotator", "annotator_id", "annotator id", "worker", "worker_id", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
+    "reviewer_id", "reviewer id", "reviewer name", "reviewername", "member name", "member #",
     "teacher", "marker", "examiner", "coder", "labeler", "labeller",
     "user_id", "completed_by", "session id", "session_id", "evaluation_session_id",
 )
@@ -38,7 +39,16 @@ OUTCOME = (
 )
 """Which side won."""
 
-RATING = ("rating", "score", "mark", "grade", "stars", "points")
+ITEM = (
+    "item", "item_id", "item id", "paper", "paper_id", "paper id", "submission", "submission_id",
+    "submission #", "submission number", "essay", "script", "poster", "product", "forum",
+)
+"""What was rated, the surest name first."""
+
+RATING = (
+    "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
+    "total score", "overall evaluation", "overall rating", "recommendation",
+)
 """What an annotator gave an item."""
 
 GROUP = (

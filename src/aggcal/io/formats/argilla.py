@@ -186,4 +186,4 @@ def _tiers(value: Sequence[Any], location: str) -> list[list[str]]:
     return [ranked[rank] for rank in sorted(ranked)]
 
 
-FORMAT = RecordFormat(_is_mine, _rows)
+FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight", "drafts"))

@@ -61,4 +61,4 @@ def _item(value: Any, location: str) -> str:
     return item
 
 
-FORMAT = RecordFormat(_is_mine, _rows)
+FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight",))

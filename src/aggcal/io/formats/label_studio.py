@@ -242,4 +242,6 @@ def _guessed(data: Mapping[str, Any], location: str) -> tuple[str, str]:
     )
 
 
-FORMAT = RecordFormat(_is_mine, _rows)
+FORMAT = RecordFormat(
+    _is_mine, _rows, options=("ranking_weight", "left_key", "right_key", "drafts")
+)

@@ -10,6 +10,7 @@ from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sides import side_of
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
+    ITEM,
     LEFT_RIGHT,
     OUTCOME,
     RATING,
@@ -58,7 +59,7 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
 def _refuse_numbers_per_item(source: Source) -> None:
     """Refuse scores, or ratings that nobody is named for, in their own words."""
     names = source.columns | {name.strip().lower() for name in source.found}
-    if "item" in names and names & {*RATING, "rank"}:
+    if names & {*ITEM} and names & {*RATING, "rank"}:
         raise TableError(
             f"{source.name}: has a number for each item and no annotator (found: "
             f"{source.columns_found}); if they are the model's scores they come second, after "

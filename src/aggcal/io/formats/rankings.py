@@ -19,14 +19,19 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, OUTCOME, first_of, renamed
+from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, ITEM, OUTCOME, first_of, renamed
 
-_PLACE = re.compile(r"(?:r|rank|location|position|pref|choice)[ _-]?(\d+)$")
+_PLACE = re.compile(
+    r"(?:(?:r|rank|place|location|position|pref|preference|choice)[ _-]?(\d+)"
+    r"|(\d+)(?:st|nd|rd|th)(?:[ _-](?:place|choice|preference))?)$"
+)
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
 _LISTS = ("items", "options", "choices", "set", "alternatives")
 
 
 def _is_wide(sample: Sample) -> bool:
+    if any(name in sample.columns for name in ITEM):
+        return False  # numbers of each item, from one annotator a column: ratings
     locations = sum(bool(_PLACE.match(c)) for c in sample.columns)
     decided = any(name in sample.columns for name in OUTCOME)
     # Two choices and which of them it was are a pair, not a ranking of two.
@@ -123,7 +128,9 @@ def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     if cells.get("ranking") not in (None, ""):
         return _one_cell(cells["ranking"], location)
     locations = sorted(
-        (int(found[1]), name) for name in cells if (found := _PLACE.match(name)) is not None
+        (int(found[1] or found[2]), name)
+        for name in cells
+        if (found := _PLACE.match(name)) is not None
     )
     items = [text_of(cells[name]) for _, name in locations]
     return [[item] for item in items if item is not None]
@@ -198,9 +205,11 @@ RANKINGS = RecordFormat(
     _is_mine,
     _rows,
     renames=True,
+    options=("ranking_weight",),
 )
 BEST_WORST = RecordFormat(
     _is_best_worst,
     _best_worst,
     renames=True,
+    options=("ranking_weight",),
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +73,15 @@ def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[s
         return f"SELECT hash({', '.join(texts)}) AS h FROM {again} WHERE NOT ({blank})"
 
     there = frozenset(present)
-    return Source(connection, file.name, there, found, None, file.path, delimiter, everything)
+    source = Source(connection, file.name, there, found, None, file.path, delimiter, everything)
+    return replace(source, titles=skip, notes=_said_of_titles(file, skip))
+
+
+def _said_of_titles(file: File, skip: int) -> tuple[str, ...]:
+    """Say where the header was found, if there is more than blank lines above it."""
+    lines = file.head.decode("utf-8-sig", errors="ignore").splitlines()[:skip]
+    titles = any(line.strip(' \t",;|') and not line.lower().startswith("sep=") for line in lines)
+    return (f"the header was found in line {skip + 1}",) if titles else ()
 
 
 def _layout(file: File, names: Mapping[str, str]) -> tuple[int, str, tuple[str, ...]]:
@@ -84,8 +94,60 @@ def _layout(file: File, names: Mapping[str, str]) -> tuple[int, str, tuple[str, 
         raise FileError(
             f"{file.name}: line {line} is not UTF-8 text; save the file as UTF-8."
         ) from None
-    blank_lines = len(text) - len(text.lstrip("\r\n \t"))
-    return text[:blank_lines].count("\n"), *header_of(text[blank_lines:], names)
+    start = table_start(text, names)
+    return text[:start].count("\n"), *header_of(text[start:], names)
+
+
+def table_start(text: str, names: Mapping[str, str]) -> int:
+    r"""Return where the header begins: after blank lines, titles, and one that tells the delimiter.
+
+    Lines above the header are titles if they name none of the wanted columns, and the header, which
+    has more cells than they do, at least two of them that are no letters or sides.
+
+    Examples
+    --------
+    >>> names = {"item": "item", "score": "score"}
+    >>> table_start("\n\nitem,score", names), table_start("sep=;\nitem;score", names)
+    (2, 6)
+    >>> table_start("Our scores,\n\nitem,score\na,1\n", names)
+    13
+    """
+    found = _BEFORE_HEADER.match(text)
+    start = at = found.end() if found else 0
+    widest = 0
+    for line in text[start:].splitlines(keepends=True)[:LOOKED_AT]:
+        _, cells = header_of(line, names)
+        if not widest and any(cell.lower() in names for cell in cells):
+            return start
+        filled = sum(map(bool, cells))
+        if widest and filled > widest and names_table(cells, names):
+            return at
+        widest = max(widest, filled)
+        at += len(line)
+    return start
+
+
+def names_table(cells: Iterable[str], names: Container[str]) -> bool:
+    """Whether cells name two of the wanted columns, beyond what may be an id or an outcome.
+
+    Examples
+    --------
+    >>> names_table(["Item", "Score"], ("item", "score")), names_table(["a", "b"], ("a", "b"))
+    (True, False)
+    """
+    known = {cell.strip().lower() for cell in cells} - _MAY_BE_DATA
+    return sum(len(name) > 1 and name in names for name in known) > 1
+
+
+_MAY_BE_DATA = {"left", "right", "text", "answer", "choice", "set", "list", "user", "label"}
+LOOKED_AT = 30
+"""Rows in which a header is looked for: titles above a table are shorter, sheets of data longer."""
+
+
+_BLANK_LINES = r"(?:[ \t]*\r?\n)*"
+_BEFORE_HEADER = re.compile(
+    rf"{_BLANK_LINES}(?:\"?sep=[,;|\t]\"?\r?\n{_BLANK_LINES})?", re.IGNORECASE
+)
 
 
 def _fill(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aggcal.errors import FileError, printable
+from aggcal.errors import FileError
 from aggcal.io.formats._sample import Sample, of_json, of_table
 from aggcal.io.tables.database import lacks_room
-from aggcal.io.tables.delimited import header_of, load_csv, with_header
+from aggcal.io.tables.delimited import header_of, load_csv, table_start, with_header
 from aggcal.io.tables.parquet import load_parquet, look_at_parquet
-from aggcal.io.tables.reading import HEAD_BYTES, File, decoded, is_json, peek, regular, said
+from aggcal.io.tables.prepared import Prepared
+from aggcal.io.tables.reading import HEAD_BYTES, File, decoded, is_json, peek, said
 from aggcal.io.tables.source import Source, cell, exactly, fill, present_columns, quoted
 
 if TYPE_CHECKING:
@@ -24,18 +25,38 @@ _MOST_LOOKED_AT = 1 << 26
 
 def load_file(
     connection: duckdb.DuckDBPyConnection,
-    path: Path,
+    given: Prepared,
     names: Mapping[str, str],
     scratch: Path,
-    name: str | None = None,
+    checked: Container[str] | None = None,
 ) -> Source:
-    """Load a file, of the kind that its content says it is, under the name that the user knows."""
+    """Load a file, of the kind that its content says it is, under the name that the user knows.
+
+    ``checked`` are the columns of a sheet whose cells must be what they look like; by default all
+    that are loaded.
+    """
+    source = _loaded(connection, given, names, scratch)
+    notes, sheet = list(given.notes), given.sheet
+    if sheet is None:
+        return replace(source, notes=(*notes, *source.notes))
+    used = {
+        column: position
+        for position, column in enumerate(source.found)
+        if names.get(column.strip().lower()) in source.columns
+        and (checked is None or column.strip().lower() in checked)
+    }
+    notes += sheet.check_columns(used, given.name)
+    return replace(source, notes=tuple(notes), first_row=sheet.first_row)
+
+
+def _loaded(
+    connection: duckdb.DuckDBPyConnection, given: Prepared, names: Mapping[str, str], scratch: Path
+) -> Source:
     import duckdb
 
-    name = name or printable(str(path))
-    if os.path.isdir(path):  # noqa: PTH112  # which, unlike Path's, asks no permission
+    path, name = given.path, given.name
+    if given.is_folder:
         return load_parquet(connection, path, name, names, scratch)
-    path = regular(path, scratch)
     head = peek(path, name)
     plain = exactly(path, scratch)
     file = File(path, name, plain, head)
@@ -57,9 +78,10 @@ def load_file(
             raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
-def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
+def look(given: Prepared, known: Mapping[str, str]) -> Sample:
     """Look at the head of a file; ``known`` are the columns that tell a table's delimiter."""
-    if os.path.isdir(path):  # noqa: PTH112
+    path, name = given.path, given.name
+    if given.is_folder:
         return look_at_parquet(path, name, known)
     head = peek(path, name)
     if head.startswith(b"PAR1"):
@@ -76,7 +98,8 @@ def look(path: Path, name: str, known: Mapping[str, str]) -> Sample:
             raise FileError(f"{name}: holds no records; export it again.")
         return sample
     head, _ = with_header(path, name, head)
-    text = decoded(head, cut=True).lstrip("\r\n \t")
+    text = decoded(head, cut=True)
+    text = text[table_start(text, known) :]
     delimiter, found = header_of(text, known)
     return of_table(name, found, text, delimiter)
 

@@ -12,6 +12,7 @@ from aggcal.errors import TableError
 from aggcal.io.duplicates import registered
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file
+from aggcal.io.tables.prepared import prepared
 from aggcal.io.tables.source import Source, fill
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def opened(
     Parameters
     ----------
     data
-        A path to CSV, TSV, JSON lines, JSON or Parquet (each may be gzipped but the last);
+        A path to CSV, TSV, JSON lines, JSON (each may be gzipped), a workbook or Parquet;
         a pandas, polars or arrow frame; a list of tuples or mappings; a mapping of columns.
     wanted
         The columns the reader knows, or a mapping of what they are called in the table (in small
@@ -52,7 +53,7 @@ def opened(
     )
     with connected(data) as (connection, scratch):
         if isinstance(data, str | Path):
-            yield load_file(connection, Path(data), names, scratch)
+            yield load_file(connection, prepared(data, names, scratch), names, scratch)
         else:
             yield load_memory(connection, data, names, what, shapes)
 

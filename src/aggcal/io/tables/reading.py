@@ -107,8 +107,6 @@ def peek(path: Path, name: str, size: int = HEAD_BYTES) -> bytes:
         raise FileError(f"{name}: is empty; {what}.")
     if head.startswith(b"PAR1"):
         return head
-    if head.startswith(b"PK\x03\x04"):
-        raise FileError(f"{name}: is not a text file but looks like a workbook; export it as CSV.")
     if b"\0" in head:
         raise FileError(f"{name}: is not a text file; save it as CSV in UTF-8.")
     return head

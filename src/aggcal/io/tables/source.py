@@ -46,6 +46,12 @@ class Source:
     delimiter: str | None = None
     everything: Callable[[], str] | None = None
     """What tells rows apart by all columns of the table; see `aggcal.io.duplicates`."""
+    notes: tuple[str, ...] = ()
+    """What was done to read the file, in words."""
+    first_row: int | None = None
+    """The number of the first row in its sheet; None for what is no sheet."""
+    titles: int = 0
+    """Lines above the header that are no part of the table."""
 
     @property
     def columns_found(self) -> str:
@@ -91,6 +97,8 @@ class Source:
             )
 
     def _place(self, record: int) -> str:
+        if self.first_row is not None:
+            return f"row {self.first_row + record}"
         if self.path is None or self.delimiter is None:
             return f"row {record + 1}"
         # Only walked when there is something to complain about: blank lines and line breaks
@@ -98,14 +106,15 @@ class Source:
         with unpacked(self.path) as binary:
             text = io.TextIOWrapper(binary, "utf-8-sig", errors="replace", newline="")
             csv.field_size_limit(sys.maxsize)
+            for _ in range(self.titles):
+                text.readline()
             reader = csv.reader(text, delimiter=self.delimiter)
-            while not any(cell.strip() for cell in next(reader, ["end"])):
-                pass  # blank lines before the header
+            next(reader, None)
             start = reader.line_num + 1
             for row in reader:
                 if row:
                     if record == 0:
-                        return f"line {start}"
+                        return f"line {self.titles + start}"
                     record -= 1
                 start = reader.line_num + 1
         return f"row {record + 1}"

@@ -20,6 +20,7 @@ import numpy as np
 from aggcal._core.interrupts import shielded
 from aggcal._core.tables import Columns, cells
 from aggcal.errors import OutputError
+from aggcal.io.tables.workbook import split_sheet
 from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.renaming import rename_new
@@ -370,9 +371,8 @@ def refuse_overwriting(
     """
     if not str(directory):
         raise OutputError("the output folder has no name; give one with -o DIR.")
-    read = {Path(path).resolve() for path in inputs}
-    for name in names:
-        target = Path(directory) / name
+    read = {split_sheet(Path(path))[0].resolve() for path in inputs}
+    for target in (Path(directory) / name for name in names):
         if target.resolve() in read:
             raise OutputError(
                 f"{target}: is being read and would be overwritten; choose another folder."

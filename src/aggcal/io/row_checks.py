@@ -1,0 +1,235 @@
+"""Refuse rows of judgments that cannot be read, each in words, and say what outcomes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aggcal.data.alike import key, visible
+from aggcal.errors import (
+    OptionError,
+    OutcomeError,
+    TableError,
+    TooLittleDataError,
+    WeightError,
+    count,
+)
+from aggcal.io.formats._base import OUTCOMES, Blank, TableFormat
+from aggcal.io.formats._labels import is_both_bad
+from aggcal.io.per_item import refuse_damaged_ids
+from aggcal.io.rows import Reading
+from aggcal.io.tables.source import Source, quoted
+
+_LISTED = 5  # labels that an error lists
+_LIGHTEST, _HEAVIEST = 1e-9, 1e9  # weights outside would drown, or drown the others
+_WIDEST = 1e12
+"""The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
+them to spare. Within these limits 100 random studies were fitted without a failure (those that did
+not converge say so); from 1e14 on, curvatures that cannot be inverted were met."""
+
+NOT_ANSWERED = "not answered"
+"""Why a row with a blank outcome is not fitted."""
+_NOTHING = ("na", "n/a", "null")
+"""What R and databases write where a cell is blank."""
+
+
+def checked(
+    reading: Reading, outcomes: Mapping[str, str | float], blank: Blank = "skip"
+) -> tuple[tuple[str, str], str | None]:
+    """Refuse rows that cannot be read.
+
+    Returns the columns of the two items, and the SQL expression for what the outcome means (None
+    where each row names a winner and a loser).
+    """
+    source = reading.source
+    if not source.rows():
+        what = "has a header but no row; add judgments"
+        if not isinstance(reading.format, TableFormat):
+            said = "".join(f" ({note})" for note in reading.notes)
+            what = (
+                f"holds no judgment that {reading.format.info.name} could have{said}; add judgments"
+            )
+        raise TooLittleDataError(f"{source.name}: {what}.")
+    long = "outcome" in source.columns
+    pair = ("left", "right") if long else ("winner", "loser")
+    if outcomes and not long:
+        raise OptionError(
+            f"{source.name}: has winners and losers, so there is no outcome to map; "
+            "leave the outcomes out."
+        )
+    means = _meaning(outcomes) if long else None
+    if blank == "error":
+        _refuse_blank(source, pair, means)
+    _refuse_missing_ids(source, ("annotator", *pair), means)
+    refuse_damaged_ids(source, ("annotator", *pair))
+    if means is not None:
+        _refuse_outcomes(source, means)
+    if "weight" in source.columns:
+        _refuse_weights(source)
+    return pair, means
+
+
+def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list[str]:
+    """Tell of outcome labels that were mapped though no row has them: they may be misspelt."""
+    source = reading.source
+    if "outcome" not in source.columns:
+        return []
+    asked = [str(label).strip().lower() for label in outcomes]
+    return [
+        f"no row has the outcome '{label}' that was mapped"
+        for label in asked
+        if label not in OUTCOMES
+        and not is_both_bad(label)
+        and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
+    ]
+
+
+def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | None) -> None:
+    # Of a judgment that was never given it need not be known what was shown.
+    given = f"NOT ({unanswered(columns[1:], means)})"
+    if means is not None:
+        given += f" AND coalesce({means}, '') NOT IN ('skip', 'failed')"
+    for column in columns:
+        where = f'"{column}" IS NULL AND {given}'
+        missing = source.one("count(*)", where)
+        if missing:
+            location, _ = source.first(where, "1")
+            rest = "" if missing == 1 else f" ({missing:,} such rows in all)"
+            raise TableError(
+                f"{source.name}: {location} has no value in column '{column}'{rest}; "
+                "fill it in or remove the row."
+            )
+
+
+def unanswered(pair: tuple[str, ...], means: str | None) -> str:
+    """Write the SQL of whether a row has no answer: a blank outcome, or neither item named.
+
+    What names nobody and nothing is no question, but a note that got into the table.
+    """
+    if means is not None:
+        cells = ", ".join(f'"{column}"' for column in ("annotator", *pair))
+        return f"({means} = {quoted(NOT_ANSWERED)} AND coalesce({cells}) IS NOT NULL)"
+    blank = " AND ".join(f'"{column}" IS NULL' for column in pair)
+    return f"({blank} AND annotator IS NOT NULL)"
+
+
+def _refuse_blank(source: Source, pair: tuple[str, str], means: str | None) -> None:
+    where = unanswered(pair, means)
+    number = source.one("count(*)", where)
+    if number:
+        location, _ = source.first(where, "1")
+        raise OutcomeError(
+            f"{source.name}: {location} has no outcome ({count(number, 'such row')} in all); "
+            "write left, right, tie, skip, failed or a number from 0 to 1, or leave --blank error "
+            "out to count them as not answered."
+        )
+
+
+def choose_criterion(
+    source: Source, criterion: str | None, *, part: bool = False
+) -> tuple[str, ...]:
+    """Mark the rows of other criteria than the one chosen; return the criteria that are read.
+
+    A part of a table need not have the one chosen.
+    """
+    if "criterion" not in source.columns:
+        if criterion is not None:
+            raise OptionError(
+                f"{source.name}: there is no column 'criterion' to choose '{criterion}' from; "
+                "leave the option out."
+            )
+        return ()
+    found = [v for v, _ in source.frequencies("criterion", "criterion IS NOT NULL")]
+    if criterion is None:
+        return tuple(sorted(found))
+    if criterion not in found and not part:
+        raise OptionError(
+            f"{source.name}: no judgment has the criterion '{criterion}'; "
+            f"there are {', '.join(sorted(found)) or 'none'}."
+        )
+    source.connection.execute("ALTER TABLE raw ADD COLUMN other BOOLEAN")
+    source.connection.execute("UPDATE raw SET other = criterion IS DISTINCT FROM ?", [criterion])
+    return (criterion,) if criterion in found else ()
+
+
+def _meaning(outcomes: Mapping[str, str | float]) -> str:
+    """Write the SQL expression that turns an outcome into a known label or a number."""
+    meaning = {label: label for label in OUTCOMES}
+    for label, value in outcomes.items():
+        meaning[str(label).strip().lower()] = str(value).strip().lower()
+    meaning = dict.fromkeys(_NOTHING, NOT_ANSWERED) | meaning
+    cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
+    said = f"CASE lower(outcome) {cases} ELSE outcome END"
+    return f"(CASE WHEN outcome IS NULL THEN {quoted(NOT_ANSWERED)} ELSE {said} END)"
+
+
+def _refuse_outcomes(source: Source, means: str) -> None:
+    labels = ", ".join(f"'{label}'" for label in (*OUTCOMES, NOT_ANSWERED))
+    unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
+    number = source.one("count(*)", unknown)
+    if number:
+        location, value = source.first(unknown, "outcome")
+        every = source.frequencies("outcome", unknown)
+        listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
+        more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
+        _refuse_respelt(source, unknown, location, value)
+        raise OutcomeError(
+            f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
+            f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
+            f"--outcome '{value}=MEANING' (from Python outcomes={{{value!r}: MEANING}}), where "
+            f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
+        )
+    outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
+    number = source.one("count(*)", outside)
+    if number:
+        location, value = source.first(outside, "outcome")
+        raise OutcomeError(
+            f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
+            f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
+            f"left and 0 a clear right, or say what each number means with --outcome "
+            f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
+        )
+
+
+def _refuse_respelt(source: Source, unknown: str, location: str, value: str) -> None:
+    """Refuse an outcome that names one of the two items in another spelling."""
+    _, items = source.first(unknown, """coalesce("left", '') || chr(0) || coalesce("right", '')""")
+    same = [item for item in items.split("\0") if item and key(item) == key(value)]
+    if same:
+        raise OutcomeError(
+            f"{source.name}: {location} has the outcome '{visible(value)}', which is the item "
+            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids "
+            "(from Python normalize_ids=True), or correct them."
+        )
+
+
+def _refuse_weights(source: Source) -> None:
+    limits = f"{_LIGHTEST} AND {_HEAVIEST}"
+    heaviest = source.connection.execute(
+        "SELECT max(try_cast(weight AS DOUBLE)) FROM raw WHERE isfinite(try_cast(weight AS DOUBLE))"
+    ).fetchone()
+    least = (heaviest[0] or 0.0) / _WIDEST if heaviest else 0.0
+    rest = "give every row a weight of 0 or more, or drop the column"
+    for where, what, remedy in (
+        ("weight IS NULL", "has no weight", rest),
+        ("try_cast(weight AS DOUBLE) IS NULL", "has a weight that is not a number", rest),
+        ("NOT isfinite(try_cast(weight AS DOUBLE))", "has a weight that is not finite", rest),
+        ("try_cast(weight AS DOUBLE) < 0", "has a negative weight", rest),
+        (
+            f"weight::DOUBLE > 0 AND weight::DOUBLE NOT BETWEEN {limits}",
+            f"has a weight outside {_LIGHTEST:g} to {_HEAVIEST:g}",
+            "multiply all weights in the column 'weight' by the same number",
+        ),
+        (
+            f"weight::DOUBLE > 0 AND weight::DOUBLE < {least!r}",
+            f"has a weight of less than 1/{_WIDEST:g} of the largest",
+            "write 0 in the column 'weight' where a judgment does not count",
+        ),
+    ):
+        number = source.one("count(*)", where)
+        if number:
+            location, value = source.first(where, "weight")
+            shown = f" ('{value}')" if value else ""
+            raise WeightError(
+                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in all); "
+                f"{remedy}."
+            )

@@ -1,0 +1,98 @@
+"""Blank answers and scores are counted as not given, or refused on request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import aggcal
+from aggcal.errors import InputError, OptionError, ScoreError
+from aggcal.io.convert import convert_judgments
+
+LONG = "annotator,left,right,outcome\nann,a,b,left\nann,b,c,\nbob,a,c,right\n,b,a,\n"
+
+
+def _file(tmp_path: Path, name: str, text: str) -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_blank_outcomes_are_counted(tmp_path: Path) -> None:
+    found = aggcal.read_judgments(_file(tmp_path, "votes.csv", LONG))
+    assert found.n_judgments == 2
+    assert found.unfitted.counts == {"not answered": 2}
+    assert found.unfitted.location.tolist() == ["row 4", "row 2"]
+    said = aggcal.aggregate(found, warn=False).warnings
+    assert any("(2 not answered" in w.what for w in said)
+    assert aggcal.check(found).counts["not_fitted"] == {"not answered": 2}
+
+
+@pytest.mark.parametrize("nothing", ["NA", "n/a", "null", "  "])
+def test_words_for_nothing(tmp_path: Path, nothing: str) -> None:
+    text = LONG.replace("ann,b,c,", f"ann,b,c,{nothing}")
+    found = aggcal.read_judgments(_file(tmp_path, "votes.csv", text))
+    assert found.unfitted.counts == {"not answered": 2}
+    mapped = aggcal.read_judgments([("ann", "a", "b", "na")], outcomes={"NA": "tie"})
+    assert mapped.outcome.tolist() == [0.5]
+    # An item may be called so.
+    rows = [{"annotator": "ann", "left": "NA", "right": "b", "winner": "NA"}]
+    assert aggcal.read_judgments(rows).outcome.tolist() == [1.0]
+
+
+def test_null_in_json_is_blank(tmp_path: Path) -> None:
+    rows = [
+        {"annotator": "ann", "left": "a", "right": "b", "outcome": None},
+        {"annotator": "ann", "left": "a", "right": "b", "outcome": "left"},
+    ]
+    for name, text in (
+        ("a.json", json.dumps(rows)),
+        ("a.jsonl", "\n".join(map(json.dumps, rows))),
+    ):
+        found = aggcal.read_judgments(_file(tmp_path, name, text))
+        assert found.unfitted.counts == {"not answered": 1}
+    scores = _file(tmp_path, "s.json", '[{"item": "a", "score": null}, {"item": "b", "score": 2}]')
+    assert aggcal.read_scores(scores).item_ids.tolist() == ["b"]
+
+
+def test_blank_rows_of_winners_and_losers_and_of_ratings(tmp_path: Path) -> None:
+    short = "annotator,winner,loser\nann,a,b\nbob,,\n"
+    found = aggcal.read_judgments(_file(tmp_path, "votes.csv", short))
+    assert found.unfitted.counts == {"not answered": 1}
+    with pytest.raises(InputError, match="line 3 has no value in column 'loser'"):
+        aggcal.read_judgments(_file(tmp_path, "half.csv", short.replace("bob,,", "bob,a,")))
+    rated = "item,annotator,rating\na,ann,3\nb,ann,4\nc,ann,\n"
+    found = aggcal.read_judgments(_file(tmp_path, "ratings.csv", rated))
+    assert found.unfitted.counts == {"not answered": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [LONG, "annotator,winner,loser\nann,a,b\nbob,,\n", "item,annotator,rating\na,x,1\nb,x,\n"],
+)
+def test_blank_answers_are_refused_on_request(tmp_path: Path, text: str) -> None:
+    path = _file(tmp_path, "votes.csv", text)
+    with pytest.raises(InputError, match=r"has no outcome .*leave --blank error out"):
+        aggcal.read_judgments(path, blank="error")
+    with pytest.raises(OptionError, match="choose skip or error"):
+        aggcal.read_judgments(path, blank="drop")  # type: ignore[arg-type]
+
+
+def test_blank_scores(tmp_path: Path) -> None:
+    path = _file(tmp_path, "scores.csv", "item,score\na,1\nb,\nc,NA\n")
+    found = aggcal.read_scores(path)
+    assert found.item_ids.tolist() == ["a"]
+    expected = "2 items have a blank score and count as items without one ('b', 'c')"
+    assert found.notes == (expected,)
+    with pytest.raises(ScoreError, match="line 3, item 'b': the score is missing"):
+        aggcal.read_scores(path, blank="error")
+    with pytest.raises(ScoreError, match="blank in every row"):
+        aggcal.read_scores(_file(tmp_path, "none.csv", "item,score\na,\n"))
+
+
+def test_blank_answers_stay_blank_when_converted(tmp_path: Path) -> None:
+    path, target = _file(tmp_path, "votes.csv", LONG), tmp_path / "again.csv"
+    convert_judgments([path], target)
+    assert target.read_text(encoding="utf-8") == LONG
