@@ -1,7 +1,8 @@
 """Run commands in children of a process that has loaded everything: a second less for each.
 
-A child is a process of its own, with its own folder, streams and exit code, and ends as an
-interpreter does; only loading the modules, which takes longer than most commands, is done once.
+A child is a process of its own, with its own folder, streams, environment and exit code, and ends
+as an interpreter does; only loading the modules, which takes longer than most commands, is done
+once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 PRELOADED = (
     "aggcal.cli",
@@ -27,42 +30,71 @@ PRELOADED = (
     "duckdb",
     "jinja2",
     "scipy.optimize",
+    "scipy.sparse.csgraph",
     "scipy.sparse.linalg",
     "scipy.special",
 )
 _LARGEST = 1 << 20  # bytes of a request
+_STREAMS = ("stdin", "stdout", "stderr")
+
+CLIENT = """#!{python} -IS
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    socket.send_fds(server, [request + b"\\n"], [0, 1, 2])
+    code = int(server.recv(64))
+sys.exit(code if code >= 0 else 128 - code)
+"""
+"""A command that has the server run ``aggcal``."""
 
 
 class ForkServer:
-    """A process that runs commands, one at a time, each in a fork of itself."""
+    """A process that runs commands, each in a fork of itself."""
 
-    def __init__(self) -> None:
-        self._socket, other = socket.socketpair()
+    def __init__(self, *, progress: bool = True) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="fork-")
+        self.address = str(Path(self._folder.name, "socket"))
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(other.fileno())], pass_fds=[other.fileno()]
+            [sys.executable, __file__, self.address, str(int(progress))]
         )
-        other.close()
+        while not Path(self.address).exists():
+            assert self._process.poll() is None
+            time.sleep(0.01)
 
     def run(
-        self, arguments: list[str], folder: Path, text: str | None, patience: float
+        self,
+        arguments: list[str],
+        folder: Path,
+        *,
+        text: str | None = None,
+        env: Mapping[str, str] | None = None,
+        patience: float = 120.0,
     ) -> subprocess.CompletedProcess[str]:
         """Run ``python -m aggcal`` with these arguments in a folder; ``text`` is its input."""
         with ExitStack() as stack:
-            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in _STREAMS]
             files[0].write((text or "").encode())
             files[0].seek(0)
-            request = json.dumps([arguments, str(folder)]).encode()
-            socket.send_fds(self._socket, [request], [file.fileno() for file in files])
-            self._socket.settimeout(patience)
-            code = int(self._socket.recv(64))
+            request = json.dumps([arguments, str(folder), dict(env or os.environ)]).encode()
+            server = stack.enter_context(socket.socket(socket.AF_UNIX))
+            server.settimeout(patience)
+            server.connect(self.address)
+            socket.send_fds(server, [request + b"\n"], [file.fileno() for file in files])
+            code = int(server.recv(64))
             said = [_text(file) for file in files[1:]]
         return subprocess.CompletedProcess(["aggcal", *arguments], code, *said)
 
+    def install(self, path: Path) -> None:
+        """Write a command that has this server run ``aggcal``."""
+        path.write_text(CLIENT.format(python=sys.executable, address=self.address), "utf-8")
+        path.chmod(0o755)
+
     def close(self) -> None:
         """End the process."""
-        self._socket.close()
         self._process.kill()
         self._process.wait()
+        self._folder.cleanup()
 
 
 def _text(file: IO[bytes]) -> str:
@@ -70,49 +102,72 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode().replace("\r\n", "\n")
 
 
-def _serve(requests: socket.socket) -> None:
+def _serve(address: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{address}.new")
+    listener.listen(64)
+    Path(f"{address}.new").rename(address)
     while True:
-        request, streams, _, _ = socket.recv_fds(requests, _LARGEST, 3)
-        if not request:
-            return
-        child = os.fork()
-        if child:
-            for stream in streams:
-                os.close(stream)
-            requests.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            continue
-        arguments, folder = json.loads(request)
-        requests.close()
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-            os.close(stream)
-        os.chdir(folder)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.argv = [_main_file(), *arguments]
-        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-            setattr(sys, name, _stream(name, mode))
-            setattr(sys, f"__{name}__", getattr(sys, name))
-        from aggcal.__main__ import start
-
-        sys.exit(start())
+        client, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _wait_for_command(client)
+        client.close()
 
 
-def _stream(name: str, mode: str) -> TextIOWrapper:
+def _wait_for_command(client: socket.socket) -> None:
+    """Run a command in a child, and tell its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    request, streams, _, _ = socket.recv_fds(client, _LARGEST, len(_STREAMS))
+    while not request.endswith(b"\n"):
+        request += client.recv(_LARGEST)
+    child = os.fork()
+    if child == 0:
+        client.close()
+        _command(*json.loads(request), streams)
+    for stream in streams:
+        os.close(stream)
+    client.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os._exit(0)
+
+
+def _command(
+    arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]
+) -> NoReturn:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, name in enumerate(_STREAMS):
+        setattr(sys, name, _opened(number))
+        setattr(sys, f"__{name}__", getattr(sys, name))
+    from aggcal import __main__
+
+    sys.argv = [str(__main__.__file__), *arguments]
+    sys.exit(__main__.start())
+
+
+def _opened(number: int) -> TextIOWrapper:
     """Open a stream as the interpreter does when it starts."""
-    number = ("stdin", "stdout", "stderr").index(name)
-    errors = "backslashreplace" if name == "stderr" else "strict"
-    buffered = os.fdopen(number, f"{mode}b", closefd=False)
-    return TextIOWrapper(buffered, "utf-8", errors, line_buffering=name == "stderr")
-
-
-def _main_file() -> str:
-    import aggcal
-
-    return str(Path(str(aggcal.__file__)).with_name("__main__.py"))
+    error = _STREAMS[number] == "stderr"
+    buffered = os.fdopen(number, "wb" if number else "rb", closefd=False)
+    return TextIOWrapper(
+        buffered,
+        "utf-8",
+        "backslashreplace" if error else "strict",
+        line_buffering=error or bool(os.environ.get("PYTHONUNBUFFERED")),
+    )
 
 
 if __name__ == "__main__":
     sys.path.pop(0)  # the folder of the tests
     for name in PRELOADED:
         __import__(name)
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    if sys.argv[2] == "0":
+        from aggcal.cli import console
+
+        console._PATIENCE = float("inf")
+    _serve(sys.argv[1])

@@ -27,6 +27,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import aggcal
+from fork_server import ForkServer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -45,16 +46,6 @@ NOT_RUN = {
     "pip install": "would change this environment",
 }
 """The commands that are not run, by how they begin, each with the reason."""
-
-COMMAND = """
-import math, sys
-from aggcal.cli import console, main
-
-console._PATIENCE = math.inf
-if __name__ == "__main__":
-    sys.exit(main())
-"""
-"""The command that pages run, without lines of progress: which appear depends on the load."""
 
 DIRECTIVES = {"{include}", "{toctree}", "{commands}", "{names}", "{eval-rst}"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -92,20 +83,13 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def commands_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def commands_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The command that pages run, without lines of progress: which appear depends on the load."""
     folder = tmp_path_factory.mktemp("commands")
-    install_command(folder)
-    return folder
-
-
-def install_command(folder: Path) -> None:
-    (folder / "command.py").write_text(COMMAND, encoding="utf-8")
-    script = folder / "aggcal"
-    script.write_text(
-        f'#!/usr/bin/env bash\nexec "{sys.executable}" "{folder / "command.py"}" "$@"\n',
-        encoding="utf-8",
-    )
-    script.chmod(0o755)
+    server = ForkServer(progress=False)
+    server.install(folder / "aggcal")
+    yield folder
+    server.close()
 
 
 def run_command(command: str, shown: str, folder: Path, place: str) -> None:

@@ -50,6 +50,8 @@ _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ), spreads and shares in an iteration at which they have settled: far
 below their standard errors."""
+_STEADY = 10.0
+"""How much larger the step before the last may be: a lower number costs fast fits an iteration."""
 _POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
@@ -193,7 +195,8 @@ class _Course:
         if len(self.moves) >= _SETTLING:
             stalled = self.patient or far > _STALLED * self.moves[-1]
             self.kept = _DAMPED if stalled else self.kept
-            self.settled = far < _TOLERANCE
+            # One small step among larger ones is where an extrapolation happened to land.
+            self.settled = far < _TOLERANCE and self.moves[-1] < _STEADY * _TOLERANCE
         self.moves.append(far)
         if len(self.moves) == _PATIENT:
             self.path.clear()

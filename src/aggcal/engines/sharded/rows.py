@@ -178,7 +178,7 @@ class ShardedInformation(Information):
 
     def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
-        return np.asarray(self._rows.shards.total("flow_at", self._point, vector))
+        return np.asarray(self._rows.shards.total("curvature_product_at", self._point, vector))
 
     def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
         """Return the judgments' part of a random vector of covariance S."""
