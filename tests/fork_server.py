@@ -125,7 +125,8 @@ def _wait_for_command(client: socket.socket) -> None:
     child = os.fork()
     if child == 0:
         client.close()
-        _command(*json.loads(request), streams)
+        arguments, folder, environment = json.loads(request)
+        _command(arguments, folder, environment, streams)
     for stream in streams:
         os.close(stream)
     client.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
