@@ -99,7 +99,9 @@ def test_items_of_one_table_only_are_kept_named_and_not_calibrated() -> None:
     assert items["item"].tolist() == ["x", "a", "b", "new"]
     assert items["rank"].tolist() == [1, 2, 3, None]
     assert items["block"].tolist() == [None, 1, 1, None]
-    np.testing.assert_array_equal(items["calibrated"], [np.nan, 1.5, 1.5, np.nan])
+    np.testing.assert_array_equal(result.calibrated, [np.nan, 1.5, 1.5, np.nan])
+    np.testing.assert_array_equal(items["calibrated"], [1.5, 1.5, 1.5, np.nan])
+    assert items["score_source"].tolist() == ["interpolated", "model", "model", None]
     np.testing.assert_array_equal(items["model"], [np.nan, 1.0, 2.0, 7.0])
     assert result.n_calibrated == 2
 

@@ -10,15 +10,14 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from conftest import Command
+
 SIZE = ("--items", "8", "--annotators", "4", "--judgments", "60", "-q")
-Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -32,18 +31,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def call(tmp_path: Path) -> Command:
-    def run(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "aggcal", *map(str, words)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            **how,
-        )
-
-    return run
+def call(command: Command) -> Command:
+    return command
 
 
 def contents(folder: Path) -> dict[str, bytes]:

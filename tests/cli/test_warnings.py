@@ -56,6 +56,7 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
         "rank_high": "",
         "model": "4.0",
         "calibrated": "",
+        "score_source": "",
         "calibrated_low": "",
         "calibrated_high": "",
         "block": "",

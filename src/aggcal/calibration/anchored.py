@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
-from aggcal._core.tables import Columns, aligned
+from aggcal._core.tables import Columns
 from aggcal._core.text import brief
-from aggcal.calibration.alignment import Order
+from aggcal.calibration.alignment import Order, align
 from aggcal.calibration.anchors import (
     FEWEST_ANCHORS,
     conformal_radius,
@@ -74,7 +74,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
     >>> anchored(Order(ids, np.arange(8.0)), known, 0.9, 0, Scale(digits=1)).values
     array([10., 12., 14., 16., 18., 20., 22., 24.])
     """
-    truth = aligned(anchors.values, anchors.item_ids, order.item_ids)
+    truth = align(order.item_ids, {"truth": (anchors.item_ids, anchors.values)})["truth"]
     known = order.uncertainty
     component = None if known is None else known.component
     if component is None:
