@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Command
+from fork_server import ForkServer
 
 SIZE = ("--items", "8", "--annotators", "4", "--judgments", "60", "-q")
 
@@ -211,9 +212,12 @@ def test_a_report_is_listed_with_the_results(study: Path, tmp_path: Path, call: 
     refused(call("report", "out"), "report.html")
 
 
-def test_writers_at_once_leave_one_set(study: Path, tmp_path: Path, call: Command) -> None:
+def test_writers_at_once_leave_one_set(
+    study: Path, tmp_path: Path, call: Command, fork_server: ForkServer
+) -> None:
     """And so they do beside a file of the user, where the folder cannot be exchanged."""
-    out = tmp_path / "out"
+    out, aggcal = tmp_path / "out", tmp_path / "aggcal"
+    fork_server.install(aggcal)
     for own in (False, True):
         if own:
             (out / "notes.txt").write_text("mine")
@@ -221,7 +225,7 @@ def test_writers_at_once_leave_one_set(study: Path, tmp_path: Path, call: Comman
             writers = [
                 subprocess.Popen(
                     [
-                        *(sys.executable, "-m", "aggcal", "aggregate", study / "judgments.csv"),
+                        *(aggcal, "aggregate", study / "judgments.csv"),
                         *("-o", out, "-q", "--no-check", "--method", method),
                     ]
                 )
