@@ -871,7 +871,7 @@ def test_a_format_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     path.write_text("annotator,winner,loser\nu,a,b\n")
     with pytest.raises(TableError, match="does not look like"):
         aggcal.read_judgments(path, format="gavel")
-    with pytest.raises(OptionError, match="did you mean gavel"):
+    with pytest.raises(OptionError, match="did you mean 'gavel'"):
         aggcal.read_judgments(path, format="gravel")
 
 

@@ -18,6 +18,7 @@ from aggcal.cli import streams
 from aggcal.cli.console import Terminal
 from aggcal.cli.parser import parse
 from aggcal.errors import InputError, OutputError, printable
+from aggcal.errors.voice import speaking_options
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     try:
-        with handled():
+        with handled(), speaking_options():
             code = _call(arguments)
     except KeyboardInterrupt:
         _say("aggcal: interrupted.")

@@ -19,8 +19,14 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     >>> parse(["run", "judgments.csv", "scores.csv", "-o", "out"]).method
     'hra-g'
     """
+    if not words:
+        words = ["--help"]  # who says nothing asks what there is
     # The file of a command that is not even named need not be imported.
-    return parser([name for name in COMMANDS if name in words]).parse_args(words)
+    whole = parser([name for name in COMMANDS if name in words])
+    found = whole.parse_args(words)
+    if "call" not in found:
+        whole.error("no command is given")
+    return found
 
 
 def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -39,7 +45,10 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"aggcal {__version__}")
     commands = whole.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=Parser
+        dest="command",
+        metavar="COMMAND",
+        required=False,  # or a misspelt option would be told as a missing command
+        parser_class=Parser,
     )
     for name, line in COMMANDS.items():
         command = commands.add_parser(

@@ -7,7 +7,13 @@ from typing import Any
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.data.scores import Scores
-from aggcal.errors import OptionError, ScoreError, TableError, TooLittleDataError
+from aggcal.errors import (
+    OptionError,
+    ScoreError,
+    TableError,
+    TooLittleDataError,
+    did_you_mean,
+)
 from aggcal.io.formats import recognised
 from aggcal.io.formats._sample import Sample
 from aggcal.io.per_item import fetch, ids, numbers, refuse_double_items, refuse_numbers
@@ -161,8 +167,9 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
             remedy = f"the table needs the columns item, {column}."
             if flag == "score":
                 remedy = "name the ids with --item-column and the scores with --score-column."
+        near = "".join(did_you_mean(name, source.found) for name in missing[:1])
         raise TableError(
-            f"{source.name}: {noun} {named} missing (found: {source.columns_found}); {remedy}"
+            f"{source.name}: {noun} {named} missing{near} (found: {source.columns_found}); {remedy}"
         )
     if not source.rows():
         raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")

@@ -373,7 +373,7 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
         (("--items", "missing.csv"), "missing.csv"),
         (("-o", "data/judgments.csv"), "already exists"),
         (("-o", "data/judgments.csv", "--force"), "is being read"),
-        (("--method", "gppl"), "invalid choice"),
+        (("--method", "gppl"), "'gppl' is unknown"),
     ],
 )
 def test_bad_options_end_with_one_sentence(

@@ -361,8 +361,7 @@ def _check_number(n: int, most: float, n_items: int) -> None:
     if n > most:
         raise OptionError(
             f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,} within "
-            "these limits; ask for fewer, raise --per-item, or allow --repeat (from Python "
-            "per_item= and repeat=)."
+            "these limits; ask for fewer, raise --per-item, or allow --repeat."
         )
 
 

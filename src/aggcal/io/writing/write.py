@@ -127,7 +127,7 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
     ...     path = write_file(Path(folder) / "a.txt", lambda file: file.write("x"))
     ...     write_file(path, lambda file: file.write("y"))
     Traceback (most recent call last):
-    aggcal.errors.OutputError: ...a.txt already exists. Choose another name or use --force.
+    aggcal.errors.OutputError: ...a.txt already exists. Choose another name or use force=True.
     """
     refuse_existing(path, force=force)
     if _is_stream(path):
