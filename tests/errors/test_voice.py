@@ -104,7 +104,7 @@ def test_every_message_of_the_library_can_be_said_in_python() -> None:
         assert "from Python" not in text, f"{where}: one voice is enough"
 
 
-def test_python_reads_of_arguments(tmp_path: Path) -> None:
+def test_python_reads_of_arguments() -> None:
     for call, said in (
         (lambda: aggcal.aggregate(ROWS, method="gppl"), "features='identity'"),
         (lambda: aggcal.suggest_pairs(ROWS, n=9), "raise per_item=, or allow repeat=True"),

@@ -8,12 +8,18 @@ from typing import Any
 
 from aggcal.errors import did_you_mean, printable
 
-_FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", "DIR"}
+FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", "DIR"}
 """What the names of files are called in the help: a file may have any name."""
+
+
+_REQUIRED = "the following arguments are required: "
 
 
 class Parser(argparse.ArgumentParser):
     """Errors in one sentence, without the usage in front of it."""
+
+    hint = ""
+    """What to do where something that must be given is missing."""
 
     def describe(self, more: str) -> None:
         """Say more about a command than the line that the list of commands has for it."""
@@ -21,6 +27,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         """Say what is wrong and leave."""
+        missing = message.removeprefix(_REQUIRED)
+        if missing != message:
+            message = f"{missing} missing; {self.hint}" if self.hint else f"{missing} missing"
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 
@@ -32,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             value = getattr(found, action.dest, None)
             texts = value if isinstance(value, list) else [value]
-            if action.metavar not in _FILES and any(map(_is_not_text, texts)):
+            if action.metavar not in FILES and any(map(_is_not_text, texts)):
                 self.error(f"the value of {_called(action)} is not UTF-8 text")
         if rest:
             known = [option for action in self._actions for option in action.option_strings]

@@ -9,6 +9,12 @@ from importlib import import_module
 from aggcal._version import __version__
 from aggcal.cli.arguments import Formatter, Parser
 from aggcal.cli.commands import COMMANDS
+from aggcal.cli.study import STUDY_COMMANDS
+from aggcal.cli.study.defaults import Defaults, study_path
+
+_STUDY = (
+    "study file to take options from, instead of aggcal.toml in this folder; none: from no file"
+)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -22,11 +28,29 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if not words:
         words = ["--help"]  # who says nothing asks what there is
     # The file of a command that is not even named need not be imported.
-    whole = parser([name for name in COMMANDS if name in words])
+    named = [name for name in COMMANDS if name in words]
+    defaults = None
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command in STUDY_COMMANDS and not {"-h", "--help"} & set(words):
+        path = study_path(words)
+        whole = parser(named if path is None else {*named, *STUDY_COMMANDS})
+        if path is not None:
+            defaults = Defaults(path, command, _commands(whole))
+    else:
+        whole = parser(named)
     found = whole.parse_args(words)
     if "call" not in found:
         whole.error("no command is given")
+    found.words = list(words)
+    if defaults is not None:
+        defaults.fill(found, words)
     return found
+
+
+def _commands(whole: argparse.ArgumentParser) -> dict[str, Parser]:
+    """Return the parsers of the commands that read a study file."""
+    choices = next(a.choices for a in whole._actions if a.dest == "command")  # noqa: SLF001
+    return {name: choices[name] for name in STUDY_COMMANDS}  # type: ignore[index, call-overload]
 
 
 def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -58,6 +82,9 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
             formatter_class=Formatter,
         )
         command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+        if name in STUDY_COMMANDS:
+            command.hint = "give it, or describe the study once with 'aggcal init'"
+            command.add_argument("--study", metavar="FILE", help=_STUDY)
         if name in complete:
             import_module(f"aggcal.cli.commands.{name}").add(command)
     return whole

@@ -72,12 +72,16 @@ def _as_argument(found: re.Match[str]) -> str:
         return f"{name} is"
     if value is None or value in _NO_VALUE:
         return f"prior=Prior({name}=...){rest}" if option in _PRIOR else f"{name}={rest}"
-    plain = value.strip("'")
+    return _assigned(option, name, value.strip("'"))
+
+
+def _assigned(option: str, name: str, value: str) -> str:
+    """Write an argument with its value; what is in capitals stands for one."""
     if option in _PRIOR:
-        return f"prior=Prior({name}={plain})"
+        return f"prior=Prior({name}={value})"
     if option in ("column", "outcome"):
-        own, _, other = plain.rpartition("=") if option == "outcome" else plain.partition("=")
+        own, _, other = value.rpartition("=") if option == "outcome" else value.partition("=")
         return f"{name}={{{own!r}: {other if other.isupper() else repr(other)}}}"
-    if plain == "none":
+    if value == "none":
         return f"{name}=None"
-    return f"{name}={plain if plain.isupper() else repr(plain)}"
+    return f"{name}={value if value.isupper() else repr(value)}"
