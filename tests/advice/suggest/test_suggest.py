@@ -338,7 +338,9 @@ def test_the_command_prints_a_table(folder: Path, command: Command) -> None:
     done = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert list(rows[0]) == ["left", "right", "information", "probability", "reason"]
+    assert list(rows[0])[:4] == ["annotator", "left", "right", "outcome"]
+    assert list(rows[0])[4:] == ["information", "probability", "why"]
+    assert {row["annotator"] + row["outcome"] for row in rows} == {""}  # several people judge
     assert len(rows) == 7
     assert "information: pairs of items" in done.stderr
     quiet = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3, "--quiet")

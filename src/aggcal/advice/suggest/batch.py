@@ -21,6 +21,7 @@ from aggcal.advice.suggest.criterion import (
     information,
     reliability_information,
 )
+from aggcal.advice.suggest.first import check_first, first_suggestions
 from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
@@ -61,20 +62,23 @@ def suggest_pairs(
 ) -> Suggestions:
     """Suggest the pairs whose judgments would tell most.
 
-    Pieces of the comparison graph are joined and new items asked first; then come the pairs that
-    are expected to bring most pairs of items into the right order, each valued as if those before
-    it had been judged; last a few of the least judged items.
+    Without judgments: a first design, in which every item is asked about equally often, on the left
+    as on the right, all are joined by as few pairs as possible, and no two are far apart.
+
+    With judgments, pieces of the comparison graph are joined and new items asked first; then come
+    the pairs that are expected to bring most pairs of items into the right order, each valued as if
+    those before it had been judged; last a few of the least judged items.
 
     Parameters
     ----------
     judgments
-        `Judgments`, or anything that `read_judgments` takes.
+        `Judgments`, or anything that `read_judgments` takes; None if nobody has judged yet.
     scores
         A model's scores: items that only they have are new, and are expected where the model puts
         them.
     n
-        How many pairs to suggest; by default 20 (or all there are), or as many as
-        ``per_annotator`` allows.
+        How many pairs to suggest; by default 20 (or all there are; without judgments at least as
+        many as items), or as many as ``per_annotator`` allows.
     about
         What the judgments are to improve: ``"order"``, that of the items; ``"scores"``, the order
         only as far as it moves calibrated scores.
@@ -113,6 +117,10 @@ def suggest_pairs(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     further = _ids(items)
+    if judgments is None:
+        check_first(annotators or (), explore)
+        ids = as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
+        return first_suggestions(ids, new_annotators, repeat=repeat, seed=seed, **limits)
     judgments = prepare(judgments)
     _check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:

@@ -321,7 +321,7 @@ def spreadsheet_cell(value: object) -> str:
     return csv_cell(f"'{value}" if formula else value)
 
 
-def json_writer(data: Mapping[str, Any]) -> Writer:
+def json_writer(data: Any) -> Writer:
     """Return a writer of plain data as JSON; what is not a finite number becomes null.
 
     Examples
