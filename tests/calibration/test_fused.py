@@ -150,7 +150,7 @@ def test_a_good_model_and_a_poor_ranking_are_pointed_out() -> None:
         found = aggcal.calibrate(study.scores, consensus, warn=False, **known)  # type: ignore[arg-type]  # one kind
         said = [str(w) for w in found.warnings if w.code == "harmful"]
         assert len(said) == 1, known
-        assert "--calibrator fused" in said[0]
+        assert "calibrator='fused'" in said[0]
     anchors = dict(zip(study.item_ids[:40], study.truth[:40], strict=True))
     found = aggcal.calibrate(study.scores, consensus, anchors=anchors, warn=False)
     assert found.gain is not None

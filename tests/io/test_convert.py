@@ -90,7 +90,7 @@ def test_crowd_kit_and_back(tmp_path: Path) -> None:
 def test_what_a_format_cannot_say_is_refused_not_bent(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("annotator,left,right,outcome\nu,a,b,tie\nu,b,c,left\nu,b,c,skip\n")
-    with pytest.raises(OptionError, match="outcomes={'tie': 'skip'}"):
+    with pytest.raises(OptionError, match=r"outcomes={'tie': 'skip'}"):
         convert_judgments([source], target, to="crowd-kit")
     assert not target.exists()
     done = convert_judgments(

@@ -104,16 +104,16 @@ def _dealt(
     if not annotators:
         return None
     keys = (np.minimum(one, other) * n_items + np.maximum(one, other)).tolist()
-    given = [0] * len(annotators)
-    had: dict[int, set[int]] = {}
-    found = []
-    for key in keys:
-        free = [k for k in range(len(annotators)) if k not in had.setdefault(key, set())]
-        k = min(free, key=given.__getitem__)
-        had[key].add(k)
-        given[k] += 1
-        found.append(annotators[k])
-    return as_text(found)
+    hands: list[dict[int, int]] = [{} for _ in annotators]
+    for row, key in enumerate(keys):
+        free = [hand for hand in hands if key not in hand]
+        min(free, key=len)[key] = row
+    # At the end some may have more than others, who had the pairs that were left already.
+    while len(most := max(hands, key=len)) > len(least := min(hands, key=len)) + 1:
+        key = next(key for key in most if key not in least)
+        least[key] = most.pop(key)
+    who = {row: annotators[k] for k, hand in enumerate(hands) for row in hand.values()}
+    return as_text(who[row] for row in range(len(keys)))
 
 
 def _reasons(one: IntArray, other: IntArray, n_items: int) -> TextArray:
