@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import aggcal
-from aggcal import registry
+from aggcal import datasets, registry
 from aggcal.cli.parser import parser
 from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean
 from aggcal.errors.nearest import nearest
@@ -81,7 +81,7 @@ def literals() -> Iterator[tuple[str, str]]:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = node.value
             if re.search(r"(?<!\w)--[a-z]", text):
-                yield f"{where}:{node.lineno}", text
+                yield f"{where}:{getattr(node, 'lineno', 0)}", text
 
 
 def test_every_message_of_the_library_can_be_said_in_python() -> None:
@@ -89,7 +89,7 @@ def test_every_message_of_the_library_can_be_said_in_python() -> None:
     assert len(found) > 25
     options = {
         option.removeprefix("--")
-        for command in parser()._subparsers._group_actions[0].choices.values()  # type: ignore[union-attr, call-overload]
+        for command in parser()._subparsers._group_actions[0].choices.values()  # type: ignore[union-attr]
         for action in command._actions
         for option in action.option_strings
     }
@@ -128,7 +128,7 @@ def test_python_reads_of_arguments() -> None:
         (lambda: aggcal.read_judgments(ROWS, columns={"anotator": "x"}), "'annotator'"),
         (lambda: aggcal.read_scores([{"item": "a", "skore": 1}], column="score"), "'skore'"),
         (lambda: aggcal.simulate(link="normall"), "'normal'"),
-        (lambda: aggcal.datasets.load("dot"), "'dots'"),
+        (lambda: datasets.load("dot"), "'dots'"),
     ],
 )
 def test_a_misspelt_name_is_told_from_the_nearest(call: object, near: str) -> None:

@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """Refuse a word that is no number where one is needed."""
         try:
-            return super()._get_value(action, arg_string)  # type: ignore[misc]  # not in the stubs
+            return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
             kind = {int: "a whole number", float: "a number"}.get(action.type)  # type: ignore[call-overload]
             if kind is None:

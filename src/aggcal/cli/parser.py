@@ -50,7 +50,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def _commands(whole: argparse.ArgumentParser) -> dict[str, Parser]:
     """Return the parsers of the commands that read a study file."""
     choices = next(a.choices for a in whole._actions if a.dest == "command")  # noqa: SLF001
-    return {name: choices[name] for name in STUDY_COMMANDS}  # type: ignore[index, call-overload]
+    return {name: choices[name] for name in STUDY_COMMANDS}  # type: ignore[index]
 
 
 def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:

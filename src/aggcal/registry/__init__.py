@@ -340,22 +340,15 @@ TABLE = _format(
     "a table: annotator, winner, loser or annotator, left, right, outcome, or common synonyms",
     general=True,
 )
-LABEL_STUDIO = _format(
-    "label-studio",
-    "label_studio:FORMAT",
-    "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV",
-)
-ARGILLA = _format(
-    "argilla", "argilla:FORMAT", "Argilla v2 rankings and pairs: nested, flattened, server form"
-)
-TASKS = ("csv", LABEL_STUDIO.name, ARGILLA.name)
-"""What pairs to ask are written as: a sheet to fill in, or tasks of a tool."""
 # fmt: off
+LABEL_STUDIO = _format("label-studio", "label_studio:FORMAT",
+                       "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV")
+ARGILLA = _format("argilla", "argilla:FORMAT",
+                  "Argilla v2 rankings and pairs: nested, flattened, server form")
 _OWN_FORMATS = (
     # From the most particular to the most general: the first that knows a file reads it.
     PREFLIB,
-    LABEL_STUDIO,
-    ARGILLA,
+    LABEL_STUDIO, ARGILLA,
     _format("vote-log", "vote_log:FORMAT", "the raw vote log of a FastChat server"),
     _format("mt-bench", "mt_bench:FORMAT",
             "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),

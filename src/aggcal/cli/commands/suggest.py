@@ -14,7 +14,7 @@ from aggcal.cli.options.judgments import add_judgment_options, judgments_from
 from aggcal.cli.options.report import text_files, texts_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.errors import OptionError
-from aggcal.registry import ARGILLA, DEFAULT_METHOD, LABEL_STUDIO, PREDICTABLE, TASKS
+from aggcal.registry import ARGILLA, DEFAULT_METHOD, LABEL_STUDIO, PREDICTABLE
 
 if TYPE_CHECKING:
     from aggcal.advice.suggest import Suggestions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aggcal.io.texts import Texts
     from aggcal.io.writing.write import Writer
 
+_SHEET = "csv"
 _FIRST = "annotator 1"
 """Who answers the first sheet of a study, until somebody writes another name into it."""
 
@@ -83,8 +84,8 @@ def _add_sheet(command: Parser) -> None:
     command.add_argument("-o", "--output", metavar="FILE", help="write the sheet there")
     command.add_argument(
         "--to",
-        choices=TASKS,
-        default=TASKS[0],
+        choices=(_SHEET, LABEL_STUDIO.name, ARGILLA.name),
+        default=_SHEET,
         help="csv: the sheet; else tasks for that tool, whose exports aggcal reads",
     )
     command.add_argument(
@@ -183,10 +184,10 @@ def suggest(options: argparse.Namespace) -> int:
 
 def _check_form(options: argparse.Namespace) -> None:
     """Refuse what is asked of a form that does not have it."""
-    if options.spreadsheet_safe and (options.json or options.to != TASKS[0]):
+    if options.spreadsheet_safe and (options.json or options.to != _SHEET):
         form = "--json" if options.json else f"--to {options.to}"
         raise OptionError(f"--spreadsheet-safe is for tables, and {form} is none; leave one out.")
-    if options.json and options.to != TASKS[0]:
+    if options.json and options.to != _SHEET:
         raise OptionError(f"--json and --to {options.to} exclude each other; give one of them.")
 
 

@@ -20,8 +20,8 @@ def study_path(words: Sequence[str]) -> Path | None:
 
     Examples
     --------
-    >>> study_path(["run", "--study", "other/aggcal.toml"]).name
-    'aggcal.toml'
+    >>> study_path(["run", "--study", __file__]).name
+    'defaults.py'
     >>> study_path(["run", "--study=none"]) is None
     True
     """

@@ -12,7 +12,7 @@ from aggcal.cli.study.looking import Column, Look, Role, item_column, look_at, r
 from aggcal.cli.study.understanding import read, taken, understood
 from aggcal.cli.study.writing import Described
 from aggcal.data.base import AnyJudgments
-from aggcal.errors import InputError, OptionError, TableError, count
+from aggcal.errors import InputError, OptionError, TableError, count, some
 from aggcal.io import read_scores
 
 _OUTPUT = "results"
@@ -127,8 +127,10 @@ class Describer:
         found = item_column(look, judged) if given == "item" else look.column(given)
         if found is not None and (not judged or found.values & judged):
             return found
-        what = "the ids of the judged items" if judged else "the ids of the items"
-        why = f"{look.path}: no column is known to hold {what}"
+        why = f"{look.path}: cannot tell which column holds the ids of the items"
+        if judged:
+            one = some(sorted(judged)[:1])
+            why = f"{look.path}: no column is known to hold judged items, such as {one}"
         return self._column(look, [*look.columns.values()], why, "--item-column")
 
     def _score(self, look: Look, item: Column) -> Column:
@@ -145,7 +147,7 @@ class Describer:
         names = [column.name for column in known]
         listed = ", ".join(names) or "none holds numbers"
         said = self._asker.choose(
-            f"{why}; which is it?", names, f"{why} ({listed}); name it with {option}."
+            f"{why}; which is it?", names, f"{why} (found: {listed}); name it with {option}."
         )
         return look.columns[said.strip().lower()]
 

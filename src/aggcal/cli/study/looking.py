@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aggcal.errors import FileError, InputError
+from aggcal.io.formats._synonyms import ANNOTATOR
 from aggcal.io.rows import known_columns
 from aggcal.io.tables.opening import opened
 
@@ -49,8 +50,12 @@ class Look:
 
     @property
     def keys(self) -> list[Column]:
-        """The columns whose values are all there and all different: they may name the rows."""
-        return [c for c in self.columns.values() if c.filled == self.rows == c.distinct > 0]
+        """The columns that may name the rows: all there and different, and no measurements."""
+        return [
+            column
+            for k, column in enumerate(self.columns.values())
+            if column.filled == self.rows == column.distinct > 0 and not (k and column.is_number)
+        ]
 
     def scores(self, item: Column) -> list[Column]:
         """Return the columns of numbers, but for the item's and the standard deviation."""
@@ -69,7 +74,7 @@ def look_at(path: str) -> Look:
         found = _header(path, known_columns())
         # Named after its own columns, a table is parted where its header is.
         names = {name.strip().lower(): f"c{k}" for k, name in enumerate(found[:_MOST_COLUMNS])}
-        with opened(path, names, what="table", shapes={}) as source:
+        with opened(path, names, what="tables", shapes={}) as source:
             shown = {name.strip().lower(): name.strip() for name in source.found}
             rows = source.rows() if source.columns else 0
             columns = {}
@@ -98,7 +103,7 @@ def look_at(path: str) -> Look:
 
 
 def _header(path: str, known: Mapping[str, str]) -> Sequence[str]:
-    with opened(path, known, what="table", shapes={}) as source:
+    with opened(path, known, what="tables", shapes={}) as source:
         return source.found
 
 
@@ -117,7 +122,8 @@ def role_of(look: Look, refused: InputError | None) -> Role:
     item, keys = look.column("item"), look.keys
     if item is not None and look.column("truth") is not None:
         return "truth"
-    if item is None and (not keys or _pairs(look)):
+    judged = look.columns.keys() & {*ANNOTATOR}
+    if item is None and (judged or not keys or _pairs(look)):
         return "judgments"  # of which something is still to be asked
     named = item or keys[0]
     if look.scores(named):

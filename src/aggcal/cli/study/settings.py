@@ -177,4 +177,6 @@ def _written(value: Any) -> str:
         return f"the text '{value}'"
     if isinstance(value, bool):
         return str(value).lower()
-    return {list: "a list", dict: "a table"}.get(type(value), str(value))
+    if isinstance(value, list):
+        return "a list"
+    return "a table" if isinstance(value, dict) else str(value)

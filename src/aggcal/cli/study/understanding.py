@@ -75,7 +75,8 @@ def _ask_columns(options: argparse.Namespace, look: Look, asker: Asker, error: I
     pair = pair_columns(have)
     if pair is None:
         way = asker.choose(
-            "Does each row name the winner and the loser, or two items and which of them won?",
+            f"{look.path}: does each row name the winner and the loser, or two items and which of "
+            "them won?",
             ["winner", "outcome"],
             error,
         )

@@ -71,10 +71,12 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         )
     chosen, answers = _of_sides(answers)
     for location, (who, question, side, status, pair) in chosen:
+        left, right = pair or (None, None)
         draft = status not in (None, "submitted") and not choices.drafts
         yield Row(
             who or nobody(choices, notes),
-            *(pair or (None, None)),
+            left,
+            right,
             "skip" if draft else str(side),
             location,
             criterion=question,
