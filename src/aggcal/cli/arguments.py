@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     """Errors in one sentence, without the usage in front of it."""
 
     hint = ""
-    """What to do where something that must be given is missing."""
+    """What else to do where something that must be given is missing."""
 
     def describe(self, more: str) -> None:
         """Say more about a command than the line that the list of commands has for it."""
@@ -29,7 +29,9 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong and leave."""
         missing = message.removeprefix(_REQUIRED)
         if missing != message:
-            message = f"{missing} missing; {self.hint}" if self.hint else f"{missing} missing"
+            what = "them" if "," in missing else "it"
+            hint = self.hint.replace("{it}", what)
+            message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 

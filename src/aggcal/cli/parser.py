@@ -42,6 +42,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if "call" not in found:
         whole.error("no command is given")
     found.words = list(words)
+    if getattr(found, "study", None) and not any(word.startswith("--study") for word in words):
+        whole.error("--study must be written in full")
     if defaults is not None:
         defaults.fill(found, words)
     return found
@@ -83,7 +85,7 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
         )
         command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
         if name in STUDY_COMMANDS:
-            command.hint = "give it, or describe the study once with 'aggcal init'"
+            command.hint = "describe the study once with 'aggcal init'"
             command.add_argument("--study", metavar="FILE", help=_STUDY)
         if name in complete:
             import_module(f"aggcal.cli.commands.{name}").add(command)

@@ -52,7 +52,7 @@ class Defaults:
             action.default, action.required = None, False
             if not action.option_strings:
                 action.nargs = "*" if action.nargs in ("*", "+") else "?"
-        commands[name].hint = f"give it, or add it to {path}"
+        commands[name].hint = f"write {{it}} into {path}"
 
     def fill(self, found: argparse.Namespace, words: Sequence[str]) -> None:
         """Fill in what was not given, and say in ``words`` the command as if all had been."""
