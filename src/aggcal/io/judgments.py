@@ -12,6 +12,7 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
+from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, checked, choose_criterion, encoded, unused_labels
 from aggcal.io.formats._base import Choices, RankingWeight, TableFormat
 from aggcal.io.rows import Reading, opened_rows
@@ -116,7 +117,8 @@ def read_more(data: Any) -> Judgments | None:
 def _encoded(
     found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
 ) -> Judgments:
-    reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
+    notes = (*found.notes, *unused_labels(found, choices.outcomes))
+    reading = replace(found, notes=tuple(map(spoken, notes)))
     pair, means = checked(reading, choices.outcomes)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)
