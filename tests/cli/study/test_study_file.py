@@ -177,10 +177,10 @@ def test_nothing_asked_is_help(command: Command) -> None:
 
 
 def test_the_file_that_init_writes_is_valid(tmp_path: Path, command: Command) -> None:
-    (tmp_path / 'my "own".csv').write_text("annotator,winner,loser\nann,a,b\nbob,b,a\n")
-    done = command("init", 'my "own".csv', "--judged-by", "me", "--tie-within", "0.5")
+    (tmp_path / 'my "own".csv').write_text("annotator,item,rating\nann,a,1\nann,b,3\nbob,a,2\n")
+    done = command("init", 'my "own".csv', "--tie-within", "0.5", "--ranking-weight", "item")
     assert done.returncode == 0, done.stderr
     found = tomllib.loads((tmp_path / "aggcal.toml").read_text())
     assert found["judgments"] == 'my "own".csv'
-    assert (found["judged-by"], found["tie-within"]) == ("me", 0.5)
+    assert (found["ranking-weight"], found["tie-within"]) == ("item", 0.5)
     assert command("check").returncode == 0

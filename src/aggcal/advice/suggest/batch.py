@@ -119,8 +119,9 @@ def suggest_pairs(
     further = _ids(items)
     if judgments is None:
         check_first(annotators or (), explore)
-        ids = as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
-        return first_suggestions(ids, new_annotators, repeat=repeat, seed=seed, **limits)
+        return first_suggestions(
+            _offered(scores, further), new_annotators, repeat=repeat, seed=seed, **limits
+        )
     judgments = prepare(judgments)
     _check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:
@@ -295,6 +296,11 @@ class _Batch:
             consensus,
             backend,
         )
+
+
+def _offered(scores: Scores | None, further: TextArray) -> TextArray:
+    """Return the items of a study that nobody has judged, each once."""
+    return as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
 
 
 def _ids(items: Any) -> TextArray:
