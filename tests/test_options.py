@@ -163,9 +163,11 @@ WRONG_WORDS: dict[str, str | None] = {
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
     "score_column": None, "item_column": None, "texts": None, "text_column": None, "anchors": None,
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
+    "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
 }  # fmt: skip
 NEEDS = {
+    "init": ["j.csv"],
     "run": ["j.csv", "s.csv", "-o", "out"],
     "aggregate": ["j.csv", "-o", "out"],
     "calibrate": ["c.csv", "s.csv", "-o", "out"],

@@ -181,7 +181,7 @@ def simulate(
 
 def _check_numbers(least: int | None, **numbers: float) -> None:
     """Refuse numbers that are not finite, or below the least there may be."""
-    for name, number in numbers.items():
+    for name, number in ((f"--{k.replace('_', '-')}", number) for k, number in numbers.items()):
         if least is None and not isfinite(number):
             raise OptionError(f"{name} is {number}; give a finite number.")
         if least is not None and not least <= number < inf:

@@ -444,7 +444,7 @@ def test_uncertainty_of_each(study: Simulation) -> None:
 
 @pytest.mark.parametrize("method", NAMES)
 def test_without_features_they_refuse_to_run(method: str) -> None:
-    with pytest.raises(OptionError, match="--features FILE, or --features identity"):
+    with pytest.raises(OptionError, match="features=FILE, or features='identity'"):
         aggcal.aggregate([("u", "a", "b")], method)
 
 

@@ -150,7 +150,7 @@ def test_a_good_model_and_a_poor_ranking_are_pointed_out() -> None:
         found = aggcal.calibrate(study.scores, consensus, warn=False, **known)  # type: ignore[arg-type]  # one kind
         said = [str(w) for w in found.warnings if w.code == "harmful"]
         assert len(said) == 1, known
-        assert "--calibrator fused" in said[0]
+        assert "calibrator='fused'" in said[0]
     anchors = dict(zip(study.item_ids[:40], study.truth[:40], strict=True))
     found = aggcal.calibrate(study.scores, consensus, anchors=anchors, warn=False)
     assert found.gain is not None
@@ -168,7 +168,7 @@ def test_a_poor_model_and_a_good_ranking_are_not() -> None:
 def test_safe_needs_the_models_sd_and_says_when_it_differs() -> None:
     study = simulate(items=20, annotators=5, judgments=300, seed=2)
     consensus = aggcal.aggregate(study.judgments, warn=False)
-    with pytest.raises(aggcal.AggcalError, match="--model-sd"):
+    with pytest.raises(aggcal.AggcalError, match="model_sd="):
         aggcal.calibrate(study.scores, consensus, method="safe")
     uneven = aggcal.Scores(study.item_ids, study.model.copy(), np.linspace(1.0, 9.0, 20))
     found = aggcal.calibrate(uneven, consensus, method="safe", warn=False)

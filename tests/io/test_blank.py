@@ -74,7 +74,7 @@ def test_blank_rows_of_winners_and_losers_and_of_ratings(tmp_path: Path) -> None
 )
 def test_blank_answers_are_refused_on_request(tmp_path: Path, text: str) -> None:
     path = _file(tmp_path, "votes.csv", text)
-    with pytest.raises(InputError, match=r"has no outcome .*leave --blank error out"):
+    with pytest.raises(InputError, match=r"has no outcome .*leave blank='error' out"):
         aggcal.read_judgments(path, blank="error")
     with pytest.raises(OptionError, match="choose skip or error"):
         aggcal.read_judgments(path, blank="drop")  # type: ignore[arg-type]

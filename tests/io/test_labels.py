@@ -229,7 +229,7 @@ def test_what_was_taken_is_said() -> None:
     rows = [("u", "p", "q", "A"), ("u", "q", "p", "B"), ("v", "p", "q", "neither")]
     notes = aggcal.read_judgments(rows).notes
     assert "outcomes taken: 'a' as left, 'b' as right" in notes
-    assert "1 'neither' is counted as a tie; --outcome neither=skip leaves them out" in notes
+    assert "1 'neither' is counted as a tie; outcomes={'neither': 'skip'} leaves them out" in notes
     numbers = aggcal.read_judgments([("u", "p", "q", 1), ("u", "q", "p", 2)]).notes
     assert numbers == ("outcomes taken: 1 as left, 2 as right",)
 

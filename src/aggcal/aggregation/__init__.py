@@ -27,7 +27,7 @@ from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.io import read_features
 from aggcal.models.priors import Prior
 from aggcal.registry import (
@@ -146,7 +146,8 @@ def check_engine(
 ) -> None:
     """Refuse an engine that is none, and what only works on one machine."""
     if isinstance(engine, str) and engine not in ENGINES:
-        raise OptionError(f"engine '{engine}' is unknown; choose {', '.join(ENGINES)}.")
+        near = did_you_mean(engine, ENGINES)
+        raise OptionError(f"engine '{engine}' is unknown{near}; choose {', '.join(ENGINES)}.")
     if engine == LOCAL:
         return
     check_estimation(method, prior, estimator)
@@ -188,7 +189,7 @@ def check_features(method: str, *, given: bool) -> None:
     if needed and not given:
         raise OptionError(
             f"{method} works from features of the items: give --features FILE, or "
-            "--features identity (from Python features='identity') to take every item on its own."
+            "--features identity to take every item on its own."
         )
     if given and not needed:
         those = ", ".join(known.name for known in METHODS.values() if known.from_features)
@@ -262,7 +263,10 @@ def check_uncertainty(
     if kind is None:
         return
     if kind not in UNCERTAINTIES:
-        raise OptionError(f"uncertainty '{kind}' is unknown; choose {', '.join(UNCERTAINTIES)}.")
+        near = did_you_mean(kind, UNCERTAINTIES)
+        raise OptionError(
+            f"uncertainty '{kind}' is unknown{near}; choose {', '.join(UNCERTAINTIES)}."
+        )
     if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
         raise OptionError(
             f"a bootstrap of {draws} draws says little; give at least {FEWEST_DRAWS}."

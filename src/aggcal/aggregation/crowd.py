@@ -72,8 +72,7 @@ class CrowdAggregator:
     def __post_init__(self) -> None:
         if self.prior is None:
             raise OptionError(
-                f"{self.name} needs a prior on the scores; choose the default, or "
-                "Prior(score_sd, ...), whose score_sd is used."
+                f"{self.name} needs a prior on the scores; choose --prior default, or --score-sd X."
             )
         check_estimator(self.estimator)
         for name, value, least in (

@@ -25,7 +25,14 @@ from aggcal.calibration import (
 )
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, AlikeIdsWarning, OptionError, ReversedWarning, count
+from aggcal.errors import (
+    AggcalWarning,
+    AlikeIdsWarning,
+    OptionError,
+    ReversedWarning,
+    count,
+    did_you_mean,
+)
 from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
@@ -240,7 +247,8 @@ class Assessment:
         # Consensus scores
         """
         if format not in RENDERERS:
-            raise OptionError(f"format '{format}' is unknown; choose {', '.join(RENDERERS)}.")
+            near = did_you_mean(format, RENDERERS)
+            raise OptionError(f"format '{format}' is unknown{near}; choose {', '.join(RENDERERS)}.")
         if self.consensus is None:
             raise OptionError("there is a report of Stage 1 only; use assess or aggregate.")
         result = self.with_advice() if check else self

@@ -141,7 +141,7 @@ def inputs_of(
     if calibrator.needs_model_sd and given.model_sd is None and given.scores.sd is None:
         raise OptionError(
             f"the {calibrator.name} calibrator needs the standard deviation of the model's scores; "
-            "give --model-sd or model_sd=, or an sd column (such as its validation error)."
+            "give --model-sd, or an sd column (such as its validation error)."
         )
     found = given.columns(order.item_ids)
     both = np.isfinite(found["model"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import AggcalWarning, OptionError, did_you_mean
 from aggcal.registry import CALIBRATORS
 
 if TYPE_CHECKING:
@@ -134,11 +134,14 @@ def find(method: str | Calibrator) -> FullCalibrator:
     True
     >>> find("atcc")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: calibrator 'atcc' is unknown; choose atc, fused, safe.
+    aggcal.errors.OptionError: calibrator 'atcc' is unknown (did you mean 'atc'?); choose atc, ...
     """
     if isinstance(method, str):
         if method not in CALIBRATORS:
-            raise OptionError(f"calibrator '{method}' is unknown; choose {', '.join(CALIBRATORS)}.")
+            near = did_you_mean(method, CALIBRATORS)
+            raise OptionError(
+                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)}."
+            )
         made: FullCalibrator = CALIBRATORS[method].make()
         return made
     if isinstance(method, type) or not isinstance(method, Calibrator):

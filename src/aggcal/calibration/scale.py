@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import OptionError
-from aggcal.registry import MOST_DIGITS
+from aggcal.registry.limits import MOST_DIGITS
 
 _ROUNDING = 1e-9
 """What a number may lie beyond a step and still count as on it: sums of decimals do."""

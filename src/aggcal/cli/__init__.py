@@ -15,9 +15,10 @@ from contextlib import suppress
 
 from aggcal._core.interrupts import handled, received
 from aggcal.cli import streams
-from aggcal.cli.console import Terminal
+from aggcal.cli.console import Console, Terminal
 from aggcal.cli.parser import parse
 from aggcal.errors import InputError, OutputError, printable
+from aggcal.errors.voice import speaking_options
 
 _SIGNALLED = 128
 """What shells add to the number of the signal that ended a command."""
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     try:
-        with handled():
+        with handled(), speaking_options():
             code = _call(arguments)
     except KeyboardInterrupt:
         _say("aggcal: interrupted.")
@@ -60,7 +61,8 @@ def _call(arguments: Sequence[str] | None) -> int:
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
-        options.words = words
+        if "study_used" in options:
+            Console(quiet=options.quiet).say(options.study_used)
         code: int = options.call(options)
     except (InputError, OutputError) as error:
         _say(f"aggcal: error: {printable(str(error))}")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from difflib import get_close_matches
+from typing import Any
 
-from aggcal.errors import printable
+from aggcal.errors import did_you_mean, printable
 
-_FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", "DIR"}
+FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", "DIR"}
 """What the names of files are called in the help: a file may have any name."""
+
+
+_REQUIRED = "the following arguments are required: "
 
 
 class Parser(argparse.ArgumentParser):
     """Errors in one sentence, without the usage in front of it."""
+
+    hint = ""
+    """What else to do where something that must be given is missing."""
 
     def describe(self, more: str) -> None:
         """Say more about a command than the line that the list of commands has for it."""
@@ -21,6 +27,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         """Say what is wrong and leave."""
+        missing = message.removeprefix(_REQUIRED)
+        if missing != message:
+            what = "them" if "," in missing else "it"
+            hint = self.hint.replace("{it}", what)
+            message = f"{missing} missing; give {what}" + (f", or {hint}" if hint else "")
         said = f"aggcal: error: {message.rstrip('.')}; see '{self.prog} --help'."
         self.exit(2, f"{printable(said)}\n")
 
@@ -32,17 +43,41 @@ class Parser(argparse.ArgumentParser):
         for action in self._actions:
             value = getattr(found, action.dest, None)
             texts = value if isinstance(value, list) else [value]
-            if action.metavar not in _FILES and any(map(_is_not_text, texts)):
-                name = "/".join(action.option_strings) or str(action.metavar)
-                self.error(f"the value of {name} is not UTF-8 text")
+            if action.metavar not in FILES and any(map(_is_not_text, texts)):
+                self.error(f"the value of {_called(action)} is not UTF-8 text")
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
-            close = get_close_matches(rest[0].split("=")[0], known, 1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
+            hint = did_you_mean(rest[0].split("=")[0], known)
             if not rest[0].startswith("-"):
                 hint = " (put a value that holds spaces in quotation marks)"
             self.error(f"{' '.join(rest)} is not understood{hint}")
         return found, rest
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse a word that is no number where one is needed."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            kind = {int: "a whole number", float: "a number"}.get(action.type)  # type: ignore[call-overload]
+            if kind is None:
+                raise
+            said = f"{_called(action)} '{arg_string}' is not {kind}"
+            raise argparse.ArgumentError(None, said) from None
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the nearest."""
+        if action.choices is None or value in action.choices:
+            return
+        name = "command" if action.metavar == "COMMAND" else _called(action)
+        raise argparse.ArgumentError(
+            None,
+            f"{name} '{value}' is unknown{did_you_mean(value, action.choices)}; choose "
+            f"{', '.join(map(str, action.choices))}",
+        )
+
+
+def _called(action: argparse.Action) -> str:
+    return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
 
 def _is_not_text(value: object) -> bool:

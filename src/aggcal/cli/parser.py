@@ -9,6 +9,12 @@ from importlib import import_module
 from aggcal._version import __version__
 from aggcal.cli.arguments import Formatter, Parser
 from aggcal.cli.commands import COMMANDS
+from aggcal.cli.study import STUDY_COMMANDS
+from aggcal.cli.study.defaults import Defaults, study_path
+
+_STUDY = (
+    "study file to take options from, instead of aggcal.toml in this folder; none: from no file"
+)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -19,8 +25,34 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     >>> parse(["run", "judgments.csv", "scores.csv", "-o", "out"]).method
     'hra-g'
     """
+    if not words:
+        words = ["--help"]  # who says nothing asks what there is
     # The file of a command that is not even named need not be imported.
-    return parser([name for name in COMMANDS if name in words]).parse_args(words)
+    named = [name for name in COMMANDS if name in words]
+    defaults = None
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command in STUDY_COMMANDS and not {"-h", "--help"} & set(words):
+        path = study_path(words)
+        whole = parser(named if path is None else {*named, *STUDY_COMMANDS})
+        if path is not None:
+            defaults = Defaults(path, command, _commands(whole))
+    else:
+        whole = parser(named)
+    found = whole.parse_args(words)
+    if "call" not in found:
+        whole.error("no command is given")
+    found.words = list(words)
+    if getattr(found, "study", None) and not any(word.startswith("--study") for word in words):
+        whole.error("--study must be written in full")
+    if defaults is not None:
+        defaults.fill(found, words)
+    return found
+
+
+def _commands(whole: argparse.ArgumentParser) -> dict[str, Parser]:
+    """Return the parsers of the commands that read a study file."""
+    choices = next(a.choices for a in whole._actions if a.dest == "command")  # noqa: SLF001
+    return {name: choices[name] for name in STUDY_COMMANDS}  # type: ignore[index]
 
 
 def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -39,7 +71,10 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"aggcal {__version__}")
     commands = whole.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=Parser
+        dest="command",
+        metavar="COMMAND",
+        required=False,  # or a misspelt option would be told as a missing command
+        parser_class=Parser,
     )
     for name, line in COMMANDS.items():
         command = commands.add_parser(
@@ -49,6 +84,9 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
             formatter_class=Formatter,
         )
         command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+        if name in STUDY_COMMANDS:
+            command.hint = "describe the study once with 'aggcal init'"
+            command.add_argument("--study", metavar="FILE", help=_STUDY)
         if name in complete:
             import_module(f"aggcal.cli.commands.{name}").add(command)
     return whole

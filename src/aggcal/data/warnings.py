@@ -101,7 +101,7 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
             PooledCriteriaWarning(
                 f"judgments of {len(judgments.criteria)} criteria were fitted as one "
                 f"({some(judgments.criteria)})",
-                "choose one with --criterion or criterion=",
+                "choose one with --criterion",
             )
         )
     return found

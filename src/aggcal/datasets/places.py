@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from aggcal.errors import FileError, OptionError
+from aggcal.errors import FileError, OptionError, did_you_mean
 from aggcal.registry.datasets import DATASETS, DatasetInfo
 
 HOME = "AGGCAL_DATA"
@@ -27,7 +27,10 @@ def information(name: str) -> DatasetInfo:
     """
     if name not in DATASETS:
         *others, last = DATASETS
-        raise OptionError(f"dataset '{name}' is unknown; choose {', '.join(others)} or {last}.")
+        near = did_you_mean(name, DATASETS)
+        raise OptionError(
+            f"dataset '{name}' is unknown{near}; choose {', '.join(others)} or {last}."
+        )
     return DATASETS[name]
 
 

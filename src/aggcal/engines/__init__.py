@@ -15,7 +15,7 @@ from aggcal.engines.base import Engine
 from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.engines.sharded.dask import Dask
-from aggcal.errors import NoGpuWarning, OptionError
+from aggcal.errors import NoGpuWarning, OptionError, did_you_mean
 from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
 
@@ -42,7 +42,9 @@ def named(name: str) -> Engine | None:
             return GpuEngine()
         warnings.warn(NoGpuWarning(*reason), stacklevel=2)
         return None
-    raise OptionError(f"engine '{name}' is unknown; choose {', '.join(ENGINES)}.")
+    raise OptionError(
+        f"engine '{name}' is unknown{did_you_mean(name, ENGINES)}; choose {', '.join(ENGINES)}."
+    )
 
 
 def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:

@@ -13,6 +13,7 @@ from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError
+from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, encoded
 from aggcal.io.formats._base import (
     Blank,
@@ -141,7 +142,8 @@ def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
 def _encoded(
     found: Reading, choices: Choices, criterion: str | None, *, part: bool = False
 ) -> Judgments:
-    reading = replace(found, notes=(*found.notes, *unused_labels(found, choices.outcomes)))
+    notes = (*found.notes, *unused_labels(found, choices.outcomes))
+    reading = replace(found, notes=tuple(map(spoken, notes)))
     pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)

@@ -175,7 +175,7 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         raise OutcomeError(
             f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
-            f"--outcome '{value}=MEANING' (from Python outcomes={{{value!r}: MEANING}}), where "
+            f"--outcome '{value}=MEANING', where "
             f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
@@ -197,8 +197,8 @@ def _refuse_respelt(source: Source, unknown: str, location: str, value: str) -> 
     if same:
         raise OutcomeError(
             f"{source.name}: {location} has the outcome '{visible(value)}', which is the item "
-            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids "
-            "(from Python normalize_ids=True), or correct them."
+            f"'{visible(same[0])}' but for its spelling; merge such ids with --normalize-ids, "
+            "or correct them."
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError, OutcomeError, TableError
+from aggcal.errors import OptionError, OutcomeError, TableError, did_you_mean
 from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
     Choices,
@@ -77,7 +77,10 @@ def opened_rows(
     """Load judgments of any format and close everything afterwards."""
     unknown = next((own for own in choices.columns if own not in _NAMED), None)
     if unknown is not None:
-        raise OptionError(f"there is no column '{unknown}' to name; there are {', '.join(_NAMED)}.")
+        near = did_you_mean(unknown, _NAMED)
+        raise OptionError(
+            f"there is no column '{unknown}' to name{near}; there are {', '.join(_NAMED)}."
+        )
     with connected(data, memory, on_progress, threads) as (connection, scratch):
         brought = _Brought(connection, scratch, data, choices, format_name)
         notes: Notes = []
@@ -169,8 +172,8 @@ class _Brought:
 
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
         return OptionError(
-            f"{self.name}: there is no column '{other}' to take as '{own}' "
-            f"(found: {listed(list(found))})."
+            f"{self.name}: there is no column '{other}' to take as '{own}'"
+            f"{did_you_mean(other, found)} (found: {listed(list(found))})."
         )
 
     def _refuse_names(self) -> None:

@@ -13,6 +13,7 @@ from aggcal.errors import (
     TableError,
     TooLittleDataError,
     count,
+    did_you_mean,
     some,
 )
 from aggcal.io.formats import recognised
@@ -216,8 +217,9 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
             remedy = f"the table needs the columns item, {column}."
             if flag == "score":
                 remedy = "name the ids with --item-column and the scores with --score-column."
+        near = "".join(did_you_mean(name, source.found) for name in missing[:1])
         raise TableError(
-            f"{source.name}: {noun} {named} missing (found: {source.columns_found}); {remedy}"
+            f"{source.name}: {noun} {named} missing{near} (found: {source.columns_found}); {remedy}"
         )
     if not source.rows():
         raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aggcal.errors import OptionError, TableError, TooLittleDataError
+from aggcal.errors import OptionError, TableError, TooLittleDataError, did_you_mean
 from aggcal.io.per_item import refuse_double_items
 from aggcal.io.tables.opening import opened
 
@@ -48,7 +48,8 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         if missing:
             named = " and ".join(f"'{name}'" for name in missing)
             raise TableError(
-                f"{source.name}: column {named} missing (found: {source.columns_found}); the texts "
+                f"{source.name}: column {named} missing{did_you_mean(missing[-1], source.found)} "
+                f"(found: {source.columns_found}); the texts "
                 "need the columns item and text: rename one, or name that of the texts with "
                 "--text-column."
             )

@@ -20,7 +20,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -138,6 +138,7 @@ def link(name: str) -> Link:
         return _LINKS[name]
     except KeyError:
         *first, last = _LINKS
+        near = did_you_mean(name, _LINKS)
         raise OptionError(
-            f"link '{name}' is unknown; choose {', '.join(first)} or {last}."
+            f"link '{name}' is unknown{near}; choose {', '.join(first)} or {last}."
         ) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aggcal import datasets
 from aggcal._version import __version__
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import Writer, csv_writer, write_files
@@ -52,8 +52,9 @@ def reproduce(
     """
     names = EXPERIMENTS if what == "all" else (what,)
     if unknown := [name for name in names if name not in EXPERIMENTS]:
+        near = did_you_mean(unknown[0], (*EXPERIMENTS, "all"))
         raise OptionError(
-            f"experiment '{unknown[0]}' is unknown; choose {', '.join(EXPERIMENTS)} or all."
+            f"experiment '{unknown[0]}' is unknown{near}; choose {', '.join(EXPERIMENTS)} or all."
         )
     root = Path(directory)
     manifest = Manifest("reproduction.json", {"version": __version__}, "reproduce")

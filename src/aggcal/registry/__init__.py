@@ -246,8 +246,6 @@ CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
 DEFAULT_CALIBRATOR = ATC.name
 """The calibrator where none is named."""
-MOST_DIGITS = 12
-"""Decimals of a calibrated score at most: numbers have few more, which would be rounding."""
 
 
 @dataclass(frozen=True)
@@ -343,12 +341,14 @@ TABLE = _format(
     general=True,
 )
 # fmt: off
+LABEL_STUDIO = _format("label-studio", "label_studio:FORMAT",
+                       "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV")
+ARGILLA = _format("argilla", "argilla:FORMAT",
+                  "Argilla v2 rankings and pairs: nested, flattened, server form")
 _OWN_FORMATS = (
     # From the most particular to the most general: the first that knows a file reads it.
     PREFLIB,
-    _format("label-studio", "label_studio:FORMAT",
-            "Label Studio, Pairwise and Ranker: JSON, JSON_MIN and CSV"),
-    _format("argilla", "argilla:FORMAT", "Argilla v2 rankings: nested, flattened and server form"),
+    LABEL_STUDIO, ARGILLA,
     _format("vote-log", "vote_log:FORMAT", "the raw vote log of a FastChat server"),
     _format("mt-bench", "mt_bench:FORMAT",
             "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),

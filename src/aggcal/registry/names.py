@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from aggcal.errors import OptionError, PluginWarning
+from aggcal.errors import OptionError, PluginWarning, did_you_mean
 
 
 class Named(Protocol):
@@ -33,9 +33,9 @@ class Names(Mapping[str, Info]):
     >>> from aggcal.registry import METHODS
     >>> METHODS.find("btl").link.name
     'logistic'
-    >>> METHODS.find("hra-x")
+    >>> METHODS.find("crowdbt")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: method 'hra-x' is unknown; choose hra-g, hra-e, ...
+    aggcal.errors.OptionError: method 'crowdbt' is unknown (did you mean 'crowd-bt'?); choose ...
     """
 
     def __init__(self, what: str, kind: type[Info], own: tuple[Info, ...]) -> None:
@@ -55,7 +55,8 @@ class Names(Mapping[str, Info]):
     def find(self, name: str) -> Info:
         """Return an entry; refuse a name that nobody has registered."""
         if name not in self:
-            raise OptionError(f"{self.what} '{name}' is unknown; choose {', '.join(self)}.")
+            near = did_you_mean(name, self)
+            raise OptionError(f"{self.what} '{name}' is unknown{near}; choose {', '.join(self)}.")
         return self[name]
 
     @property

@@ -297,7 +297,7 @@ def test_every_method_with_a_known_information_suggests(method: str) -> None:
         ({"scores": {"zz": 1.0}, "about": "scores"}, "same ids"),
         ({"method": "crowd-bt"}, "choose hra-g"),
         ({"annotators": ["nobody"]}, "'nobody'"),
-        ({"new_annotators": ["annotator-1"]}, "--annotator"),
+        ({"new_annotators": ["annotator-1"]}, "annotators="),
         ({"annotators": ["annotator-1", "annotator-1"]}, "more than once"),
         ({"annotators": ["annotator-1"], "per_annotator": 2, "n": 3}, "allow more per annotator"),
         ({"items": [1, 2]}, "list of ids"),
@@ -338,7 +338,9 @@ def test_the_command_prints_a_table(folder: Path, command: Command) -> None:
     done = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3)
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert list(rows[0]) == ["left", "right", "information", "probability", "reason"]
+    assert list(rows[0])[:4] == ["annotator", "left", "right", "outcome"]
+    assert list(rows[0])[4:] == ["information", "probability", "why"]
+    assert {row["annotator"] + row["outcome"] for row in rows} == {""}  # several people judge
     assert len(rows) == 7
     assert "information: pairs of items" in done.stderr
     quiet = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3, "--quiet")
@@ -373,7 +375,7 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
         (("--items", "missing.csv"), "missing.csv"),
         (("-o", "data/judgments.csv"), "already exists"),
         (("-o", "data/judgments.csv", "--force"), "is being read"),
-        (("--method", "gppl"), "invalid choice"),
+        (("--method", "gppl"), "'gppl' is unknown"),
     ],
 )
 def test_bad_options_end_with_one_sentence(

@@ -12,6 +12,7 @@ from aggcal._core.text import brief
 from aggcal.advice.check.precision import Precision
 from aggcal.advice.verdicts import Accused
 from aggcal.errors import AggcalWarning, printable
+from aggcal.errors.voice import spoken
 
 LISTED = 200
 """Ids that the details of a finding list at most; the number of all of them stands beside."""
@@ -85,7 +86,7 @@ class Check:
             lines += [
                 "",
                 f"{finding.severity}: {finding.message}.",
-                f"  what to do: {finding.remedy}.",
+                f"  what to do: {spoken(finding.remedy)}.",
             ]
         if not self.findings:
             lines += ["", "nothing stands out."]

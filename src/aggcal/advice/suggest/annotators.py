@@ -11,7 +11,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.data.base import AnyJudgments
-from aggcal.errors import OptionError, count, some
+from aggcal.errors import OptionError, count, did_you_mean, some
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
 
 _NOBODY: IntArray = np.empty(0, dtype=np.int64)
@@ -54,14 +54,14 @@ def refuse_people(
     if unknown:
         raise OptionError(
             f"{count(len(unknown), 'annotator')} without a judgment that could be fitted "
-            f"({some(unknown)}); check the ids, or name those who have not judged yet with "
-            "--new-annotator (from Python new_annotators=)."
+            f"({some(unknown)}); check the ids{did_you_mean(unknown[0], known)}, or name those who "
+            "have not judged yet with --new-annotator."
         )
     old = [who for who in fresh if who in known]
     if old:
         raise OptionError(
             f"{count(len(old), 'new annotator')} with judgments already ({some(old)}); name them "
-            "with --annotator (from Python annotators=)."
+            "with --annotator."
         )
     everyone = [*named, *fresh]
     twice = [who for who in dict.fromkeys(everyone) if everyone.count(who) > 1]

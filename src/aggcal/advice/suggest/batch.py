@@ -21,11 +21,13 @@ from aggcal.advice.suggest.criterion import (
     information,
     reliability_information,
 )
+from aggcal.advice.suggest.first import check_first, first_suggestions
 from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
+from aggcal.data.spelling import Spelling
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
 from aggcal.io import read_scores
@@ -61,20 +63,23 @@ def suggest_pairs(
 ) -> Suggestions:
     """Suggest the pairs whose judgments would tell most.
 
-    Pieces of the comparison graph are joined and new items asked first; then come the pairs that
-    are expected to bring most pairs of items into the right order, each valued as if those before
-    it had been judged; last a few of the least judged items.
+    Without judgments: a first design, in which every item is asked about equally often, on the left
+    as on the right, all are joined by as few pairs as possible, and no two are far apart.
+
+    With judgments, pieces of the comparison graph are joined and new items asked first; then come
+    the pairs that are expected to bring most pairs of items into the right order, each valued as if
+    those before it had been judged; last a few of the least judged items.
 
     Parameters
     ----------
     judgments
-        `Judgments`, or anything that `read_judgments` takes.
+        `Judgments`, or anything that `read_judgments` takes; None if nobody has judged yet.
     scores
         A model's scores: items that only they have are new, and are expected where the model puts
         them.
     n
-        How many pairs to suggest; by default 20 (or all there are), or as many as
-        ``per_annotator`` allows.
+        How many pairs to suggest; by default 20 (or all there are; without judgments at least as
+        many as items), or as many as ``per_annotator`` allows.
     about
         What the judgments are to improve: ``"order"``, that of the items; ``"scores"``, the order
         only as far as it moves calibrated scores.
@@ -113,10 +118,13 @@ def suggest_pairs(
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
     further = _ids(items)
+    if judgments is None:
+        check_first(annotators or (), explore)
+        return first_suggestions(
+            _offered(scores, further), new_annotators, repeat=repeat, seed=seed, **limits
+        )
     judgments = prepare(judgments)
-    if judgments.spelling is not None:
-        scores = None if scores is None else judgments.spelling.table(scores)
-        further = as_text(dict.fromkeys(judgments.spelling.ids(further)))
+    scores, further = _respelt(judgments.spelling, scores, further)
     _check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()
@@ -292,6 +300,11 @@ class _Batch:
         )
 
 
+def _offered(scores: Scores | None, further: TextArray) -> TextArray:
+    """Return the items of a study that nobody has judged, each once."""
+    return as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
+
+
 def _ids(items: Any) -> TextArray:
     if items is None:
         return as_text([])
@@ -364,9 +377,18 @@ def _check_number(n: int, most: float, n_items: int) -> None:
     if n > most:
         raise OptionError(
             f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,} within "
-            "these limits; ask for fewer, raise --per-item, or allow --repeat (from Python "
-            "per_item= and repeat=)."
+            "these limits; ask for fewer, raise --per-item, or allow --repeat."
         )
+
+
+def _respelt(
+    spelling: Spelling | None, scores: Scores | None, further: TextArray
+) -> tuple[Scores | None, TextArray]:
+    """Spell the ids of scores and of further items as those of the judgments."""
+    if spelling is None:
+        return scores, further
+    respelt = None if scores is None else spelling.table(scores)
+    return respelt, as_text(dict.fromkeys(spelling.ids(further)))
 
 
 def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:

@@ -29,7 +29,8 @@ class Suggestions:
 
     ``probability`` is the chance that the left item is put above by who is asked, or by an
     annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
-    relates the two items. ``information`` is in the unit that ``unit`` tells.
+    relates the two items. ``information`` is in the unit that ``unit`` tells; NaN where nobody has
+    judged yet.
     """
 
     left: TextArray
@@ -39,8 +40,10 @@ class Suggestions:
     reason: TextArray
     annotator: TextArray | None
     about: About
-    consensus: Consensus = field(repr=False)
+    consensus: Consensus | None = field(repr=False)
+    """None where nobody has judged yet."""
     backend: str | None = None
+    notices: tuple[AggcalWarning, ...] = ()
 
     def __len__(self) -> int:
         return len(self.left)
@@ -52,8 +55,9 @@ class Suggestions:
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
-        """What the fit had to say."""
-        return self.consensus.warnings
+        """What the fit had to say, and what the pairs cannot do."""
+        fit = () if self.consensus is None else self.consensus.warnings
+        return (*fit, *self.notices)
 
     def pair_columns(self) -> Columns:
         """Return the table as plain columns."""
@@ -74,7 +78,8 @@ class Suggestions:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         columns = {name: column.tolist() for name, column in self.pair_columns().items()}
-        columns["probability"] = [None if isnan(p) else p for p in columns["probability"]]
+        for name in ("information", "probability"):
+            columns[name] = [None if isnan(value) else value for value in columns[name]]
         return {
             "about": self.about,
             "unit": self.unit,

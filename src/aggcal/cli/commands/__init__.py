@@ -4,6 +4,7 @@ What a command needs of the library it imports when called: ``--help`` must not 
 """
 
 COMMANDS = {
+    "init": "look at the files of a study and describe it in aggcal.toml",
     "run": "judgments and scores in, calibrated scores out",
     "aggregate": "Stage 1 alone: the consensus of the judgments",
     "calibrate": "Stage 2 alone: calibrate scores by an order you have",

@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
-from aggcal.cli.options.formats import choices_from
-from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.formats import JUDGMENTS, choices_from
+from aggcal.cli.options.judgments import add_judgment_options, judgments_from
+from aggcal.cli.options.report import text_files, texts_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.errors import OptionError
-from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry import ARGILLA, DEFAULT_METHOD, LABEL_STUDIO, PREDICTABLE
+
+if TYPE_CHECKING:
+    from aggcal.advice.suggest import Suggestions
+    from aggcal.data.base import AnyJudgments
+    from aggcal.io.texts import Texts
+    from aggcal.io.writing.write import Writer
+
+_SHEET = "csv"
+_FIRST = "annotator 1"
+"""Who answers the first sheet of a study, until somebody writes another name into it."""
 
 
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=suggest)
     command.describe(
-        "Prints a table: (annotator,) left, right, information, probability (that the left is put "
-        "above; blank where nothing relates the two yet), reason. Pieces of the comparisons are "
-        "joined and new items asked first."
+        "Prints a sheet: annotator, left, right, outcome (to be filled in with left, right, tie or "
+        "skip), information, probability (that the left is put above; blank where nothing relates "
+        "the two yet), why. Filled in, it is a table of judgments. Pieces of the comparisons are "
+        "joined and new items asked first. Without judgments, --items alone gives a first design: "
+        "balanced, and connected with as few pairs as possible."
     )
-    add_judgments(command)
+    command.add_argument(
+        "judgments",
+        metavar="JUDGMENTS",
+        nargs="?",
+        help=f"{JUDGMENTS}; none if nobody has judged yet",
+    )
     command.add_argument(
         "scores",
         metavar="SCORES",
@@ -35,11 +54,10 @@ def add(command: Parser) -> None:
         "--pairs",
         type=int,
         metavar="N",
-        help="how many pairs (default: 20, or as many as --per-annotator allows)",
+        help="how many pairs (default: 20, or as many as --per-annotator allows; without judgments "
+        "at least as many as there are items)",
     )
-    command.add_argument("-o", "--output", metavar="FILE", help="write the table there")
-    add_force(command, "FILE if it is there already")
-    add_spreadsheet_safe(command)
+    _add_sheet(command)
     command.add_argument(
         "--about",
         choices=("order", "scores"),
@@ -62,9 +80,31 @@ def add(command: Parser) -> None:
     add_json(command, "the pairs")
 
 
+def _add_sheet(command: Parser) -> None:
+    command.add_argument("-o", "--output", metavar="FILE", help="write the sheet there")
+    command.add_argument(
+        "--to",
+        choices=(_SHEET, LABEL_STUDIO.name, ARGILLA.name),
+        default=_SHEET,
+        help="csv: the sheet; else tasks for that tool, whose exports aggcal reads",
+    )
+    command.add_argument(
+        "--texts",
+        metavar="FILE",
+        help="table item,text: what the items say, shown beside their ids",
+    )
+    command.add_argument(
+        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
+    )
+    add_force(command, "FILE if it is there already")
+    add_spreadsheet_safe(command)
+
+
 def _add_limits(command: Parser) -> None:
     command.add_argument(
-        "--items", metavar="FILE", help="table with the column item: further items to consider"
+        "--items",
+        metavar="FILE",
+        help="table with the column item: further items to consider, or all of them",
     )
     command.add_argument(
         "--per-item", type=int, metavar="K", help="an item is in at most K of the pairs"
@@ -110,18 +150,19 @@ def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
     from aggcal.advice.suggest import suggest_pairs
     from aggcal.advice.suggest.batch import check_suggestion
-    from aggcal.io.writing.write import csv_writer, json_writer, write_file
+    from aggcal.io.writing.write import write_file
 
     console = Console(quiet=options.quiet)
     names = ("about", "per_annotator", "per_item", "explore", "method", "seed")
     wanted = {name: getattr(options, name) for name in names} | {"n": options.pairs}
     check_suggestion(scored=options.scores is not None, **wanted)
     choices_from(options)
-    if options.json and options.spreadsheet_safe:
-        raise OptionError("--spreadsheet-safe is for tables, and --json is none; leave one out.")
+    _check_form(options)
     _refuse_output(options)
+    texts = texts_from(options, console)
+    judgments = None if options.judgments is None else judgments_from(options, console)
     found = suggest_pairs(
-        judgments_from(options, console),
+        judgments,
         None if options.scores is None else scores_from(options, console),
         items=options.items,
         annotators=options.annotator,
@@ -131,17 +172,69 @@ def suggest(options: argparse.Namespace) -> int:
     )
     console.warn(found.warnings)
     console.say(str(found))
-    console.say(f"information: {found.unit}")
-    write = (
-        json_writer(found.to_dict())
-        if options.json
-        else csv_writer(found.pair_columns(), spreadsheet_safe=options.spreadsheet_safe)
-    )
+    if judgments is not None:
+        console.say(f"information: {found.unit}")
+    write = _writer(found, options, console, judgments, texts)
     if options.output is None:
         write(sys.stdout)
     else:
         console.say(f"wrote {write_file(options.output, write, force=options.force)}")
     return 0
+
+
+def _check_form(options: argparse.Namespace) -> None:
+    """Refuse what is asked of a form that does not have it."""
+    if options.spreadsheet_safe and (options.json or options.to != _SHEET):
+        form = "--json" if options.json else f"--to {options.to}"
+        raise OptionError(f"--spreadsheet-safe is for tables, and {form} is none; leave one out.")
+    if options.json and options.to != _SHEET:
+        raise OptionError(f"--json and --to {options.to} exclude each other; give one of them.")
+
+
+def _writer(
+    found: Suggestions,
+    options: argparse.Namespace,
+    console: Console,
+    judgments: AnyJudgments | None,
+    texts: Texts | None,
+) -> Writer:
+    """Return what writes the pairs, and say what to do with them."""
+    from aggcal.io import tasks
+    from aggcal.io.writing.write import csv_writer, json_writer
+
+    said, pairs = None if texts is None else texts.by_item, found.pair_columns()
+    if options.json:
+        return json_writer(found.to_dict())
+    if options.to == LABEL_STUDIO.name:
+        console.say(
+            "import the tasks into a project with this labelling interface, and read its export "
+            f"with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
+        )
+        return json_writer(tasks.label_studio_tasks(pairs, said))
+    if options.to == ARGILLA.name:
+        console.say(
+            f"log the records into a dataset with {tasks.ARGILLA_SETTINGS}, and read its export "
+            "(records.to_json, or to_list(flatten=True)) with 'aggcal run'"
+        )
+        return json_writer(tasks.argilla_records(pairs, said))
+    if judgments is None:
+        pairs = {k: v for k, v in pairs.items() if k not in ("information", "probability")}
+    who = _answerer(judgments)
+    if "annotator" not in pairs:
+        console.say(
+            "fill in the column outcome: left, right, tie or skip"
+            + (f" (annotator: '{who}'; change it where others answer)" if who else "")
+            + ("" if who else ", and the column annotator: who answered")
+        )
+    table = tasks.sheet(pairs, annotator=who, texts=said)
+    return csv_writer(table, spreadsheet_safe=options.spreadsheet_safe)
+
+
+def _answerer(judgments: AnyJudgments | None) -> str:
+    """Return who is to answer where nobody was named: the one who did so far, if there is one."""
+    if judgments is None:
+        return _FIRST
+    return str(judgments.annotator_ids[0]) if len(judgments.annotator_ids) == 1 else ""
 
 
 def _refuse_output(options: argparse.Namespace) -> None:
@@ -155,6 +248,6 @@ def _refuse_output(options: argparse.Namespace) -> None:
         return
     target = Path(options.output)
     refuse_unwritable(target.parent)
-    inputs = [options.judgments, options.scores, options.items]
+    inputs = [options.judgments, options.scores, options.items, *text_files(options)]
     refuse_existing(target, force=options.force)
     refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.scores import add_score_columns
 from aggcal.errors import OptionError, count
-from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR, MOST_DIGITS
+from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry.limits import MOST_DIGITS
 
 if TYPE_CHECKING:
     from aggcal.data.scores import Scores
+
+
+_ENDLESS = float("inf")
 
 
 def add_stage_2(command: Parser) -> None:
@@ -95,7 +98,7 @@ def _bounds(text: str) -> tuple[float, float]:
         low, high = float(ends[0]), float(ends[-1])
     except ValueError:
         low = high = 0.0
-    if len(ends) != 2 or not (isfinite(low) and isfinite(high) and low < high):  # noqa: PLR2004
+    if len(ends) != 2 or not -_ENDLESS < low < high < _ENDLESS:  # noqa: PLR2004
         raise argparse.ArgumentTypeError(
             f"'{text}' is not the lowest and the highest score with a comma between them; write, "
             "for example, 0,100."

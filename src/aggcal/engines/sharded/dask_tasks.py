@@ -201,7 +201,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     if len(total.formats) > 1:
         raise OptionError(
             f"{path}: its files look like different formats ({', '.join(sorted(total.formats))}); "
-            "name the one to read with --format or format=."
+            "name the one to read with --format."
         )
     if criterion is not None and not total.criteria and len(total.item_ids) == 0:
         raise OptionError(f"{path}: no judgment has the criterion '{criterion}'.")

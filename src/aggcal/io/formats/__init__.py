@@ -11,10 +11,9 @@ an entry to `aggcal.registry`.
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.formats._base import (
     Choices,
     Format,
@@ -78,7 +77,6 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
         return found
     if name not in FORMATS:
         known = sorted(FORMATS)
-        close = get_close_matches(name, known, 1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
+        hint = did_you_mean(name, known)
         raise OptionError(f"there is no format '{name}'{hint}; there are {', '.join(known)}.")
     return _loaded(FORMATS[name])

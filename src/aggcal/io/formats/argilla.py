@@ -1,11 +1,11 @@
-"""Argilla: rankings of responses, nested, flattened, and as the server keeps them."""
+"""Argilla: rankings of responses and sides of pairs: nested, flattened, as the server has them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from aggcal.errors import OutcomeError, TableError, count
 from aggcal.io.formats._base import (
@@ -19,6 +19,7 @@ from aggcal.io.formats._base import (
     number_of,
     text_of,
 )
+from aggcal.io.formats._labels import LABELS, spelt
 from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
 
@@ -44,26 +45,47 @@ class _Answer(NamedTuple):
     question: str | None
     value: Any
     status: str | None
+    pair: tuple[str, str] | None = None
+    """The items that were shown, where the record says so (as those that aggcal suggests do)."""
+
+
+Answers: TypeAlias = list[tuple[str, _Answer]]
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
     suggested = 0
-    answers: list[tuple[str, _Answer]] = []
+    answers: Answers = []
     for record in records:
         value, location = mapping_of(record.value, record.location, "record"), record.location
         suggested += any(
             answer and (key == "suggestions" or str(key).endswith(_SUGGESTED))
             for key, answer in value.items()
         )
-        answers += ((location, answer) for answer in _answers(value, location, choices))
+        pair = _pair(value)
+        answers += (
+            (location, answer._replace(pair=pair)) for answer in _answers(value, location, choices)
+        )
     if suggested:
         notes.append(
             f"{count(suggested, 'record')} with suggestions of a model: not taken as judgments"
         )
+    chosen, answers = _of_sides(answers)
+    for location, (who, question, side, status, pair) in chosen:
+        left, right = pair or (None, None)
+        draft = status not in (None, "submitted") and not choices.drafts
+        yield Row(
+            who or nobody(choices, notes),
+            left,
+            right,
+            "skip" if draft else str(side),
+            location,
+            criterion=question,
+            reason=status if draft else None,
+        )
     rankings = pairs = 0
-    for location, (who, question, ranking, status) in _of_rankings(answers, notes):
+    for location, (who, question, ranking, status, pair) in _of_rankings(answers, notes):
         named = who or nobody(choices, notes)
-        tiers = [] if ranking is None else _tiers(ranking, location)
+        tiers = [] if ranking is None else _named(_tiers(ranking, location), pair)
         if status not in (None, "submitted") and not choices.drafts:
             left, right = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
             yield Row(named, left, right, "skip", location, criterion=question, reason=status)
@@ -77,7 +99,35 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         notes.append(stated(rankings, pairs, "ranking", choices.ranking_weight))
 
 
-def _of_rankings(answers: list[tuple[str, _Answer]], notes: Notes) -> Iterator[tuple[str, _Answer]]:
+def _pair(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the ids of the items on the left and on the right, where a record names them."""
+    metadata = record.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else record
+    left, right = text_of(named.get("left_id")), text_of(named.get("right_id"))
+    return None if left is None or right is None else (left, right)
+
+
+def _of_sides(answers: Answers) -> tuple[Answers, Answers]:
+    """Part the answers to questions that ask for a side of a pair from the others."""
+    said: dict[str | None, set[bool]] = {}
+    for _, answer in answers:
+        if answer.value is not None:
+            side = answer.pair is not None and isinstance(answer.value, str)
+            said.setdefault(answer.question, set()).add(side and spelt(answer.value) in LABELS)
+    asked = {question for question, sides in said.items() if sides == {True}}
+    chosen = [each for each in answers if each[1].question in asked and each[1].value is not None]
+    return chosen, [each for each in answers if each[1].question not in asked]
+
+
+def _named(tiers: list[list[str]], pair: tuple[str, str] | None) -> list[list[str]]:
+    """Give the sides of a pair their ids, where those were ranked."""
+    if pair is None or {name for tier in tiers for name in tier} != {"left", "right"}:
+        return tiers
+    ids = {"left": pair[0], "right": pair[1]}
+    return [[ids[name] for name in tier] for tier in tiers]
+
+
+def _of_rankings(answers: Answers, notes: Notes) -> Iterator[tuple[str, _Answer]]:
     """Keep the answers to questions that ask for a ranking, and say what is left aside.
 
     An export does not tell what kind a question is of. A ranking names all options; of labels

@@ -68,7 +68,7 @@ def _refuse_numbers_per_item(source: Source) -> None:
 
 
 def _items_and_outcome(source: Source, choices: Choices, notes: Notes) -> dict[str, str]:
-    pair = _pair(source.columns)
+    pair = pair_columns(source.columns)
     if pair is None:
         return {}
     one, other = cell(pair[1]), cell(pair[2])
@@ -82,7 +82,7 @@ def _items_and_outcome(source: Source, choices: Choices, notes: Notes) -> dict[s
     return {"left": one, "right": other, "outcome": said}
 
 
-def _pair(have: frozenset[str]) -> tuple[str, str, str] | None:
+def pair_columns(have: frozenset[str]) -> tuple[str, str, str] | None:
     """Choose the two columns that hold the items: sides with an outcome before winner and loser."""
     sides = next(((a, b) for a, b in LEFT_RIGHT if {a, b} <= have), None)
     beaten = next(((a, b) for a, b in WINNER_LOSER if {a, b} <= have), None)

@@ -128,7 +128,7 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
     ...     path = write_file(Path(folder) / "a.txt", lambda file: file.write("x"))
     ...     write_file(path, lambda file: file.write("y"))
     Traceback (most recent call last):
-    aggcal.errors.OutputError: ...a.txt already exists. Choose another name or use --force.
+    aggcal.errors.OutputError: ...a.txt already exists. Choose another name or use force=True.
     """
     refuse_existing(path, force=force)
     if _is_stream(path):
@@ -322,7 +322,7 @@ def spreadsheet_cell(value: object) -> str:
     return csv_cell(f"'{value}" if formula else value)
 
 
-def json_writer(data: Mapping[str, Any]) -> Writer:
+def json_writer(data: Any) -> Writer:
     """Return a writer of plain data as JSON; what is not a finite number becomes null.
 
     Examples

@@ -46,6 +46,9 @@ A message says what is wrong, where, and what to do.
 import re
 from collections.abc import Iterable
 
+from aggcal.errors.nearest import nearest
+from aggcal.errors.voice import spoken
+
 _SHOWN = 3  # ids that a message names before it counts
 _LONGEST = 100  # characters of an id in a message
 
@@ -106,11 +109,24 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Name the known names that are nearest to one that is not known; nothing if none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("Crowd_BT", ["btl", "crowd-bt"]), did_you_mean("x", ["btl"])
+    (" (did you mean 'crowd-bt'?)", '')
+    """
+    near = [f"'{printable(cut(each, _LONGEST))}'" for each in nearest(str(name), map(str, known))]
+    listed = " or ".join((", ".join(near[:-1]), near[-1]) if near[1:] else near)
+    return f" (did you mean {listed}?)" if near else ""
+
+
 class AggcalError(Exception):
     """Everything that aggcal raises on purpose, in one line whatever it quotes."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+        super().__init__(printable(spoken(message)))
 
 
 class InputError(AggcalError, ValueError):
@@ -197,7 +213,7 @@ class AggcalWarning(UserWarning):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return printable(f"{self.what}; {self.remedy}.")
+        return printable(spoken(f"{self.what}; {self.remedy}."))
 
 
 class AlikeIdsWarning(AggcalWarning):

@@ -1,0 +1,12 @@
+"""The study file, ``aggcal.toml``: what a study consists of, said once for all commands.
+
+`settings` reads it and holds it against what each command takes; `defaults` makes what it says the
+defaults of a command. `looking`, `asking` and `writing` are what ``aggcal init`` makes one with.
+"""
+
+STUDY_FILE = "aggcal.toml"
+"""Its name; it is looked for in the current folder only, since one found elsewhere would change
+results unseen."""
+
+STUDY_COMMANDS = ("run", "aggregate", "check", "suggest", "report", "evaluate", "calibrate")
+"""The commands that read it."""

@@ -1,0 +1,88 @@
+"""Messages in the words of who reads them: options on the command line, arguments in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# fmt: off
+_ARGUMENTS = {
+    "column": "columns", "outcome": "outcomes", "judged-by": "annotator", "alias": "aliases",
+    "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
+    "precision": "wanted_error", "score-column": "column", "truth-column": "column",
+    "text-column": "column", "consensus-column": "column", "item-column": "item",
+}
+"""Options whose argument in Python is called otherwise."""
+_FLAGS = {
+    **dict.fromkeys(("force", "repeat", "drafts", "normalize-ids", "quick", "centred"), "True"),
+    "no-check": "False", "unweighted": "None", "spreadsheet-safe": "True",
+}
+_PRIOR = {"score-sd", "reliability-sd"}
+_FLAG_ARGUMENTS = {"no-check": "check", "unweighted": "weights"}
+_NO_VALUE = {
+    "alone", "and", "are", "as", "at", "does", "first", "for", "here", "if", "in", "is", "leaves",
+    "lets", "merges", "on", "or", "out", "refuses", "says", "takes", "tells", "to", "too", "which",
+    "with",
+}
+"""Words that follow an option in a sentence and are not its value."""
+# fmt: on
+_OPTION = re.compile(
+    r"(?<![\w'])'[^']*'(?!\w)|(?<![\w'\"=-])--([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)"
+    r"(?: ('[^']*'|[^\s,;:()]*[^\s,;:().]))?"
+)
+_voice = {"shell": False}
+
+
+@contextmanager
+def speaking_options() -> Iterator[None]:
+    """Speak to the command line: messages name its options, not the arguments of functions."""
+    before, _voice["shell"] = _voice["shell"], True
+    try:
+        yield
+    finally:
+        _voice["shell"] = before
+
+
+def spoken(text: str) -> str:
+    """Return a message in the words of who reads it.
+
+    Messages are written with the options of the command line. Who calls from Python reads the
+    arguments of functions; what stands in quotation marks is left as it is.
+
+    Examples
+    --------
+    >>> spoken("name it with --column annotator=coder, raise --per-item, or allow --repeat.")
+    "name it with columns={'annotator': 'coder'}, raise per_item=, or allow repeat=True."
+    >>> with speaking_options():
+    ...     spoken("raise --per-item or use --method btl")
+    'raise --per-item or use --method btl'
+    """
+    return text if _voice["shell"] else _OPTION.sub(_as_argument, text)
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    option, value = found[1], found[2]
+    if option is None:  # in quotation marks
+        return found[0]
+    rest = "" if value is None else f" {value}"
+    if option in _FLAGS:
+        return f"{_FLAG_ARGUMENTS.get(option, option.replace('-', '_'))}={_FLAGS[option]}{rest}"
+    name = _ARGUMENTS.get(option, option.replace("-", "_"))
+    if value == "is":  # speaks of the argument, and does not say what to write
+        return f"{name} is"
+    if value is None or value in _NO_VALUE:
+        return f"prior=Prior({name}=...){rest}" if option in _PRIOR else f"{name}={rest}"
+    return _assigned(option, name, value.strip("'"))
+
+
+def _assigned(option: str, name: str, value: str) -> str:
+    """Write an argument with its value; what is in capitals stands for one."""
+    if option in _PRIOR:
+        return f"prior=Prior({name}={value})"
+    if option in ("column", "outcome"):
+        own, _, other = value.rpartition("=") if option == "outcome" else value.partition("=")
+        return f"{name}={{{own!r}: {other if other.isupper() else repr(other)}}}"
+    if value == "none":
+        return f"{name}=None"
+    return f"{name}={value if value.isupper() else repr(value)}"

@@ -1,0 +1,142 @@
+"""Messages name options on the command line and arguments in Python, and the nearest known name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import aggcal
+from aggcal import datasets, registry
+from aggcal.cli.parser import parser
+from aggcal.errors import InputError, OptionError, SelfPairWarning, did_you_mean
+from aggcal.errors.nearest import nearest
+from aggcal.errors.voice import speaking_options, spoken
+
+SOURCE = Path(aggcal.__file__).parent
+ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
+VALUES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.ENGINES}
+VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2"}
+
+
+def test_the_same_message_in_two_voices() -> None:
+    said = "give --features FILE, --features identity or --prior none, or leave --format out."
+    assert spoken(said) == (
+        "give features=FILE, features='identity' or prior=None, or leave format= out."
+    )
+    with speaking_options():
+        assert spoken(said) == said
+        assert str(OptionError("raise --per-item.")) == "raise --per-item."
+        assert "--criterion" in str(SelfPairWarning("pooled", "choose one with --criterion"))
+    assert str(OptionError("raise --per-item.")) == "raise per_item=."
+    assert "criterion=" in str(SelfPairWarning("pooled", "choose one with --criterion"))
+
+
+@pytest.mark.parametrize(
+    ("shell", "python"),
+    [
+        ("--outcome 'B better=MEANING', where", "outcomes={'B better': MEANING}, where"),
+        ("--outcome both_bad=skip leaves", "outcomes={'both_bad': 'skip'} leaves"),
+        ("--column winner='Better text', or", None),
+        ("--judged-by NAME if", "annotator=NAME if"),
+        ("use --force to", "use force=True to"),
+        ("--score-sd X.", "prior=Prior(score_sd=X)."),
+        ("(--score-sd, --reliability-sd)", "(prior=Prior(score_sd=...), "),
+        ("--model-sd is nan", "model_sd is nan"),
+        ("item '--force' of 'x --repeat y'", "item '--force' of 'x --repeat y'"),
+        ("--force.csv: no such file", "--force.csv: no such file"),
+        ("a--force", "a--force"),
+    ],
+)
+def test_options_become_arguments(shell: str, python: str | None) -> None:
+    assert spoken(shell).startswith(python or "columns={'winner': ")
+
+
+def literals() -> Iterator[tuple[str, str]]:
+    """Every text of the library that names an option; what is filled in reads VALUE."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        where = path.relative_to(SOURCE)
+        if where.parts[0] in ("cli", "errors", "paper") or where.name == "commands.py":
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        parts = {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.JoinedStr)
+            for part in ast.walk(node)
+            if part is not node
+        }
+        for node in ast.walk(tree):
+            if id(node) in said | parts:
+                continue
+            text = ""
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(
+                    str(v.value) if isinstance(v, ast.Constant) else "VALUE" for v in node.values
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = node.value
+            if re.search(r"(?<!\w)--[a-z]", text):
+                yield f"{where}:{getattr(node, 'lineno', 0)}", text
+
+
+def test_every_message_of_the_library_can_be_said_in_python() -> None:
+    found = list(literals())
+    assert len(found) > 25
+    options = {
+        option.removeprefix("--")
+        for command in parser()._subparsers._group_actions[0].choices.values()  # type: ignore[union-attr]
+        for action in command._actions
+        for option in action.option_strings
+    }
+    for where, text in found:
+        for option, value in re.findall(r"(?<!\w)--([a-z-]*[a-z])(?: ([\w'=-]+))?", text):
+            assert option in options, f"{where}: there is no --{option}"
+            said = spoken(f"--{option} {value}".strip())
+            plain = re.fullmatch(r"\w+='(.*)'", said)
+            word = f"{where}: '{value}' is read as a value of --{option}; write it otherwise"
+            assert plain is None or plain[1] in VALUES, word
+        assert not re.search(r"(?<!\w)--[a-z]", spoken(text)), f"{where}: {spoken(text)}"
+        assert "from Python" not in text, f"{where}: one voice is enough"
+
+
+def test_python_reads_of_arguments() -> None:
+    for call, said in (
+        (lambda: aggcal.aggregate(ROWS, method="gppl"), "features='identity'"),
+        (lambda: aggcal.suggest_pairs(ROWS, n=9), "raise per_item=, or allow repeat=True"),
+        (lambda: aggcal.suggest_pairs(ROWS, annotators=["anne"]), r"'ann'\?\).*new_annotators="),
+        (lambda: aggcal.read_judgments([("a", "x", "y", "B!")]), r"outcomes=\{'B!': MEANING\}"),
+        (lambda: aggcal.aggregate(ROWS, "crowd-bt", prior=None), r"prior=Prior\(score_sd=X\)"),
+        (lambda: aggcal.calibrate({"a": 1.0}, {"a": 1.0}, method="safe"), "model_sd="),
+    ):
+        with pytest.raises(InputError, match=said) as caught:
+            call()
+        assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "near"),
+    [
+        (lambda: aggcal.aggregate(ROWS, method="crowd_BT "), "'crowd-bt'"),
+        (lambda: aggcal.aggregate(ROWS, method="bt"), "'btl'"),
+        (lambda: aggcal.calibrate({"a": 1.0}, {"a": 1.0}, method="fuse"), "'fused'"),
+        (lambda: aggcal.read_judgments(ROWS, format="rating"), "'ratings'"),
+        (lambda: aggcal.read_judgments(ROWS, columns={"anotator": "x"}), "'annotator'"),
+        (lambda: aggcal.read_scores([{"item": "a", "skore": 1}], column="score"), "'skore'"),
+        (lambda: aggcal.simulate(link="normall"), "'normal'"),
+        (lambda: datasets.load("dot"), "'dots'"),
+    ],
+)
+def test_a_misspelt_name_is_told_from_the_nearest(call: object, near: str) -> None:
+    with pytest.raises(InputError, match=rf"did you mean {near}\?"):
+        call()  # type: ignore[operator]
+
+
+def test_nearest_is_none_where_nothing_is_near() -> None:
+    assert nearest("", ["a"]) == nearest("zzz", ["abc"]) == nearest("abc", []) == []
+    assert nearest("ABC_d", ["abc-d", "abd"]) == ["abc-d"]
+    assert did_you_mean("hra-x", registry.METHODS) == " (did you mean 'hra-g', 'hra-e' or 'hra-n'?)"
