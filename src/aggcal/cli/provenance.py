@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator
 
+from aggcal.cli.options.judgments import judgment_files
 from aggcal.errors import printable
 
 _READING = {
@@ -31,9 +32,12 @@ def given(options: argparse.Namespace) -> dict[str, str]:
     >>> given(typed)["files"]
     "'my votes.csv' --column 'winner=Better text'"
     """
-    command, reading = ["aggcal"], [options.judgments]
+    first, *more = judgment_files(options)
+    command, reading = ["aggcal"], [first]
     if getattr(options, "scores", None) is not None:
         reading.append(options.scores)
+    if more:
+        reading += ["--judgments", *more]
     for word, value in _paired(options.words):
         if word in _TALK:
             continue

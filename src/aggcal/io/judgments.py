@@ -14,6 +14,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError
 from aggcal.io.encoding import NATURAL, encoded
+from aggcal.io.folders import files_of
 from aggcal.io.formats._base import (
     Blank,
     Choices,
@@ -24,6 +25,7 @@ from aggcal.io.formats._base import (
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.several import united_rows
 from aggcal.io.tables.database import connected
 
 
@@ -52,7 +54,8 @@ def read_judgments(
     ----------
     data
         A path to a CSV, TSV, JSON, JSON-lines or Parquet file, to a workbook (``book.xlsx#Sheet``
-        names a sheet), or to a folder of Parquet files; a pandas, polars or arrow frame; a list of
+        names a sheet), or to a folder of such files; a list of paths, each read by its own format;
+        a pandas, polars or arrow frame; a list of
         ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
         mappings; a mapping of columns. The short form has the columns ``annotator, winner,
         loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
@@ -108,6 +111,9 @@ def read_judgments(
     Judgments(3 items, 2 annotators, 2 judgments)
     >>> read_judgments([{"worker": "w1", "left": "a", "right": "b", "label": "a"}]).format
     'crowd-kit'
+    >>> read_judgments(["monday.csv", "tuesday.xlsx"])
+    Traceback (most recent call last):
+    aggcal.errors.FileError: monday.csv: no such file; check the path.
     """
     choices = Choices(
         outcomes or {},
@@ -121,11 +127,17 @@ def read_judgments(
         blank,
         read_spelling(aliases, normalize=normalize_ids),
     )
-    with opened_rows(
-        data, choices, format_name=format, memory=memory, on_progress=on_progress
-    ) as found:
+    how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
+    given = files_of(data)
+    if given is not None and len(given.files) > 1:
+        with united_rows(given, choices, **how) as united:
+            criteria = choose_criterion(united.reading.source, criterion)
+            chosen = criterion is not None
+            return encoded(united.reading, united.pair, united.means, criteria, chosen=chosen)
+    with opened_rows(data if given is None else given.files[0], choices, **how) as found:
         refuse_options(found.format, choices, found.source.name)
-        return _encoded(found, choices, criterion)
+        left_out = () if given is None else given.notes
+        return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
 
 
 def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:

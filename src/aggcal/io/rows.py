@@ -62,6 +62,10 @@ class Reading:
     format: Format
     notes: tuple[str, ...]
     spelling: Spelling | None = None
+    sided: bool = True
+    """Whether an outcome tells which side of the screen was chosen, as far as the files know."""
+    named: frozenset[str] = frozenset()
+    """Columns that the user named and that are there."""
 
 
 @contextmanager
@@ -75,24 +79,44 @@ def opened_rows(
     threads: int | None = None,
 ) -> Iterator[Reading]:
     """Load judgments of any format and close everything afterwards."""
+    check_named(choices)
+    with connected(data, memory, on_progress, threads) as (connection, scratch):
+        yield loaded_rows(connection, scratch, data, choices, format_name)
+
+
+def check_named(choices: Choices) -> None:
+    """Refuse a name for a column that no judgments have, before anything is read."""
     unknown = next((own for own in choices.columns if own not in _NAMED), None)
     if unknown is not None:
         raise OptionError(f"there is no column '{unknown}' to name; there are {', '.join(_NAMED)}.")
-    with connected(data, memory, on_progress, threads) as (connection, scratch):
-        brought = _Brought(connection, scratch, data, choices, format_name)
-        notes: Notes = []
-        found = brought.format
-        source = (
-            brought.table(found, notes)
-            if isinstance(found, TableFormat)
-            else brought.taken_apart(found, notes)
-        )
-        if choices.spelling is not None:
-            notes += respell(source, choices.spelling)
-        told = brought.given.notes if brought.given is not None else ()
-        yield Reading(
-            source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))), choices.spelling
-        )
+
+
+def loaded_rows(
+    connection: duckdb.DuckDBPyConnection,
+    scratch: Path,
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+) -> Reading:
+    """Load judgments of any format into the table ``raw`` of a connection."""
+    brought = _Brought(connection, scratch, data, choices, format_name)
+    notes: Notes = []
+    found = brought.format
+    source = (
+        brought.table(found, notes)
+        if isinstance(found, TableFormat)
+        else brought.taken_apart(found, notes)
+    )
+    if choices.spelling is not None:
+        notes += respell(source, choices.spelling)
+    told = brought.given.notes if brought.given is not None else ()
+    return Reading(
+        source,
+        found,
+        tuple(dict.fromkeys((*told, *source.notes, *notes))),
+        choices.spelling,
+        named=frozenset(brought.choices.columns),
+    )
 
 
 class _Brought:
@@ -118,6 +142,9 @@ class _Brought:
             self.given = prepared(data, {*known, *named}, scratch)
             self.name, self.path = self.given.name, self.given.path
             self.sample = look(self.given, known)
+            if choices.origin:
+                # One of several files: names of columns are meant for those that have them.
+                self.choices = choices = replace(choices, columns=self._columns_here(choices))
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
@@ -136,6 +163,12 @@ class _Brought:
                 "leave --format out or choose another."
             )
         self._refuse_names()
+
+    def _columns_here(self, choices: Choices) -> dict[str, str]:
+        here = self.sample.columns
+        return {
+            own: other for own, other in choices.columns.items() if other.strip().lower() in here
+        }
 
     def table(self, form: TableFormat, notes: Notes) -> Source:
         """Load the columns of a table and give them our own names."""

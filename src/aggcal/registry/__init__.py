@@ -320,6 +320,7 @@ def _format(name: str, home: str, summary: str, *, general: bool = False) -> For
     return FormatInfo(name, f"aggcal.io.formats.{home}", summary, general)
 
 
+SEVERAL = "several formats"
 PREFLIB = _format(
     "preflib", "preflib:FORMAT", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers"
 )
@@ -377,8 +378,7 @@ _OWN_FORMATS = (
 )
 # fmt: on
 
-LOCAL, DASK, GPU = "local", "dask", "gpu"
-ENGINES = (LOCAL, DASK, GPU)
+ENGINES = LOCAL, DASK, GPU = "local", "dask", "gpu"
 """Where sums over judgments are computed: this machine, a cluster, a GPU."""
 
 MARGINAL: Literal["marginal"] = "marginal"

@@ -9,7 +9,12 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
 from aggcal.cli.options.formats import choices_from
-from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.judgments import (
+    add_judgment_options,
+    add_judgments,
+    judgment_files,
+    judgments_from,
+)
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
@@ -155,6 +160,6 @@ def _refuse_output(options: argparse.Namespace) -> None:
         return
     target = Path(options.output)
     refuse_unwritable(target.parent)
-    inputs = [options.judgments, options.scores, options.items]
+    inputs = [*judgment_files(options), options.scores, options.items]
     refuse_existing(target, force=options.force)
     refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])

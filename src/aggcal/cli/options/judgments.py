@@ -22,8 +22,31 @@ if TYPE_CHECKING:
 
 
 def add_judgments(command: Parser) -> None:
-    """Add the file."""
+    """Add the file, and those beside it."""
     command.add_argument("judgments", metavar="JUDGMENTS", help=JUDGMENTS)
+    command.add_argument(
+        "--judgments",
+        dest="more_judgments",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="further files or folders of judgments, of any format, that are read together with "
+        "JUDGMENTS (may be repeated)",
+    )
+
+
+def judgment_files(options: argparse.Namespace) -> list[str]:
+    """Return the files of judgments, in the order in which they were given.
+
+    Examples
+    --------
+    >>> judgment_files(argparse.Namespace(judgments="a.csv", more_judgments=["b.xlsx"]))
+    ['a.csv', 'b.xlsx']
+    """
+    first = options.judgments
+    more = getattr(options, "more_judgments", None) or []
+    return [*(first if isinstance(first, list) else [first]), *more]
 
 
 def add_judgment_options(command: Parser) -> None:
@@ -42,9 +65,12 @@ def judgments_from(
     """Read the file, and say as what it was read."""
     from aggcal.io import read_judgments
 
-    read = read_judgments if engine is None else engine.read
+    files = judgment_files(options)
+    several = len(files) > 1
+    # An engine reads the parts of one table; files of their own are put together here.
+    read = read_judgments if engine is None or several else engine.read
     judgments = read(
-        options.judgments,
+        files if several else files[0],
         format=options.format,
         columns=columns_from(options),
         outcomes=outcomes_from(options),
@@ -62,10 +88,12 @@ def judgments_from(
         on_progress=console.on_reading,
     )
     console.done()
-    if judgments.format != TABLE.name or judgments.notes:
-        console.say(f"{options.judgments}: read as {judgments.format}")
+    if not several and (judgments.format != TABLE.name or judgments.notes):
+        console.say(f"{files[0]}: read as {judgments.format}")
     for note in judgments.notes:
-        console.say(f"  {note}")
+        console.say(note if several else f"  {note}")
     if options.verbose and len(judgments.unfitted.count):
         console.say(*str(judgments.unfitted).split("\n"))
+    if engine is not None and several:
+        return engine.distribute(judgments.on_one_machine("reading several files"))
     return judgments

@@ -48,6 +48,18 @@ class Choices:
     ranking_weight: RankingWeight = "information"
     blank: Blank = "skip"
     spelling: Spelling | None = None
+    origin: str = ""
+    """Which of several files this is; blank for one alone."""
+
+    def made_up(self, annotator: str) -> str:
+        """Name an annotator whom the file does not name, so that no other file has the same.
+
+        Examples
+        --------
+        >>> Choices().made_up("voter 1"), Choices(origin="b.soc").made_up("voter 1")
+        ('voter 1', 'voter 1 (b.soc)')
+        """
+        return f"{annotator} ({self.origin})" if self.origin else annotator
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
@@ -163,16 +175,23 @@ _OF_SOME = ("ranking_weight", "tie_within", "left_key", "right_key", "drafts")
 """Options that only some formats have."""
 
 
-def refuse_options(form: Format, choices: Choices, name: str) -> None:
-    """Refuse an option that would have no effect on a file of this format."""
+def options_without_effect(form: Format, choices: Choices) -> list[str]:
+    """Return the options that would have no effect on a file of this format."""
     own = () if isinstance(form, TableFormat) else form.options
     usual = Choices()
-    for option in _OF_SOME:
-        if option not in own and getattr(choices, option) != getattr(usual, option):
-            raise OptionError(
-                f"{name}: --{option.replace('_', '-')} does not apply to {form.info.name} "
-                "judgments; leave it out."
-            )
+    return [
+        f"--{option.replace('_', '-')}"
+        for option in _OF_SOME
+        if option not in own and getattr(choices, option) != getattr(usual, option)
+    ]
+
+
+def refuse_options(form: Format, choices: Choices, name: str) -> None:
+    """Refuse an option that would have no effect on a file of this format."""
+    for option in options_without_effect(form, choices):
+        raise OptionError(
+            f"{name}: {option} does not apply to {form.info.name} judgments; leave it out."
+        )
 
 
 def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:
@@ -205,7 +224,7 @@ def nobody(choices: Choices, notes: Notes) -> str:
     >>> nobody(Choices(), notes), notes
     ('unknown', ["the file names no annotators: all judgments are taken as those of 'unknown'"])
     """
-    who = choices.annotator or NOBODY
+    who = choices.annotator or choices.made_up(NOBODY)
     said = f"the file names no annotators: all judgments are taken as those of '{who}'"
     if said not in notes:
         notes.append(said)
