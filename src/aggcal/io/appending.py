@@ -2,127 +2,196 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
-from aggcal.errors import OptionError, OutputError, TableError, count, printable, some
+from aggcal.errors import OptionError, OutputError, count, printable, some
 from aggcal.io.formats._base import Choices
-from aggcal.io.row_checks import checked
-from aggcal.io.rows import known_columns, opened_rows
-from aggcal.io.tables.charset import charset_of
-from aggcal.io.tables.delimited import header_of, table_start
-from aggcal.io.tables.reading import HEAD_BYTES, decoded, peek
-
-JudgmentRow: TypeAlias = dict[str, str]
-"""One judgment under our own names; what is not known is not there."""
+from aggcal.io.row_checks import NOT_ANSWERED, checked
+from aggcal.io.rows import Reading, opened_rows
+from aggcal.registry import CROWD_KIT, TABLE
 
 _PIECE = 1 << 20
-"""Characters that are copied at a time."""
-_COMPARED = ("annotator", "left", "right", "outcome", "weight", "criterion", "seconds", "reason")
-_APART = "convert both into a new file instead, as in aggcal convert {0} IN -o NEW"
+"""Characters that are copied at a time: fewer take longer, more take more memory."""
+_AT_ONCE = 5_000
+_COMPARED = ("annotator", "left", "right", "outcome", "criterion", "seconds", "reason")
+"""By what judgments are compared. Names of rankings are made up, and weights may be."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table that rows are to be added to: how it is written, and what it held when looked at."""
+class Existing:
+    """A table that is there: how it is written, and its state when it was looked at."""
 
     path: Path
     columns: tuple[str, ...]
     delimiter: str
     newline: str
-    ends: bool
-    """Whether its last line is ended."""
-    held: tuple[int, int, int]
+    ended: bool
+    """Whether its last line has an end."""
+    state: tuple[int, ...]
 
     @classmethod
-    def look(cls, path: Path, format_name: str) -> Table:
-        """Look at a file, and refuse one that is no such table."""
-        name = printable(str(path))
+    def at(cls, path: Path, to: str) -> Existing | None:
+        """Look at a file, and refuse one to which no rows can be added; None if it is empty."""
+        state = _state(path)
+        if not path.stat().st_size:
+            return None
         with path.open("rb") as file:
-            packed = file.read(4).startswith((b"PK", b"\x1f\x8b", b"PAR1", b"\xd0\xcf"))
-        head = b"" if packed else peek(path, name)
-        if packed or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-            raise OutputError(f"{name}: is no CSV file, and only to one rows are added; {_apart(name)}.")
-        if not charset_of(path, name).is_utf8:
-            raise OutputError(f"{name}: is not UTF-8, which is what would be added; {_apart(name)}.")
-        text = decoded(head, cut=len(head) == HEAD_BYTES)
-        known = known_columns()
-        start = table_start(text, known)
-        delimiter, columns = header_of(text[start:], known)
-        newline = "\r\n" if "\r\n" in text[start:] else "\n"
-        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
             file.seek(-1, os.SEEK_END)
-            ends = file.read(1) in b"\r\n"
-        _refuse_other(path, format_name)
-        return cls(path, columns, delimiter, newline, ends, _state(path))
+            ended = file.read(1) in (b"\n", b"\r")
+        with opened_rows(path, Choices()) as found:
+            source, kind = found.source, found.format.info.name
+            if packed or source.delimiter is None or source.path != path:
+                raise _unfit(path, "is no CSV file in UTF-8")
+            if kind != (TABLE.name if to != CROWD_KIT.name else to):
+                raise _unfit(path, f"holds {kind} judgments, and those of {to} would be added")
+            with path.open("r", encoding="utf-8", newline="") as text:
+                newline = "\r\n" if text.readline().endswith("\r\n") else "\n"
+            columns = tuple(column.strip().lower() for column in source.found)
+            return cls(path, columns, source.delimiter, newline, ended, state)
 
-    def fit(self, needed: Sequence[str], optional: Iterable[str]) -> list[str]:
-        """Return the columns under the names of the rows; refuse those that lack one."""
-        own = [column.strip().lower() for column in self.columns]
-        missing = [column for column in (*needed, *optional) if column not in own]
+    def refuse_missing(self, needed: Iterable[str]) -> None:
+        """Refuse rows for which there is no column."""
+        missing = [column for column in needed if column not in self.columns]
         if missing:
-            name = printable(str(self.path))
             noun = "column" if len(missing) == 1 else "columns"
-            raise OptionError(
-                f"{name}: has no {noun} {some(missing)} (found: {', '.join(self.columns)}), which "
-                f"the new judgments need; {_apart(name)}."
+            raise _unfit(
+                self.path,
+                f"has no {noun} {some(missing)} for the new judgments (found: "
+                f"{', '.join(self.columns)})",
             )
-        return own
 
-    def rows(self, memory: str | None = None) -> Iterator[JudgmentRow]:
-        """Go through the judgments that it holds."""
+    def rows(self, memory: str | None = None) -> Iterator[dict[str, str]]:
+        """Go through the judgments that it holds, in the long form."""
         with opened_rows(self.path, Choices(), memory=memory) as found:
-            source = found.source
-            if not source.rows():
-                return
-            pair, means = checked(found, {})
-            names = ["annotator", "left", "right", "outcome"]
-            cells = ["annotator", *(f'"{side}"' for side in pair), means or "'left'"]
-            for name in ("weight", "criterion", "seconds", "reason", "ranking"):
-                if name in source.columns:
-                    names.append(name)
-                    cells.append(f'"{name}"::VARCHAR')
-            run = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
-            while batch := run.fetchmany(10_000):
-                for values in batch:
-                    yield {n: v for n, v in zip(names, values, strict=True) if v is not None}
+            yield from long_rows(found)
 
-    def writer(self, write: Callable[[IO[str]], object]) -> Callable[[IO[str]], None]:
-        """Return what writes the table as it was, and then what is added to it."""
+    def writer(
+        self, rows: Iterable[Mapping[str, str]], cell: Callable[[str, str], str]
+    ) -> Callable[[IO[str]], None]:
+        """Return what writes the table as it was, and the rows after it."""
 
-        def whole(file: IO[str]) -> None:
+        def write(file: IO[str]) -> None:
             with self.path.open("r", encoding="utf-8", newline="") as before:
                 while piece := before.read(_PIECE):
                     file.write(piece)
-            if not self.ends:
-                file.write(self.newline)
-            write(file)
-            if _state(self.path) != self.held:
+            file.write("" if self.ended else self.newline)
+            for row in rows:
+                cells = (cell(name, row.get(name, "")) for name in self.columns)
+                file.write(self.delimiter.join(map(self._delimited, cells)) + self.newline)
+            if _state(self.path) != self.state:
                 raise OutputError(
-                    f"{printable(str(self.path))}: was changed by somebody else meanwhile; nothing "
-                    "was added, try again."
+                    f"{printable(str(self.path))}: was changed meanwhile, and nothing was added; "
+                    "run the command again."
                 )
 
-        return whole
+        return write
 
-    def line(self, cells: Iterable[str]) -> str:
-        """Write the cells of a row, which may hold the delimiter of this table."""
-        quoted = (
-            f'"{cell}"' if self.delimiter in cell and not cell.startswith('"') else cell
-            for cell in cells
-        )
-        return self.delimiter.join(quoted) + self.newline
+    def _delimited(self, cell: str) -> str:
+        return f'"{cell}"' if self.delimiter in cell and not cell.startswith('"') else cell
 
 
-def compared(row: JudgmentRow, label: str) -> int:
-    """Return a number for what a judgment says, whichever file its annotator was named after."""
-    values = [row.get(name, "1" if name == "weight" else "") for name in _COMPARED]
-    values[0] = values[0].removesuffix(f" ({label})")
-    for k, name in enumerate(_COMPARED):
-        if name in ("weight", "seconds") and values[k]:
-            values[k] = repr(float(values[k]))
-    return hash(tuple(values))
+class Copies:
+    """What new judgments say, by file, to be looked for among those that are there."""
+
+    def __init__(self) -> None:
+        self._new: dict[str, set[int]] = {}
+        self._called_after: set[str] = set()
+
+    def add(self, label: str, rows: Iterable[Mapping[str, str]]) -> None:
+        """Take note of rows of a file."""
+        for row in rows:
+            self._new.setdefault(label, set()).add(fingerprint(row, label))
+            if _is_called_after(row, label):
+                self._called_after.add(label)
+
+    def found_in(self, table: Existing, memory: str | None = None) -> list[str]:
+        """Say how many of them a table holds; refuse a file of which it holds all."""
+        found: dict[str, set[int]] = {label: set() for label in self._new}
+        taken: set[str] = set()
+        for row in table.rows(memory):
+            for label, new in self._new.items():
+                mark = fingerprint(row, label)
+                if mark in new:
+                    found[label].add(mark)
+                if _is_called_after(row, label):
+                    taken.add(label)
+        name = printable(str(table.path))
+        for label, new in self._new.items():
+            if found[label] == new:
+                raise OptionError(
+                    f"{name} holds every judgment of {label} already; leave {label} out, or write "
+                    f"both to a new file with 'aggcal convert {name} {label} -o NEW'."
+                )
+        both = sorted(taken & self._called_after)
+        if both:
+            raise OptionError(
+                f"{name} has rankings or annotators called after a file {both[0]} already; rename "
+                "the new file, so that they are told apart."
+            )
+        return [
+            f"{name} holds {count(len(old), 'judgment')} of {label} already; they count twice now"
+            for label, old in found.items()
+            if old
+        ]
+
+
+def _is_called_after(row: Mapping[str, str], label: str) -> bool:
+    return any(row.get(name, "").endswith(f" ({label})") for name in ("annotator", "ranking"))
+
+
+def long_rows(found: Reading) -> Iterator[dict[str, str]]:
+    """Go through judgments of any form as left, right and outcome."""
+    source = found.source
+    if not source.rows():
+        return
+    pair, means = checked(found, {})
+    names = ["annotator", "left", "right", "outcome"]
+    cells = [*(f'"{name}"' for name in ("annotator", *pair)), means or "'left'"]
+    more = [name for name in (*_COMPARED[4:], "ranking") if name in source.columns]
+    cells += [f'"{name}"::VARCHAR' for name in more]
+    run = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
+    while batch := run.fetchmany(_AT_ONCE):
+        for values in batch:
+            row = dict(zip((*names, *more), values, strict=True))
+            yield {name: value for name, value in row.items() if value is not None}
+
+
+def fingerprint(row: Mapping[str, str], label: str) -> int:
+    """Return a number for what a judgment says, equal for equal ones.
+
+    Whoever is not named in a file is called after it, which says nothing of the judgment.
+
+    Examples
+    --------
+    >>> row = {"annotator": "voter 1 (b.soc)", "left": "a", "right": "b", "outcome": "left"}
+    >>> fingerprint(row, "b.soc") == fingerprint({**row, "annotator": "voter 1"}, "b.soc")
+    True
+    """
+    if "winner" in row:
+        row = {**row, "left": row["winner"], "right": row.get("loser", ""), "outcome": "left"}
+    cells = {name: row.get(name) or "" for name in _COMPARED}
+    cells["annotator"] = cells["annotator"].removesuffix(f" ({label})")
+    cells["outcome"] = cells["outcome"].replace(NOT_ANSWERED, "")
+    for name in ("outcome", "seconds"):
+        try:
+            cells[name] = repr(float(cells[name]))
+        except ValueError:
+            continue
+    return hash(tuple(cells.values()))
+
+
+def _unfit(path: Path, why: str) -> OptionError:
+    name = printable(str(path))
+    return OptionError(
+        f"{name}: {why}; write all of them to a new file, as in 'aggcal convert {name} IN -o NEW'."
+    )
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    known = path.stat()
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
