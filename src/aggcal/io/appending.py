@@ -96,47 +96,54 @@ class Existing:
 
 
 class Copies:
-    """What new judgments say, by file, to be looked for among those that are there."""
+    """What new judgments say, by file, to be looked for among those that are there.
+
+    Whoever is not named in a file is called after it, unless it was the first one in the table: so
+    they are looked for under both names, but all under the same.
+    """
 
     def __init__(self) -> None:
-        self._new: dict[str, set[int]] = {}
+        self._new: dict[tuple[str, str], set[int]] = {}
         self._called_after: set[str] = set()
 
     def add(self, label: str, rows: Iterable[Mapping[str, str]]) -> None:
         """Take note of rows of a file."""
         for row in rows:
-            self._new.setdefault(label, set()).add(fingerprint(row, label))
+            for suffix in ("", f" ({label})"):
+                mark = fingerprint(row, suffix)
+                self._new.setdefault((label, suffix), set()).add(mark)
             if _is_called_after(row, label):
                 self._called_after.add(label)
 
     def found_in(self, table: Existing, memory: str | None = None) -> list[str]:
         """Say how many of them a table holds; refuse a file of which it holds all."""
-        found: dict[str, set[int]] = {label: set() for label in self._new}
+        found: dict[tuple[str, str], set[int]] = {known: set() for known in self._new}
         taken: set[str] = set()
         for row in table.rows(memory):
-            for label, new in self._new.items():
-                mark = fingerprint(row, label)
+            mark = fingerprint(row)
+            for known, new in self._new.items():
                 if mark in new:
-                    found[label].add(mark)
-                if _is_called_after(row, label):
-                    taken.add(label)
+                    found[known].add(mark)
+            taken.update(label for label in self._called_after if _is_called_after(row, label))
         name = printable(str(table.path))
-        for label, new in self._new.items():
-            if found[label] == new:
+        for (label, suffix), new in self._new.items():
+            if found[label, suffix] == new:
                 raise OptionError(
                     f"{name} holds every judgment of {label} already; leave {label} out, or write "
                     f"both to a new file with 'aggcal convert {name} {label} -o NEW'."
                 )
-        both = sorted(taken & self._called_after)
-        if both:
+        if taken:
             raise OptionError(
-                f"{name} has rankings or annotators called after a file {both[0]} already; rename "
-                "the new file, so that they are told apart."
+                f"{name} has rankings or annotators called after a file {min(taken)} already; "
+                "rename the new file, so that they are told apart."
             )
+        most: dict[str, int] = {}
+        for (label, _), old in found.items():
+            most[label] = max(most.get(label, 0), len(old))
         return [
-            f"{name} holds {count(len(old), 'judgment')} of {label} already; they count twice now"
-            for label, old in found.items()
-            if old
+            f"{name} holds {count(number, 'judgment')} of {label} already, which count twice now"
+            for label, number in most.items()
+            if number
         ]
 
 
@@ -161,21 +168,21 @@ def long_rows(found: Reading) -> Iterator[dict[str, str]]:
             yield {name: value for name, value in row.items() if value is not None}
 
 
-def fingerprint(row: Mapping[str, str], label: str) -> int:
+def fingerprint(row: Mapping[str, str], suffix: str = "") -> int:
     """Return a number for what a judgment says, equal for equal ones.
 
-    Whoever is not named in a file is called after it, which says nothing of the judgment.
+    ``suffix`` is taken off the annotator's name.
 
     Examples
     --------
     >>> row = {"annotator": "voter 1 (b.soc)", "left": "a", "right": "b", "outcome": "left"}
-    >>> fingerprint(row, "b.soc") == fingerprint({**row, "annotator": "voter 1"}, "b.soc")
+    >>> fingerprint(row, " (b.soc)") == fingerprint({**row, "annotator": "voter 1"})
     True
     """
     if "winner" in row:
         row = {**row, "left": row["winner"], "right": row.get("loser", ""), "outcome": "left"}
     cells = {name: row.get(name) or "" for name in _COMPARED}
-    cells["annotator"] = cells["annotator"].removesuffix(f" ({label})")
+    cells["annotator"] = cells["annotator"].removesuffix(suffix)
     cells["outcome"] = cells["outcome"].replace(NOT_ANSWERED, "")
     for name in ("outcome", "seconds"):
         try:
