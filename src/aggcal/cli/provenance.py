@@ -12,7 +12,7 @@ from aggcal.errors import printable
 
 _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
-    *("--tie-within", "--left-key", "--right-key", "--score-column", "--item-column"),
+    *("--tie-within", "--order", "--left-key", "--right-key", "--score-column", "--item-column"),
     *("--blank", "--alias"),
 }
 _FLAGS = {"--drafts", "--normalize-ids"}

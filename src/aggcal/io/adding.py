@@ -13,8 +13,8 @@ from aggcal._core.tables import aligned, as_text
 from aggcal.data.base import AnyJudgments, Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
+from aggcal.io.formats._base import SEVERAL
 from aggcal.io.judgments import natural_order, read_judgments, read_more
-from aggcal.registry import SEVERAL
 
 _OTHERS = " and others"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from aggcal.io.formats._base import (
     RankingWeight,
     TableFormat,
     refuse_options,
+    stated_order,
 )
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
@@ -39,6 +40,7 @@ def read_judgments(
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
     tie_within: float = 0.0,
+    order: Sequence[str] | str = (),
     left_key: str | None = None,
     right_key: str | None = None,
     drafts: bool = False,
@@ -78,6 +80,9 @@ def read_judgments(
         opinion of its own.
     tie_within
         Ratings that differ by no more than this are a tie.
+    order
+        Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
+        best: ``"lowest"`` or ``"highest"`` (as usual).
     left_key, right_key
         The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
@@ -126,6 +131,7 @@ def read_judgments(
         ranking_weight,
         blank,
         read_spelling(aliases, normalize=normalize_ids),
+        stated_order(order),
     )
     how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
     given = files_of(data)

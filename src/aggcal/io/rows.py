@@ -156,7 +156,8 @@ class _Brought:
         }
         self.sample = replace(self.sample, columns=self.sample.columns | given)
         self.format = recognised(self.sample, format_name)
-        if not self.format.is_mine(self.sample):
+        may_be = getattr(self.format, "may_be", None) if format_name is not None else None
+        if not self.format.is_mine(self.sample) and not (may_be and may_be(self.sample)):
             found = listed(sorted(self.sample.columns)) or "no columns"
             raise TableError(
                 f"{self.name}: does not look like {self.format.info.summary} (found: {found}); "
@@ -340,6 +341,10 @@ class _Brought:
         used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
         source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
+        # Formats that know other names of columns make them small themselves.
+        original = {name.strip().lower(): name.strip() for name in source.found}
+        renames = isinstance(self.format, RecordFormat) and self.format.renames
+        spelt = [original.get(name, name) if renames else name for name in names]
         renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
         for k in present:
             if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight", "confidence"):
@@ -353,7 +358,7 @@ class _Brought:
                 [start, start + _AT_ONCE],
             ).fetchall()
             for values in found:
-                yield {names[k]: value for k, value in zip(present, values, strict=True)}
+                yield {spelt[k]: value for k, value in zip(present, values, strict=True)}
 
     def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
         if self.given is not None:

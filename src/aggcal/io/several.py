@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.io.folders import Given, PathLike, labels_of
-from aggcal.io.formats._base import Choices, TableFormat, options_without_effect
+from aggcal.io.formats._base import SEVERAL, Choices, TableFormat, options_without_effect
 from aggcal.io.row_checks import NOT_ANSWERED, checked, refuse_weights, unused_labels
 from aggcal.io.rows import Reading, check_named, loaded_rows
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.source import Source, cell, quoted
 from aggcal.io.writing.manifest import digest
-from aggcal.registry import SEVERAL, FormatInfo
+from aggcal.registry import FormatInfo
 
 if TYPE_CHECKING:
     import duckdb

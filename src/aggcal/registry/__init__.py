@@ -320,7 +320,6 @@ def _format(name: str, home: str, summary: str, *, general: bool = False) -> For
     return FormatInfo(name, f"aggcal.io.formats.{home}", summary, general)
 
 
-SEVERAL = "several formats"
 PREFLIB = _format(
     "preflib", "preflib:FORMAT", "PrefLib orders: .soc, .soi, .toc, .toi, old and new headers"
 )
@@ -366,6 +365,7 @@ _OWN_FORMATS = (
     _format("no-more-marking", "no_more_marking:FORMAT",
             "No More Marking's decisions: judgeId, chosen, notChosen"),
     _format("preference-pairs", "preference_pairs:FORMAT", "preference pairs: chosen, rejected"),
+    _format("openreview", "openreview:FORMAT", "OpenReview's reviews: forum, content.rating"),
     _format("evalica", "evalica:FORMAT", "evalica: left, right, winner (left, right or tie)"),
     _format("best-worst", "rankings:BEST_WORST",
             "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "

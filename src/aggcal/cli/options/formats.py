@@ -61,6 +61,13 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         metavar="X",
         help="ratings that differ by no more than this are a tie",
     )
+    group.add_argument(
+        "--order",
+        metavar="LABELS",
+        default="",
+        help="ratings that are labels, the best first, such as 'A+,A,A-,B'; of numbers, which is "
+        "the best: lowest or highest",
+    )
     _add_labelling_options(group)
     add_blank(group)
     add_id_options(group)
@@ -105,7 +112,7 @@ def add_blank(group: argparse._ActionsContainer) -> None:
 
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
-    from aggcal.io.formats._base import Choices
+    from aggcal.io.formats._base import Choices, stated_order
     from aggcal.io.respelling import read_spelling
 
     return Choices(
@@ -119,6 +126,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.ranking_weight,
         options.blank,
         read_spelling(options.alias, normalize=options.normalize_ids),
+        stated_order(options.order),
     )
 
 

@@ -78,6 +78,7 @@ def judgments_from(
         annotator=options.judged_by,
         ranking_weight=options.ranking_weight,
         tie_within=options.tie_within,
+        order=options.order,
         left_key=options.left_key,
         right_key=options.right_key,
         drafts=options.drafts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -27,6 +27,9 @@ OUTCOMES = ("left", "right", "tie", "skip", "failed")
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
 
+SEVERAL = "several formats"
+"""The format of judgments from files of different ones."""
+
 UNREGISTERED = FormatInfo("", "", "")
 """What a format is called before `aggcal.registry` gives it a name."""
 
@@ -48,6 +51,8 @@ class Choices:
     ranking_weight: RankingWeight = "information"
     blank: Blank = "skip"
     spelling: Spelling | None = None
+    order: tuple[str, ...] = ()
+    """Labels of ratings, the best first; or which number is the best, the lowest or highest."""
     origin: str = ""
     """Which of several files this is; blank for one alone."""
 
@@ -77,10 +82,28 @@ class Choices:
                 f"{', '.join(RANKING_WEIGHTS)}."
             )
         check_blank(self.blank)
+        labels = [label.strip().lower() for label in self.order]
+        if "" in labels or len(set(labels)) < len(labels):
+            raise OptionError(
+                f"the order {','.join(self.order)!r} names a label twice or none; name each once, "
+                "the best first."
+            )
         if not 0.0 <= self.tie_within < inf:
             raise OptionError(
                 f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
             )
+
+
+def stated_order(order: Sequence[str] | str) -> tuple[str, ...]:
+    """Return labels in a stated order, which may be one text with commas.
+
+    Examples
+    --------
+    >>> stated_order("A+, A,B"), stated_order(["A", "B"]), stated_order("")
+    (('A+', 'A', 'B'), ('A', 'B'), ())
+    """
+    labels = order.split(",") if isinstance(order, str) else order
+    return tuple(str(label).strip() for label in labels) if order else ()
 
 
 def check_blank(blank: str) -> None:
@@ -156,6 +179,8 @@ class RecordFormat:
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     renames: bool = False
     options: tuple[str, ...] = ()
+    may_be: Callable[[Sample], bool] | None = None
+    """Whether a sample can be meant that is only read so if the user names the format."""
     info: FormatInfo = UNREGISTERED
 
 
@@ -171,7 +196,7 @@ class TextFormat:
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
 
-_OF_SOME = ("ranking_weight", "tie_within", "left_key", "right_key", "drafts")
+_OF_SOME = ("ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts")
 """Options that only some formats have."""
 
 
