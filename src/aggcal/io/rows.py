@@ -22,6 +22,7 @@ from aggcal.io.formats._base import (
     Row,
     TableFormat,
     TextFormat,
+    say_unused,
 )
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
@@ -220,7 +221,7 @@ class _Brought:
             if other.strip().lower() not in self.sample.columns:
                 raise self._no_column(other, own, sorted(self.sample.columns))
 
-    def taken_apart(self, form: Format, notes: Notes) -> Source:
+    def taken_apart(self, form: RecordFormat | TextFormat, notes: Notes) -> Source:
         """Load what the records of a file are taken apart into."""
         self.connection.execute(
             'CREATE TEMP TABLE rows (annotator VARCHAR, "left" VARCHAR, "right" VARCHAR, '
@@ -231,8 +232,6 @@ class _Brought:
             if self.path is None:
                 raise OptionError(f"{form.info.name} is read from a file; give its path.")
             rows = form.rows(enumerate(text_lines(self.path, self.name), 1), self.choices, notes)
-        elif isinstance(form, TableFormat):  # pragma: no cover  # loaded by the method above
-            raise TypeError(form)
         else:
             rows = form.rows(self._records(), self.choices, notes)
         used = self._insert(rows)
@@ -245,6 +244,7 @@ class _Brought:
             self.connection, self.name, columns, (), None, self.path, everything=everything
         )
         labelled(source, self.choices, notes)
+        say_unused(source, self.choices, notes)
         return source
 
     def _insert(self, rows: Iterator[Row]) -> set[str]:

@@ -10,6 +10,9 @@ from aggcal.errors import OptionError
 from aggcal.registry import FORMATS
 
 if TYPE_CHECKING:
+    from aggcal.cli.console import Console
+    from aggcal.data.scores import Scores
+    from aggcal.data.spelling import Spelling
     from aggcal.io.formats._base import Choices
 
 JUDGMENTS = (
@@ -98,6 +101,20 @@ def add_id_options(group: argparse._ActionsContainer) -> None:
         metavar="FILE",
         help="table of two columns, alias and id: who is who, and what is what",
     )
+
+
+def respelt(table: Scores, spelling: Spelling | None, path: str, console: Console) -> Scores:
+    """Return a table under the spelling that all tables have, and say what was changed."""
+    if spelling is None:
+        return table
+    from aggcal.data.spelling import merged_note
+
+    now = spelling.table(table)
+    pairs = zip(table.item_ids.tolist(), now.item_ids.tolist(), strict=True)
+    changed = {was: is_now for was, is_now in pairs if was != is_now}
+    if changed:
+        console.say_notes(path, (merged_note("item", changed),))
+    return now
 
 
 def add_blank(group: argparse._ActionsContainer) -> None:

@@ -240,6 +240,13 @@ def not_needed(annotator: str, column: str) -> str:
     return f"annotator '{annotator}' is not used: the column '{column}' names who judged"
 
 
+def say_unused(source: Source, choices: Choices, notes: Notes) -> None:
+    """Say that an annotator was named for judgments that all have theirs."""
+    who = choices.annotator
+    if who is not None and not source.one("count(*)", f"annotator = {quoted(who)}"):
+        notes.append(f"annotator '{who}' is not used: the file names who judged")
+
+
 def nobody(choices: Choices, notes: Notes) -> str:
     """Return the annotator of judgments that name none, and say so.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aggcal.data.spelling import Kind, Spelling, merged_note
 from aggcal.errors import OptionError, TableError, count, some
 from aggcal.io.formats._base import (
     Choices,
@@ -110,6 +112,25 @@ def _long(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         for name, spelt in raters.items():
             row = {"item": item, "annotator": spelt, "rating": cells.get(name)}
             yield Record(record.location, row)
+
+
+def _respelt(
+    records: Iterator[Record], spelling: Spelling | None, notes: Notes
+) -> Iterator[Record]:
+    """Spell ids as the user wants before ratings are compared: two spellings are one annotator."""
+    if spelling is None:
+        yield from records
+        return
+    kinds: dict[Kind, tuple[str, ...]] = {"annotator": ANNOTATOR, "item": ITEM}
+    every = list(records)
+    for kind, names in kinds.items():
+        labels = (text_of(first_of(record.value, names)) for record in every)
+        changed = spelling.learn(kind, Counter(label for label in labels if label is not None))
+        notes += [merged_note(kind, changed)] if changed else []
+    for record in every:
+        found = {kind: text_of(first_of(record.value, names)) for kind, names in kinds.items()}
+        now = {kind: spelling.of(kind, label) for kind, label in found.items() if label is not None}
+        yield Record(record.location, record.value | now)
 
 
 def _raters(first: list[Record], choices: Choices, notes: Notes) -> dict[str, str]:
@@ -215,7 +236,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     blank = []
     confident = False
     scale, versions = _Scale(choices.order), _Versions()
-    for record in _long(records, choices, notes):
+    for record in _respelt(_long(records, choices, notes), choices.spelling, notes):
         cells = record.value
         confident |= "confidence" in cells
         who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
