@@ -232,7 +232,7 @@ def test_an_annotator_who_is_not_needed_is_told(tmp_path: Path) -> None:
 def test_spellings_are_merged_before_ratings_are_compared(tmp_path: Path) -> None:
     text = "annotator,item,rating\nAda,e1,1\nada,E 1,3\nADA,e2,4\nAda,e3,1\n"
     found = _read(tmp_path, text, normalize_ids=True)
-    assert _pairs(found) == {("Ada", "e2", "e1"), ("Ada", "e2", "e3"), ("Ada", "e1", "e3")}
+    assert _pairs(found) == {("Ada", "e2", "E 1"), ("Ada", "e2", "e3"), ("Ada", "E 1", "e3")}
     assert "2 spellings of annotators were changed" in " ".join(found.notes)
 
 

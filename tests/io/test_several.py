@@ -267,3 +267,15 @@ def test_a_file_too_many_is_told_where_to_go(command: Command, tmp_path: Path) -
     assert "(further judgments: --judgments b.csv)" in done.stderr
     done = command("check", "a.csv", "b.csv")
     assert "further judgments come after --judgments" in done.stderr
+
+
+def test_several_files_are_added_to_others(tmp_path: Path) -> None:
+    first = aggcal.read_judgments(_write(tmp_path / "a.csv", ROWS[:20]))
+    rest = [_write(tmp_path / "b.csv", ROWS[20:40]), _write(tmp_path / "c.csv", ROWS[40:])]
+    whole = aggcal.read_judgments(_write(tmp_path / "whole.csv", ROWS))
+    added = aggcal.add_judgments(first, rest)
+    assert added.n_judgments == whole.n_judgments
+    assert added.weight.tolist() == whole.weight.tolist()
+    for path in rest:
+        _write(path, [], HEADER + f",{path.stem}")
+    assert aggcal.add_judgments(first, rest) is first

@@ -63,7 +63,12 @@ def labels_of(files: Sequence[PathLike]) -> list[str]:
     >>> labels_of(["a.csv", "monday/b.csv", "tuesday/b.csv"])
     ['a.csv', 'monday/b.csv', 'tuesday/b.csv']
     """
-    names = [printable(Path(file).name or str(file)) for file in files]
+    # A stream has only a number to its name.
+    streams = [str(file).startswith("/dev/") for file in files]
+    names = [
+        printable(str(file) if stream else Path(file).name or str(file))
+        for file, stream in zip(files, streams, strict=True)
+    ]
     return [
         name if names.count(name) == 1 else printable(str(file))
         for name, file in zip(names, files, strict=True)

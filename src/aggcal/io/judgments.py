@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.io.encoding import NATURAL, encoded
 from aggcal.io.folders import files_of
 from aggcal.io.formats._base import (
@@ -152,7 +153,13 @@ def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
     There may be nothing among them that can be fitted. Ids are spelt as those are.
     """
     choices = Choices(spelling=spelling)
-    with opened_rows(data, choices) as found:
+    given = files_of(data)
+    if given is not None and len(given.files) > 1:
+        with suppress(TooLittleDataError), united_rows(given, choices) as united:
+            found, criteria = united.reading, choose_criterion(united.reading.source, None)
+            return encoded(found, united.pair, united.means, criteria, chosen=False, part=True)
+        return None
+    with opened_rows(data if given is None else given.files[0], choices) as found:
         return _encoded(found, choices, None, part=True) if found.source.rows() else None
 
 
