@@ -15,6 +15,7 @@ import aggcal
 from aggcal.errors import OptionError, OutputError
 from aggcal.io.convert import convert_judgments
 from aggcal.io.writing import write as writing
+from aggcal.io.writing.scratch import hidden_file
 from conftest import Command
 
 LONG = "annotator,left,right,outcome\nu,a,b,left\nv,b,c,tie\n"
@@ -125,7 +126,6 @@ def test_a_failure_leaves_the_table_as_it_was(
 
 def test_a_change_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, new = _place(tmp_path, target=LONG, new="annotator,winner,loser\nw,c,d\n")
-    hidden_file = writing.hidden_file
 
     def changed(parent: Path) -> tuple[Path, int]:
         target.write_text(f"{LONG}z,a,c,left\n")

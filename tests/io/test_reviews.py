@@ -164,13 +164,44 @@ def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> N
         _read(tmp_path, titled)
     found = _read(tmp_path, titled, format="ratings")
     assert _pairs(found) == set(WHOLE)
-    assert "columns without numbers are not used: 'Title'" in found.notes
+    assert "columns without ratings are not used: 'Title'" in found.notes
     with pytest.raises(TableError, match="the rating 'good' is not a finite number"):
         _read(
             tmp_path, WIDE.replace("3,2,3", "3,2,good").replace("2,2,", "2,2,2"), format="ratings"
         )
     mails = WIDE.replace("Ada", "Ada@x.org").replace("Bob", "bob@x.org")
     assert _read(tmp_path, mails).annotator_ids.tolist() == ["Ada@x.org", "bob@x.org"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "options"),
+    [
+        (
+            "reviewer,paper,clarity,overall\na,1,3,4\na,2,4,1\n",
+            "--column rating='clarity'",
+            {"columns": {"rating": "overall"}},
+        ),
+        (
+            "Name,Anna,Bob\ne1,4,3\ne2,1,2\n",
+            "--format ratings --column item='name'",
+            {"format": "ratings", "columns": {"item": "Name"}},
+        ),
+        (
+            "essay,Anna,Bob\n1,A,B\n2,C,C\n",
+            "columns 'annotator', 'winner', 'loser' missing",
+            {"format": "ratings", "order": "A,B,C"},
+        ),
+        ("reviewer,p1,p2\na,3,4\nb,4,5\n", "exchange rows and columns", None),
+    ],
+)
+def test_the_sentence_leads_to_success(
+    tmp_path: Path, text: str, said: str, options: dict[str, Any] | None
+) -> None:
+    with pytest.raises((OptionError, TableError), match=said):
+        _read(tmp_path, text)
+    if options is not None:
+        pairs = _pairs(_read(tmp_path, text, **options))
+        assert {(one[-1], other[-1]) for _, one, other in pairs} == {("1", "2")}
 
 
 def test_letters_need_an_order(tmp_path: Path) -> None:

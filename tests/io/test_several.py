@@ -199,7 +199,7 @@ def test_options_are_meant_for_files_that_take_them(tmp_path: Path) -> None:
         ({"columns": {"winer": "best"}}, "there is no column 'winer' to name"),
     ):
         with pytest.raises(OptionError, match=said):
-            aggcal.read_judgments([winners, more], **options)  # type: ignore[arg-type]
+            aggcal.read_judgments([winners, more], **options)
 
 
 def test_criteria_spellings_and_weights(tmp_path: Path) -> None:

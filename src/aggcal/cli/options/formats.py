@@ -67,7 +67,6 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     group.add_argument(
         "--order",
         metavar="LABELS",
-        default="",
         help="ratings that are labels, the best first, such as 'A+,A,A-,B'; of numbers, which is "
         "the best: lowest or highest",
     )
@@ -143,7 +142,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.ranking_weight,
         options.blank,
         read_spelling(options.alias, normalize=options.normalize_ids),
-        stated_order(options.order),
+        stated_order(options.order or ()),
     )
 
 

@@ -64,30 +64,34 @@ def judgments_from(
 ) -> AnyJudgments:
     """Read the file, and say as what it was read."""
     from aggcal.io import read_judgments
+    from aggcal.io.formats._base import stated_order
 
     files = judgment_files(options)
     several = len(files) > 1
-    # An engine reads the parts of one table; files of their own are put together here.
-    read = read_judgments if engine is None or several else engine.read
-    judgments = read(
-        files if several else files[0],
-        format=options.format,
-        columns=columns_from(options),
-        outcomes=outcomes_from(options),
-        criterion=options.criterion,
-        annotator=options.judged_by,
-        ranking_weight=options.ranking_weight,
-        tie_within=options.tie_within,
-        order=options.order,
-        left_key=options.left_key,
-        right_key=options.right_key,
-        drafts=options.drafts,
-        blank=options.blank,
-        normalize_ids=options.normalize_ids,
-        aliases=options.alias,
-        memory=options.memory,
-        on_progress=console.on_reading,
-    )
+    how = {
+        "format": options.format,
+        "columns": columns_from(options),
+        "outcomes": outcomes_from(options),
+        "criterion": options.criterion,
+        "annotator": options.judged_by,
+        "ranking_weight": options.ranking_weight,
+        "tie_within": options.tie_within,
+        "order": stated_order(options.order or ()),
+        "left_key": options.left_key,
+        "right_key": options.right_key,
+        "drafts": options.drafts,
+        "blank": options.blank,
+        "normalize_ids": options.normalize_ids,
+        "aliases": options.alias,
+        "memory": options.memory,
+        "on_progress": console.on_reading,
+    }
+    judgments: AnyJudgments
+    if engine is None or several:
+        # An engine reads the parts of one table; files of their own are put together here.
+        judgments = read_judgments(files if several else files[0], **how)
+    else:
+        judgments = engine.read(files[0], **how)
     console.done()
     if not several and (judgments.format != TABLE.name or judgments.notes):
         console.say(f"{files[0]}: read as {judgments.format}")

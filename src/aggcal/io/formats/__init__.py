@@ -14,7 +14,8 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 
-from aggcal.errors import OptionError, some
+from aggcal.errors import OptionError
+from aggcal.io.formats._asking import ask_for_ratings
 from aggcal.io.formats._base import (
     Choices,
     Format,
@@ -25,7 +26,6 @@ from aggcal.io.formats._base import (
     TextFormat,
 )
 from aggcal.io.formats._sample import Record, Sample
-from aggcal.io.formats.ratings import looks_wide, numeric_columns
 from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
 
@@ -76,13 +76,8 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
                 f"{sample.name}: holds ranks and ratings; say which to use with --format "
                 f"{RANKINGS.name} or --format {RATINGS.name}."
             )
-        if found.info == TABLE and looks_wide(sample):
-            raise OptionError(
-                f"{sample.name}: has several numbers for each item "
-                f"({some(numeric_columns(sample))}); if "
-                f"each is one annotator's ratings, say so with --format {RATINGS.name}; if they "
-                "are scores, they come second, after the judgments."
-            )
+        if found.info == TABLE:
+            ask_for_ratings(sample)
         return found
     if name not in FORMATS:
         known = sorted(FORMATS)

@@ -74,30 +74,24 @@ def _may_be(sample: Sample) -> bool:
     """Whether a sheet can be meant that has a column for each annotator, under their names."""
     paired = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
     itemised = any(name in sample.columns for name in ITEM)
-    return not paired and itemised and len(numeric_columns(sample)) > 1
+    return not paired and itemised and len(sample.columns) > 2  # noqa: PLR2004
 
 
-def numeric_columns(sample: Sample) -> list[str]:
-    """Return the columns whose cells are numbers or blank, mostly: one may be mistyped."""
-    return [
-        name
-        for name in sorted(sample.columns - {*ITEM, *ANNOTATOR, ""})
-        if (cells := sample.values(name))
-        and 2 * sum(_number(cell) is not None for cell in cells) > len(cells)
-    ]
-
-
-def looks_wide(sample: Sample) -> bool:
-    """Whether a table may hold the ratings of one annotator in each column; it may hold features.
+def rated_columns(sample: Sample, order: tuple[str, ...] = ()) -> list[str]:
+    """Return the columns whose cells are ratings or blank, mostly: one may be mistyped.
 
     Examples
     --------
     >>> from aggcal.io.formats._sample import of_records
-    >>> looks_wide(of_records("f", [{"paper": "p1", "Anna": 3, "Bob": ""}, {"Bob": 2}]))
-    True
+    >>> rated_columns(of_records("f", [{"paper": "p1", "Anna": 3, "Bob": "", "Title": "On x"}]))
+    ['anna']
     """
-    told = any(name in sample.columns for name in (*RATING, *_SEVERAL, *ANNOTATOR, "rank"))
-    return not told and _may_be(sample)
+    scale = _Scale(order)
+    return [
+        name
+        for name in sorted(sample.columns - {*ITEM, *ANNOTATOR, ""})
+        if (cells := sample.values(name)) and 2 * sum(map(scale.knows, cells)) > len(cells)
+    ]
 
 
 def _long(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Record]:
@@ -143,11 +137,16 @@ def _raters(first: list[Record], choices: Choices, notes: Notes) -> dict[str, st
     named = [name for name in spelt if _is_rater(name)]
     if len(named) < 2:  # noqa: PLR2004
         taken = {other.strip().lower() for other in choices.columns.values()}
-        numeric = numeric_columns(sample)
-        named = [name for name in spelt if name in numeric and name not in taken]
+        rated = rated_columns(sample, choices.order)
+        named = [name for name in spelt if name in rated and name not in taken]
         unused = [spelt[name] for name in spelt if name not in (*named, *ITEM, *taken, "")]
         if unused:
-            notes.append(f"columns without numbers are not used: {some(unused)}")
+            notes.append(f"columns without ratings are not used: {some(unused)}")
+    if not named:
+        raise TableError(
+            "no column holds ratings; if they are labels, name all of them, the best first, as in "
+            "--order 'A,B,C'."
+        )
     raters = {name: spelt[name] for name in named}
     notes.append(f"each of {len(raters)} columns is one annotator's: {some(raters.values())}")
     return raters
@@ -178,6 +177,10 @@ class _Scale:
         self.sign = -1.0 if self.order == (LOWEST,) else 1.0
         stated = () if self.order in ((LOWEST,), (HIGHEST,)) else self.order
         self.heights = {_label(one): -float(k) for k, one in enumerate(stated)}
+
+    def knows(self, value: Any) -> bool:
+        """Whether a cell is a rating."""
+        return _label(value) in self.heights if self.heights else _number(value) is not None
 
     def height(self, value: Any, location: str) -> float:
         """Return how high a rating is, or refuse it."""
