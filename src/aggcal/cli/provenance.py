@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from aggcal.cli.options.judgments import judgment_files
 from aggcal.errors import printable
 
 _READING = {
@@ -18,6 +17,19 @@ _READING = {
 _FLAGS = {"--drafts", "--normalize-ids"}
 _TALK = {"-q", "--quiet", "--json", "--verbose", "--force"}
 _OUTPUT = {"-o", "--output"}
+
+
+def judgment_files(options: argparse.Namespace) -> list[str]:
+    """Return the files of judgments, in the order in which they were given.
+
+    Examples
+    --------
+    >>> judgment_files(argparse.Namespace(judgments="a.csv", more_judgments=["b.xlsx"]))
+    ['a.csv', 'b.xlsx']
+    """
+    first = options.judgments
+    more = getattr(options, "more_judgments", None) or []
+    return [*(first if isinstance(first, list) else [first]), *more]
 
 
 def given(options: argparse.Namespace) -> dict[str, str]:

@@ -18,7 +18,6 @@ from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import (
     add_judgment_options,
     add_judgments,
-    judgment_files,
     judgments_from,
 )
 from aggcal.cli.options.report import add_report_options, text_files, texts_from
@@ -38,6 +37,7 @@ from aggcal.cli.options.stage_2 import (
     knowledge_files,
     knowledge_from,
 )
+from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
 

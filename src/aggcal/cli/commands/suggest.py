@@ -12,10 +12,10 @@ from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import (
     add_judgment_options,
     add_judgments,
-    judgment_files,
     judgments_from,
 )
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+from aggcal.cli.provenance import judgment_files
 from aggcal.errors import OptionError
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 

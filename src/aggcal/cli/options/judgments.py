@@ -14,6 +14,7 @@ from aggcal.cli.options.formats import (
     columns_from,
     outcomes_from,
 )
+from aggcal.cli.provenance import judgment_files
 from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
@@ -34,19 +35,6 @@ def add_judgments(command: Parser) -> None:
         help="further files or folders of judgments, of any format, that are read together with "
         "JUDGMENTS (may be repeated)",
     )
-
-
-def judgment_files(options: argparse.Namespace) -> list[str]:
-    """Return the files of judgments, in the order in which they were given.
-
-    Examples
-    --------
-    >>> judgment_files(argparse.Namespace(judgments="a.csv", more_judgments=["b.xlsx"]))
-    ['a.csv', 'b.xlsx']
-    """
-    first = options.judgments
-    more = getattr(options, "more_judgments", None) or []
-    return [*(first if isinstance(first, list) else [first]), *more]
 
 
 def add_judgment_options(command: Parser) -> None:
