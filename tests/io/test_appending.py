@@ -161,6 +161,7 @@ def test_the_command_says_what_it_did(command: Command, tmp_path: Path) -> None:
     assert "wrote all.csv: 2 judgments as aggcal" in first.stderr
     second = command("convert", "more.csv", "-o", "all.csv", "--append")
     assert "added to all.csv: 1 judgment as aggcal" in second.stderr
+    assert "winners of judgments without sides are written on the left" in second.stderr
     assert aggcal.read_judgments(tmp_path / "all.csv").n_judgments == 3
     both = command("convert", "more.csv", "-o", "all.csv", "--append", "--force")
     assert both.returncode == 2

@@ -35,6 +35,11 @@ _AT_ONCE = 5_000
 _IN_MEMORY = 1 << 24
 """Bytes of rows that wait in memory; more wait on disk, which is slower only where it is slow."""
 
+_SIDES = (
+    "winners of judgments without sides are written on the left: read the files together, with "
+    "--judgments, where the side of the screen matters"
+)
+
 
 class _How(TypedDict):
     """How files are read."""
@@ -127,6 +132,11 @@ def convert_judgments(
         if criterion is not None:
             notes.append(f"only judgments of the criterion '{criterion}' are written")
         rows.refuse_none(given.files)
+        if "winner" in rows.columns and "left" in {
+            *rows.columns,
+            *(before.columns if before else ()),
+        }:
+            notes.append(_SIDES)
         cell = spreadsheet_cell if spreadsheet_safe else csv_cell
         written = WRITERS[to](rows, output.name, cell, () if before is None else before.columns)
         write = written.write
