@@ -109,6 +109,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "ranking_weight": ["all"],
             "tie_within": [-1.0, float("nan")],
             "blank": ["drop"],
+            "order": ["A,,B", ["A", "a"]],
         },
     ),
 }
@@ -159,12 +160,14 @@ WRONG_WORDS: dict[str, str | None] = {
     "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out", "what": "everything",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
+    "order": "A,B,a",
     # Names and files, of which only reading can tell whether they are there.
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
     "score_column": None, "item_column": None, "texts": None, "text_column": None, "anchors": None,
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
+    "more_judgments": None,
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],

@@ -405,6 +405,23 @@ SAMPLES: dict[str, tuple[str, str, Judged]] = {
             ("ann", "c", "d", 1.0),
         ],
     ),
+    "openreview": (
+        "openreview",
+        json.dumps(
+            {
+                "notes": [
+                    {
+                        "forum": paper,
+                        "signatures": [who],
+                        "invitations": ["V.cc/-/Official_Review"],
+                        "content": {"rating": {"value": rating}, "review": {"value": "..."}},
+                    }
+                    for who, paper, rating in (("~A1", "p", 3), ("~A1", "q", 6), ("~B1", "p", 5))
+                ]
+            }
+        ),
+        [("~A1", "q", "p", 1.0)],
+    ),
     "ratings": (
         "ratings",
         "annotator,item,rating\nann,a,3\nann,b,5\nbob,a,40\nbob,b,40\n",

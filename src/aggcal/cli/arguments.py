@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ class Parser(argparse.ArgumentParser):
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             hint = did_you_mean(rest[0].split("=")[0], known)
-            if not rest[0].startswith("-"):
+            if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
+                hint = f" (further judgments: --judgments {rest[0]})"
+            elif not rest[0].startswith("-"):
                 hint = " (put a value that holds spaces in quotation marks)"
             self.error(f"{' '.join(rest)} is not understood{hint}")
         return found, rest

@@ -11,12 +11,25 @@ from aggcal.errors import printable
 
 _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
-    *("--tie-within", "--left-key", "--right-key", "--score-column", "--item-column"),
+    *("--tie-within", "--order", "--left-key", "--right-key", "--score-column", "--item-column"),
     *("--blank", "--alias"),
 }
 _FLAGS = {"--drafts", "--normalize-ids"}
 _TALK = {"-q", "--quiet", "--json", "--verbose", "--force"}
 _OUTPUT = {"-o", "--output"}
+
+
+def judgment_files(options: argparse.Namespace) -> list[str]:
+    """Return the files of judgments, in the order in which they were given.
+
+    Examples
+    --------
+    >>> judgment_files(argparse.Namespace(judgments="a.csv", more_judgments=["b.xlsx"]))
+    ['a.csv', 'b.xlsx']
+    """
+    first = options.judgments
+    more = getattr(options, "more_judgments", None) or []
+    return [*(first if isinstance(first, list) else [] if first is None else [first]), *more]
 
 
 def given(options: argparse.Namespace) -> dict[str, str]:
@@ -31,9 +44,12 @@ def given(options: argparse.Namespace) -> dict[str, str]:
     >>> given(typed)["files"]
     "'my votes.csv' --column 'winner=Better text'"
     """
-    command, reading = ["aggcal"], [options.judgments]
+    first, *more = judgment_files(options)
+    command, reading = ["aggcal"], [first]
     if getattr(options, "scores", None) is not None:
         reading.append(options.scores)
+    if more:
+        reading += ["--judgments", *more]
     for word, value in _paired(options.words):
         if word in _TALK:
             continue

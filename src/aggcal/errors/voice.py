@@ -15,8 +15,8 @@ _ARGUMENTS = {
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {
-    **dict.fromkeys(("force", "repeat", "drafts", "normalize-ids", "quick", "centred"), "True"),
-    "no-check": "False", "unweighted": "None", "spreadsheet-safe": "True",
+    **dict.fromkeys(("append", "force", "repeat", "drafts", "normalize-ids", "quick"), "True"),
+    "centred": "True", "no-check": "False", "unweighted": "None", "spreadsheet-safe": "True",
 }
 _PRIOR = {"score-sd", "reliability-sd"}
 _FLAG_ARGUMENTS = {"no-check": "check", "unweighted": "weights"}
@@ -31,6 +31,8 @@ _OPTION = re.compile(
     r"(?<![\w'])'[^']*'(?!\w)|(?<![\w'\"=-])--([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)"
     r"(?: ('[^']*'|[^\s,;:()]*[^\s,;:().]))?"
 )
+_STANDS_FOR = re.compile("[A-Z_]+").fullmatch
+"""A word in capitals, such as FILE, stands for what is to be written."""
 _voice = {"shell": False}
 
 
@@ -82,7 +84,7 @@ def _assigned(option: str, name: str, value: str) -> str:
         return f"prior=Prior({name}={value})"
     if option in ("column", "outcome"):
         own, _, other = value.rpartition("=") if option == "outcome" else value.partition("=")
-        return f"{name}={{{own!r}: {other if other.isupper() else repr(other)}}}"
+        return f"{name}={{{own!r}: {other if _STANDS_FOR(other) else repr(other)}}}"
     if value == "none":
         return f"{name}=None"
-    return f"{name}={value if value.isupper() else repr(value)}"
+    return f"{name}={value if _STANDS_FOR(value) else repr(value)}"

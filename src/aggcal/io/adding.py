@@ -13,6 +13,7 @@ from aggcal._core.tables import aligned, as_text
 from aggcal.data.base import AnyJudgments, Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
+from aggcal.io.formats._base import SEVERAL
 from aggcal.io.judgments import natural_order, read_judgments, read_more
 
 _OTHERS = " and others"
@@ -80,7 +81,7 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         backend=first.backend,
         seconds=_seconds((first, added), annotators),
         sided=first.sided and added.sided,
-        format=first.format if first.format == added.format else "several formats",
+        format=first.format if first.format == added.format else SEVERAL,
         spelling=first.spelling,
         notes=tuple(dict.fromkeys((*first.notes, *added.notes))),
         duplicates=None

@@ -60,7 +60,7 @@ def encoded(
         backend=source.backend,
         seconds=_seconds(source, len(annotator_ids)),
         # Pairs out of a ranking, and winners before losers, say nothing of who stood where.
-        sided=means is not None and "ranking" not in source.columns,
+        sided=reading.sided and means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,
         spelling=reading.spelling,
         notes=reading.notes,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,22 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, encoded
+from aggcal.io.folders import files_of
 from aggcal.io.formats._base import (
     Blank,
     Choices,
     RankingWeight,
     TableFormat,
     refuse_options,
+    stated_order,
 )
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.several import united_rows
 from aggcal.io.tables.database import connected
 
 
@@ -38,6 +42,7 @@ def read_judgments(
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
     tie_within: float = 0.0,
+    order: Sequence[str] | str = (),
     left_key: str | None = None,
     right_key: str | None = None,
     drafts: bool = False,
@@ -53,7 +58,8 @@ def read_judgments(
     ----------
     data
         A path to a CSV, TSV, JSON, JSON-lines or Parquet file, to a workbook (``book.xlsx#Sheet``
-        names a sheet), or to a folder of Parquet files; a pandas, polars or arrow frame; a list of
+        names a sheet), or to a folder of such files; a list of paths, each read by its own format;
+        a pandas, polars or arrow frame; a list of
         ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
         mappings; a mapping of columns. The short form has the columns ``annotator, winner,
         loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
@@ -76,6 +82,9 @@ def read_judgments(
         opinion of its own.
     tie_within
         Ratings that differ by no more than this are a tie.
+    order
+        Ratings that are labels, the best first: ``"A+,A,A-,B"`` or a list; of numbers, which is the
+        best: ``"lowest"`` or ``"highest"`` (as usual).
     left_key, right_key
         The fields of a Label Studio task that hold the items, where they cannot be guessed.
     drafts
@@ -109,6 +118,9 @@ def read_judgments(
     Judgments(3 items, 2 annotators, 2 judgments)
     >>> read_judgments([{"worker": "w1", "left": "a", "right": "b", "label": "a"}]).format
     'crowd-kit'
+    >>> read_judgments(["monday.csv", "tuesday.xlsx"])
+    Traceback (most recent call last):
+    aggcal.errors.FileError: monday.csv: no such file; check the path.
     """
     choices = Choices(
         outcomes or {},
@@ -121,12 +133,19 @@ def read_judgments(
         ranking_weight,
         blank,
         read_spelling(aliases, normalize=normalize_ids),
+        stated_order(order),
     )
-    with opened_rows(
-        data, choices, format_name=format, memory=memory, on_progress=on_progress
-    ) as found:
+    how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
+    given = files_of(data)
+    if given is not None and len(given.files) > 1:
+        with united_rows(given, choices, **how) as united:
+            criteria = choose_criterion(united.reading.source, criterion)
+            chosen = criterion is not None
+            return encoded(united.reading, united.pair, united.means, criteria, chosen=chosen)
+    with opened_rows(data if given is None else given.files[0], choices, **how) as found:
         refuse_options(found.format, choices, found.source.name)
-        return _encoded(found, choices, criterion)
+        left_out = () if given is None else given.notes
+        return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
 
 
 def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
@@ -135,7 +154,13 @@ def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
     There may be nothing among them that can be fitted. Ids are spelt as those are.
     """
     choices = Choices(spelling=spelling)
-    with opened_rows(data, choices) as found:
+    given = files_of(data)
+    if given is not None and len(given.files) > 1:
+        with suppress(TooLittleDataError), united_rows(given, choices) as united:
+            found, criteria = united.reading, choose_criterion(united.reading.source, None)
+            return encoded(found, united.pair, united.means, criteria, chosen=False, part=True)
+        return None
+    with opened_rows(data if given is None else given.files[0], choices) as found:
         return _encoded(found, choices, None, part=True) if found.source.rows() else None
 
 

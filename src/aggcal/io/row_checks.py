@@ -64,7 +64,7 @@ def checked(
     if means is not None:
         _refuse_outcomes(source, means)
     if "weight" in source.columns:
-        _refuse_weights(source)
+        refuse_weights(source)
     return pair, means
 
 
@@ -202,7 +202,8 @@ def _refuse_respelt(source: Source, unknown: str, location: str, value: str) -> 
         )
 
 
-def _refuse_weights(source: Source) -> None:
+def refuse_weights(source: Source) -> None:
+    """Refuse weights that are none, or that differ too much to be added up."""
     limits = f"{_LIGHTEST} AND {_HEAVIEST}"
     heaviest = source.connection.execute(
         "SELECT max(try_cast(weight AS DOUBLE)) FROM raw WHERE isfinite(try_cast(weight AS DOUBLE))"

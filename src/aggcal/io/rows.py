@@ -22,6 +22,7 @@ from aggcal.io.formats._base import (
     Row,
     TableFormat,
     TextFormat,
+    say_unused,
 )
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
@@ -62,6 +63,10 @@ class Reading:
     format: Format
     notes: tuple[str, ...]
     spelling: Spelling | None = None
+    sided: bool = True
+    """Whether an outcome tells which side of the screen was chosen, as far as the files know."""
+    named: frozenset[str] = frozenset()
+    """Columns that the user named and that are there."""
 
 
 @contextmanager
@@ -75,27 +80,42 @@ def opened_rows(
     threads: int | None = None,
 ) -> Iterator[Reading]:
     """Load judgments of any format and close everything afterwards."""
+    check_named(choices)
+    with connected(data, memory, on_progress, threads) as (connection, scratch):
+        yield loaded_rows(connection, scratch, data, choices, format_name)
+
+
+def check_named(choices: Choices) -> None:
+    """Refuse a name for a column that no judgments have, before anything is read."""
     unknown = next((own for own in choices.columns if own not in _NAMED), None)
     if unknown is not None:
         near = did_you_mean(unknown, _NAMED)
         raise OptionError(
             f"there is no column '{unknown}' to name{near}; there are {', '.join(_NAMED)}."
         )
-    with connected(data, memory, on_progress, threads) as (connection, scratch):
-        brought = _Brought(connection, scratch, data, choices, format_name)
-        notes: Notes = []
-        found = brought.format
-        source = (
-            brought.table(found, notes)
-            if isinstance(found, TableFormat)
-            else brought.taken_apart(found, notes)
-        )
-        if choices.spelling is not None:
-            notes += respell(source, choices.spelling)
-        told = brought.given.notes if brought.given is not None else ()
-        yield Reading(
-            source, found, tuple(dict.fromkeys((*told, *source.notes, *notes))), choices.spelling
-        )
+
+
+def loaded_rows(
+    connection: duckdb.DuckDBPyConnection,
+    scratch: Path,
+    data: Any,
+    choices: Choices,
+    format_name: str | None = None,
+) -> Reading:
+    """Load judgments of any format into the table ``raw`` of a connection."""
+    brought = _Brought(connection, scratch, data, choices, format_name)
+    notes: Notes = []
+    found = brought.format
+    if isinstance(found, TableFormat):
+        source = brought.table(found, notes)
+    else:
+        source = brought.taken_apart(found, notes)
+    if choices.spelling is not None:
+        notes += respell(source, choices.spelling)
+    given = brought.given.notes if brought.given is not None else ()
+    every = tuple(dict.fromkeys((*given, *source.notes, *notes)))
+    named = frozenset(brought.choices.columns)
+    return Reading(source, found, every, choices.spelling, named=named)
 
 
 class _Brought:
@@ -121,6 +141,9 @@ class _Brought:
             self.given = prepared(data, {*known, *named}, scratch)
             self.name, self.path = self.given.name, self.given.path
             self.sample = look(self.given, known)
+            if choices.origin:
+                # One of several files: names of columns are meant for those that have them.
+                self.choices = choices = replace(choices, columns=self._columns_here(choices))
         else:
             if isinstance(data, Iterator):
                 self.data = list(data)
@@ -132,13 +155,20 @@ class _Brought:
         }
         self.sample = replace(self.sample, columns=self.sample.columns | given)
         self.format = recognised(self.sample, format_name)
-        if not self.format.is_mine(self.sample):
+        may_be = getattr(self.format, "may_be", None) if format_name is not None else None
+        if not self.format.is_mine(self.sample) and not (may_be and may_be(self.sample)):
             found = listed(sorted(self.sample.columns)) or "no columns"
             raise TableError(
                 f"{self.name}: does not look like {self.format.info.summary} (found: {found}); "
                 "leave --format out or choose another."
             )
         self._refuse_names()
+
+    def _columns_here(self, choices: Choices) -> dict[str, str]:
+        here = self.sample.columns
+        return {
+            own: other for own, other in choices.columns.items() if other.strip().lower() in here
+        }
 
     def table(self, form: TableFormat, notes: Notes) -> Source:
         """Load the columns of a table and give them our own names."""
@@ -189,7 +219,7 @@ class _Brought:
             if other.strip().lower() not in self.sample.columns:
                 raise self._no_column(other, own, sorted(self.sample.columns))
 
-    def taken_apart(self, form: Format, notes: Notes) -> Source:
+    def taken_apart(self, form: RecordFormat | TextFormat, notes: Notes) -> Source:
         """Load what the records of a file are taken apart into."""
         self.connection.execute(
             'CREATE TEMP TABLE rows (annotator VARCHAR, "left" VARCHAR, "right" VARCHAR, '
@@ -200,8 +230,6 @@ class _Brought:
             if self.path is None:
                 raise OptionError(f"{form.info.name} is read from a file; give its path.")
             rows = form.rows(enumerate(text_lines(self.path, self.name), 1), self.choices, notes)
-        elif isinstance(form, TableFormat):  # pragma: no cover  # loaded by the method above
-            raise TypeError(form)
         else:
             rows = form.rows(self._records(), self.choices, notes)
         used = self._insert(rows)
@@ -214,6 +242,7 @@ class _Brought:
             self.connection, self.name, columns, (), None, self.path, everything=everything
         )
         labelled(source, self.choices, notes)
+        say_unused(source, self.choices, notes)
         return source
 
     def _insert(self, rows: Iterator[Row]) -> set[str]:
@@ -310,6 +339,10 @@ class _Brought:
         used = {*known_columns(), *(o.strip().lower() for o in self.choices.columns.values())}
         source = self._loaded({name: f"cell_{k}" for k, name in enumerate(names)}, used)
         present = [k for k in range(len(names)) if f"cell_{k}" in source.columns]
+        # Formats that know other names of columns make them small themselves.
+        original = {name.strip().lower(): name.strip() for name in source.found}
+        renames = isinstance(self.format, RecordFormat) and self.format.renames
+        spelt = [original.get(name, name) if renames else name for name in names]
         renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
         for k in present:
             if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight", "confidence"):
@@ -323,7 +356,7 @@ class _Brought:
                 [start, start + _AT_ONCE],
             ).fetchall()
             for values in found:
-                yield {names[k]: value for k, value in zip(present, values, strict=True)}
+                yield {spelt[k]: value for k, value in zip(present, values, strict=True)}
 
     def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
         if self.given is not None:

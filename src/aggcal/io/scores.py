@@ -208,7 +208,10 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
         named = ", ".join(f"'{name}'" for name in missing)
         noun = "column" if len(missing) == 1 else "columns"
         if _is_judgments(source):
-            remedy = "this looks like a table of judgments: check whether two files are swapped."
+            remedy = (
+                "this looks like a table of judgments: check whether two files are swapped; "
+                "further judgments come after --judgments."
+            )
         elif "item" in source.columns:
             remedy = f"rename the column to '{column}'."
             if flag is not None:

@@ -365,6 +365,7 @@ _OWN_FORMATS = (
     _format("no-more-marking", "no_more_marking:FORMAT",
             "No More Marking's decisions: judgeId, chosen, notChosen"),
     _format("preference-pairs", "preference_pairs:FORMAT", "preference pairs: chosen, rejected"),
+    _format("openreview", "openreview:FORMAT", "OpenReview's reviews: forum, content.rating"),
     _format("evalica", "evalica:FORMAT", "evalica: left, right, winner (left, right or tie)"),
     _format("best-worst", "rankings:BEST_WORST",
             "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "
@@ -377,8 +378,7 @@ _OWN_FORMATS = (
 )
 # fmt: on
 
-LOCAL, DASK, GPU = "local", "dask", "gpu"
-ENGINES = (LOCAL, DASK, GPU)
+ENGINES = LOCAL, DASK, GPU = "local", "dask", "gpu"
 """Where sums over judgments are computed: this machine, a cluster, a GPU."""
 
 MARGINAL: Literal["marginal"] = "marginal"

@@ -15,7 +15,7 @@ from aggcal.cli.options.common import (
     add_seed,
     add_spreadsheet_safe,
 )
-from aggcal.cli.options.formats import add_blank
+from aggcal.cli.options.formats import add_blank, add_id_options, respelt
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
@@ -45,6 +45,7 @@ def add(command: Parser) -> None:
     )
     add_stage_2(command)
     add_blank(command)
+    add_id_options(command)
     add_json(command, "the summary")
 
 
@@ -55,6 +56,7 @@ def calibrate(options: argparse.Namespace) -> int:
     from aggcal.calibration import calibrate as project
     from aggcal.calibration import check_calibration
     from aggcal.cli.results import finish, refuse_output
+    from aggcal.io.respelling import read_spelling
     from aggcal.io.results import unmixed
     from aggcal.io.writing.writable import refuse_unwritable
 
@@ -67,17 +69,23 @@ def calibrate(options: argparse.Namespace) -> int:
         level=options.level,
     )
     check_seed(options.seed)
+    spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
     refuse_output(options, inputs, fitted=False)
     with unmixed(options.consensus):
         consensus = _consensus(options)
     console.say_notes(options.consensus, consensus.notes)
+    consensus = respelt(consensus, spelling, options.consensus, console)
+    known = knowledge_from(options, console)
+    for name in ("anchors", "second_model"):
+        if known[name] is not None:
+            known[name] = respelt(known[name], spelling, getattr(options, name), console)
     calibration = project(
-        scores_from(options, console),
+        respelt(scores_from(options, console), spelling, options.scores, console),
         consensus,
         method=options.calibrator,
-        **knowledge_from(options, console),
+        **known,
         level=options.level,
         seed=options.seed,
         warn=False,

@@ -13,19 +13,25 @@ from aggcal.cli.options.formats import (
     add_memory,
     choices_from,
 )
-from aggcal.errors import count
+from aggcal.errors import OptionError, count
 from aggcal.registry import CROWD_KIT, PREFLIB
 
 
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=convert)
-    command.describe("Several files are written as one.")
+    command.describe("Several files, or folders of them, are written as one.")
     command.add_argument("inputs", metavar="IN", nargs="+", help=JUDGMENTS)
     command.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
     )
     command.add_argument("--force", action="store_true", help="replace OUT if it is there already")
+    command.add_argument(
+        "--append",
+        action="store_true",
+        help="add the judgments to the table OUT, whose columns must fit (a new one if it is not "
+        "there); it is replaced at once, so that nothing is lost if this fails",
+    )
     command.add_argument(
         "--to",
         choices=("aggcal", CROWD_KIT.name, PREFLIB.name),
@@ -45,6 +51,8 @@ def convert(options: argparse.Namespace) -> int:
     from aggcal.io.writing.writable import refuse_unwritable
 
     console = Console(quiet=options.quiet)
+    if options.append and options.force:
+        raise OptionError("--append adds to OUT and --force replaces it; leave one of them out.")
     choices = choices_from(options)
     if options.output != "-":
         refuse_unwritable(Path(options.output).parent)
@@ -56,6 +64,7 @@ def convert(options: argparse.Namespace) -> int:
         choices=choices,
         criterion=options.criterion,
         overwrite=options.force,
+        append=options.append,
         memory=options.memory,
         spreadsheet_safe=options.spreadsheet_safe,
         on_progress=console.on_reading,
@@ -68,5 +77,6 @@ def convert(options: argparse.Namespace) -> int:
             f"warning: {count(done.n_left_out, 'judgment')} without an answer left out: "
             f"{done.format} has no place for them."
         )
-    console.say(f"wrote {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    did = "added to" if done.appended else "wrote"
+    console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
     return 0

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json
+from aggcal.cli.options.formats import add_id_options, respelt
 from aggcal.errors import TooLittleDataError, count
+
+if TYPE_CHECKING:
+    from aggcal._core.arrays import FloatArray, TextArray
+    from aggcal.data.scores import Scores
 
 _COLUMNS = ("consensus", "model", "calibrated", "score")
 
@@ -26,6 +32,7 @@ def add(command: Parser) -> None:
         action="store_true",
         help="subtract each vector's mean first, as the paper does",
     )
+    add_id_options(command)
     add_json(command, "the metrics")
 
 
@@ -34,16 +41,11 @@ def evaluate(options: argparse.Namespace) -> int:
     import numpy as np
 
     from aggcal._core.tables import aligned
-    from aggcal.io.results import unmixed
-    from aggcal.io.scores import read_item_columns, read_truth
     from aggcal.io.writing.write import to_json
     from aggcal.metrics import METRICS, compare
 
     console = Console(quiet=options.quiet)
-    with unmixed(options.items):
-        ids, columns = read_item_columns(options.items, _COLUMNS)
-    truth, blank = read_truth(options.truth, column=options.truth_column)
-    console.say_notes(options.truth, truth.notes)
+    ids, columns, truth, blank = _tables(options, console)
     target = aligned(truth.values, truth.item_ids, ids)
     both = np.isfinite(target)
     for values in columns.values():
@@ -52,7 +54,8 @@ def evaluate(options: argparse.Namespace) -> int:
     if n == 0:
         raise TooLittleDataError(
             f"no item has a truth in {options.truth} and a number in every column of "
-            f"{options.items}; check that both use the same ids."
+            f"{options.items}; check that both use the same ids, or merge those that differ in "
+            "spelling alone with --normalize-ids."
         )
     missing = len(ids) - n
     if missing:
@@ -81,3 +84,24 @@ def evaluate(options: argparse.Namespace) -> int:
     if "consensus" in found:
         console.say("the consensus has no unit: only its tau and spearman mean something as such.")
     return 0
+
+
+def _tables(
+    options: argparse.Namespace, console: Console
+) -> tuple[TextArray, dict[str, FloatArray], Scores, int]:
+    """Read items with their columns, and the truth with the number of its blanks."""
+    import numpy as np
+
+    from aggcal.data.scores import Scores
+    from aggcal.io.respelling import read_spelling
+    from aggcal.io.results import unmixed
+    from aggcal.io.scores import read_item_columns, read_truth
+
+    spelling = read_spelling(options.alias, normalize=options.normalize_ids)
+    with unmixed(options.items):
+        ids, columns = read_item_columns(options.items, _COLUMNS)
+    items = Scores(ids, np.zeros(len(ids)), None, options.items)
+    ids = respelt(items, spelling, options.items, console).item_ids
+    truth, blank = read_truth(options.truth, column=options.truth_column)
+    console.say_notes(options.truth, truth.notes)
+    return ids, columns, respelt(truth, spelling, options.truth, console), blank

@@ -15,7 +15,11 @@ from aggcal.cli.options.common import (
 )
 from aggcal.cli.options.engine import engine_from
 from aggcal.cli.options.formats import choices_from
-from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.judgments import (
+    add_judgment_options,
+    add_judgments,
+    judgments_from,
+)
 from aggcal.cli.options.report import add_report_options, text_files, texts_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_1 import (
@@ -33,6 +37,7 @@ from aggcal.cli.options.stage_2 import (
     knowledge_files,
     knowledge_from,
 )
+from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
 
@@ -76,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     check_stage_1(options, **{name: getattr(options, name) for name in names})
     choices_from(options)
     refuse_unwritable(options.output)
-    inputs = (options.judgments, *feature_files(options), *text_files(options))
+    inputs = (*judgment_files(options), *feature_files(options), *text_files(options))
     inputs = (*inputs, *knowledge_files(options))
     refuse_output(options, (*inputs, options.scores) if both else inputs)
     prior, features = prior_from(options), features_from(options, console)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
-from aggcal.cli.options.formats import JUDGMENTS, choices_from
-from aggcal.cli.options.judgments import add_judgment_options, judgments_from
+from aggcal.cli.options.formats import choices_from
+from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.report import text_files, texts_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
+from aggcal.cli.provenance import judgment_files
 from aggcal.errors import OptionError
 from aggcal.registry import ARGILLA, DEFAULT_METHOD, LABEL_STUDIO, PREDICTABLE
 
@@ -37,12 +38,7 @@ def add(command: Parser) -> None:
         "joined and new items asked first. Without judgments, --items alone gives a first design: "
         "balanced, and connected with as few pairs as possible."
     )
-    command.add_argument(
-        "judgments",
-        metavar="JUDGMENTS",
-        nargs="?",
-        help=f"{JUDGMENTS}; none if nobody has judged yet",
-    )
+    add_judgments(command, nobody_yet=True)
     command.add_argument(
         "scores",
         metavar="SCORES",
@@ -160,7 +156,7 @@ def suggest(options: argparse.Namespace) -> int:
     _check_form(options)
     _refuse_output(options)
     texts = texts_from(options, console)
-    judgments = None if options.judgments is None else judgments_from(options, console)
+    judgments = judgments_from(options, console) if judgment_files(options) else None
     found = suggest_pairs(
         judgments,
         None if options.scores is None else scores_from(options, console),
@@ -248,6 +244,6 @@ def _refuse_output(options: argparse.Namespace) -> None:
         return
     target = Path(options.output)
     refuse_unwritable(target.parent)
-    inputs = [options.judgments, options.scores, options.items, *text_files(options)]
+    inputs = [*judgment_files(options), options.scores, options.items, *text_files(options)]
     refuse_existing(target, force=options.force)
     refuse_overwriting(target.parent, [target.name], [f for f in inputs if f is not None])

@@ -10,6 +10,9 @@ from aggcal.errors import OptionError
 from aggcal.registry import FORMATS
 
 if TYPE_CHECKING:
+    from aggcal.cli.console import Console
+    from aggcal.data.scores import Scores
+    from aggcal.data.spelling import Spelling
     from aggcal.io.formats._base import Choices
 
 JUDGMENTS = (
@@ -61,6 +64,12 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         metavar="X",
         help="ratings that differ by no more than this are a tie",
     )
+    group.add_argument(
+        "--order",
+        metavar="LABELS",
+        help="ratings that are labels, the best first, such as 'A+,A,A-,B'; of numbers, which is "
+        "the best: lowest or highest",
+    )
     _add_labelling_options(group)
     add_blank(group)
     add_id_options(group)
@@ -93,6 +102,20 @@ def add_id_options(group: argparse._ActionsContainer) -> None:
     )
 
 
+def respelt(table: Scores, spelling: Spelling | None, path: str, console: Console) -> Scores:
+    """Return a table under the spelling that all tables have, and say what was changed."""
+    if spelling is None:
+        return table
+    from aggcal.data.spelling import merged_note
+
+    now = spelling.table(table)
+    pairs = zip(table.item_ids.tolist(), now.item_ids.tolist(), strict=True)
+    changed = {was: is_now for was, is_now in pairs if was != is_now}
+    if changed:
+        console.say_notes(path, (merged_note("item", changed),))
+    return now
+
+
 def add_blank(group: argparse._ActionsContainer) -> None:
     """Add ``--blank``."""
     group.add_argument(
@@ -105,7 +128,7 @@ def add_blank(group: argparse._ActionsContainer) -> None:
 
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
-    from aggcal.io.formats._base import Choices
+    from aggcal.io.formats._base import Choices, stated_order
     from aggcal.io.respelling import read_spelling
 
     return Choices(
@@ -119,6 +142,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.ranking_weight,
         options.blank,
         read_spelling(options.alias, normalize=options.normalize_ids),
+        stated_order(options.order or ()),
     )
 
 

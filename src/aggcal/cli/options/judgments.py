@@ -14,6 +14,7 @@ from aggcal.cli.options.formats import (
     columns_from,
     outcomes_from,
 )
+from aggcal.cli.provenance import judgment_files
 from aggcal.registry import TABLE
 
 if TYPE_CHECKING:
@@ -21,9 +22,23 @@ if TYPE_CHECKING:
     from aggcal.engines import Engine
 
 
-def add_judgments(command: Parser) -> None:
-    """Add the file."""
-    command.add_argument("judgments", metavar="JUDGMENTS", help=JUDGMENTS)
+def add_judgments(command: Parser, *, nobody_yet: bool = False) -> None:
+    """Add the file, and those beside it; it may be left out where nobody need have judged yet."""
+    if nobody_yet:
+        none = f"{JUDGMENTS}; none if nobody has judged yet"
+        command.add_argument("judgments", metavar="JUDGMENTS", nargs="?", help=none)
+    else:
+        command.add_argument("judgments", metavar="JUDGMENTS", help=JUDGMENTS)
+    command.add_argument(
+        "--judgments",
+        dest="more_judgments",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="further files or folders of judgments, of any format, that are read together with "
+        "JUDGMENTS (may be repeated)",
+    )
 
 
 def add_judgment_options(command: Parser) -> None:
@@ -41,31 +56,41 @@ def judgments_from(
 ) -> AnyJudgments:
     """Read the file, and say as what it was read."""
     from aggcal.io import read_judgments
+    from aggcal.io.formats._base import stated_order
 
-    read = read_judgments if engine is None else engine.read
-    judgments = read(
-        options.judgments,
-        format=options.format,
-        columns=columns_from(options),
-        outcomes=outcomes_from(options),
-        criterion=options.criterion,
-        annotator=options.judged_by,
-        ranking_weight=options.ranking_weight,
-        tie_within=options.tie_within,
-        left_key=options.left_key,
-        right_key=options.right_key,
-        drafts=options.drafts,
-        blank=options.blank,
-        normalize_ids=options.normalize_ids,
-        aliases=options.alias,
-        memory=options.memory,
-        on_progress=console.on_reading,
-    )
+    files = judgment_files(options)
+    several = len(files) > 1
+    how = {
+        "format": options.format,
+        "columns": columns_from(options),
+        "outcomes": outcomes_from(options),
+        "criterion": options.criterion,
+        "annotator": options.judged_by,
+        "ranking_weight": options.ranking_weight,
+        "tie_within": options.tie_within,
+        "order": stated_order(options.order or ()),
+        "left_key": options.left_key,
+        "right_key": options.right_key,
+        "drafts": options.drafts,
+        "blank": options.blank,
+        "normalize_ids": options.normalize_ids,
+        "aliases": options.alias,
+        "memory": options.memory,
+        "on_progress": console.on_reading,
+    }
+    judgments: AnyJudgments
+    if engine is None or several:
+        # An engine reads the parts of one table; files of their own are put together here.
+        judgments = read_judgments(files if several else files[0], **how)
+    else:
+        judgments = engine.read(files[0], **how)
     console.done()
-    if judgments.format != TABLE.name or judgments.notes:
-        console.say(f"{options.judgments}: read as {judgments.format}")
+    if not several and (judgments.format != TABLE.name or judgments.notes):
+        console.say(f"{files[0]}: read as {judgments.format}")
     for note in judgments.notes:
-        console.say(f"  {note}")
+        console.say(note if several else f"  {note}")
     if options.verbose and len(judgments.unfitted.count):
         console.say(*str(judgments.unfitted).split("\n"))
+    if engine is not None and several:
+        return engine.distribute(judgments.on_one_machine("reading several files"))
     return judgments

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,8 @@ _ONLY_FOR: Mapping[str, Mapping[str, str]] = {
     "format": {name: "format" for name in STUDY_COMMANDS if name not in ("report", "evaluate")},
 }
 """Keys that mean one thing for all commands, though some call another thing by that name."""
+_SEVERAL = "judgments"
+"""What may be one file or several."""
 _NOT_THERE = {"help", "study"}
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text in quotes"}
 
@@ -49,11 +50,11 @@ def actions_of(command: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     >>> list(actions_of(command))
     ['judgments', 'output']
     """
-    found = {}
+    found: dict[str, argparse.Action] = {}
     for action in command._actions:  # noqa: SLF001  # argparse has no public list
         name = action.option_strings[-1].lstrip("-") if action.option_strings else action.dest
         if name not in _NOT_THERE:
-            found[name] = action
+            found.setdefault(name, action)  # of JUDGMENTS and --judgments the first
     return found
 
 
@@ -68,6 +69,8 @@ class Study:
     @classmethod
     def read(cls, path: Path, commands: Mapping[str, Actions]) -> Study:
         """Read a file and refuse what nobody understands, for whichever command it stands."""
+        import tomllib  # which few commands need
+
         try:
             with path.open("rb") as file:
                 data = tomllib.load(file)
@@ -122,6 +125,8 @@ class Study:
         where = f"{table}{key}"
         if key in _MAPPED:
             return self._pairs(where, value)
+        if key == _SEVERAL and isinstance(value, list):
+            return [self._one(where, each, action) for each in value]
         if isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+"):  # noqa: SLF001
             several = value if isinstance(value, list) else [value]
             return [self._one(where, each, action) for each in several]

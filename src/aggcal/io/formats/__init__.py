@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache
 
 from aggcal.errors import OptionError, did_you_mean
+from aggcal.io.formats._asking import ask_for_ratings
 from aggcal.io.formats._base import (
     Choices,
     Format,
@@ -24,7 +25,7 @@ from aggcal.io.formats._base import (
     TextFormat,
 )
 from aggcal.io.formats._sample import Record, Sample
-from aggcal.registry import FORMATS, RANKINGS, RATINGS, FormatInfo
+from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
 
 # fmt: off
@@ -74,6 +75,8 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
                 f"{sample.name}: holds ranks and ratings; say which to use with --format "
                 f"{RANKINGS.name} or --format {RATINGS.name}."
             )
+        if found.info == TABLE:
+            ask_for_ratings(sample)
         return found
     if name not in FORMATS:
         known = sorted(FORMATS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -27,6 +27,9 @@ OUTCOMES = ("left", "right", "tie", "skip", "failed")
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
 
+SEVERAL = "several formats"
+"""The format of judgments from files of different ones."""
+
 UNREGISTERED = FormatInfo("", "", "")
 """What a format is called before `aggcal.registry` gives it a name."""
 
@@ -48,6 +51,20 @@ class Choices:
     ranking_weight: RankingWeight = "information"
     blank: Blank = "skip"
     spelling: Spelling | None = None
+    order: tuple[str, ...] = ()
+    """Labels of ratings, the best first; or which number is the best, the lowest or highest."""
+    origin: str = ""
+    """Which of several files this is; blank for one alone."""
+
+    def made_up(self, annotator: str) -> str:
+        """Name an annotator whom the file does not name, so that no other file has the same.
+
+        Examples
+        --------
+        >>> Choices().made_up("voter 1"), Choices(origin="b.soc").made_up("voter 1")
+        ('voter 1', 'voter 1 (b.soc)')
+        """
+        return f"{annotator} ({self.origin})" if self.origin else annotator
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
@@ -65,10 +82,28 @@ class Choices:
                 f"{', '.join(RANKING_WEIGHTS)}."
             )
         check_blank(self.blank)
+        labels = [label.strip().lower() for label in self.order]
+        if "" in labels or len(set(labels)) < len(labels):
+            raise OptionError(
+                f"the order {','.join(self.order)!r} names a label twice or none; name each once, "
+                "the best first."
+            )
         if not 0.0 <= self.tie_within < inf:
             raise OptionError(
                 f"ratings cannot be a tie within {self.tie_within}; give a number from 0 on."
             )
+
+
+def stated_order(order: Sequence[str] | str) -> tuple[str, ...]:
+    """Return labels in a stated order, which may be one text with commas.
+
+    Examples
+    --------
+    >>> stated_order("A+, A,B"), stated_order(["A", "B"]), stated_order("")
+    (('A+', 'A', 'B'), ('A', 'B'), ())
+    """
+    labels = order.split(",") if isinstance(order, str) else order
+    return tuple(str(label).strip() for label in labels) if order else ()
 
 
 def check_blank(blank: str) -> None:
@@ -144,6 +179,8 @@ class RecordFormat:
     rows: Callable[[Iterator[Record], Choices, Notes], Iterator[Row]]
     renames: bool = False
     options: tuple[str, ...] = ()
+    may_be: Callable[[Sample], bool] | None = None
+    """Whether a sample can be meant that is only read so if the user names the format."""
     info: FormatInfo = UNREGISTERED
 
 
@@ -159,20 +196,27 @@ class TextFormat:
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
 
-_OF_SOME = ("ranking_weight", "tie_within", "left_key", "right_key", "drafts")
+_OF_SOME = ("ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts")
 """Options that only some formats have."""
+
+
+def options_without_effect(form: Format, choices: Choices) -> list[str]:
+    """Return the options that would have no effect on a file of this format."""
+    own = () if isinstance(form, TableFormat) else form.options
+    usual = Choices()
+    return [
+        f"--{option.replace('_', '-')}"
+        for option in _OF_SOME
+        if option not in own and getattr(choices, option) != getattr(usual, option)
+    ]
 
 
 def refuse_options(form: Format, choices: Choices, name: str) -> None:
     """Refuse an option that would have no effect on a file of this format."""
-    own = () if isinstance(form, TableFormat) else form.options
-    usual = Choices()
-    for option in _OF_SOME:
-        if option not in own and getattr(choices, option) != getattr(usual, option):
-            raise OptionError(
-                f"{name}: --{option.replace('_', '-')} does not apply to {form.info.name} "
-                "judgments; leave it out."
-            )
+    for option in options_without_effect(form, choices):
+        raise OptionError(
+            f"{name}: {option} does not apply to {form.info.name} judgments; leave it out."
+        )
 
 
 def annotator_or_nobody(source: Source, choices: Choices, notes: Notes, *columns: str) -> str:
@@ -196,6 +240,13 @@ def not_needed(annotator: str, column: str) -> str:
     return f"annotator '{annotator}' is not used: the column '{column}' names who judged"
 
 
+def say_unused(source: Source, choices: Choices, notes: Notes) -> None:
+    """Say that an annotator was named for judgments that all have theirs."""
+    who = choices.annotator
+    if who is not None and not source.one("count(*)", f"annotator = {quoted(who)}"):
+        notes.append(f"annotator '{who}' is not used: the file names who judged")
+
+
 def nobody(choices: Choices, notes: Notes) -> str:
     """Return the annotator of judgments that name none, and say so.
 
@@ -205,7 +256,7 @@ def nobody(choices: Choices, notes: Notes) -> str:
     >>> nobody(Choices(), notes), notes
     ('unknown', ["the file names no annotators: all judgments are taken as those of 'unknown'"])
     """
-    who = choices.annotator or NOBODY
+    who = choices.annotator or choices.made_up(NOBODY)
     said = f"the file names no annotators: all judgments are taken as those of '{who}'"
     if said not in notes:
         notes.append(said)

@@ -71,8 +71,21 @@ def of_table(name: str, columns: Sequence[str], text: str, delimiter: str) -> Sa
 def of_records(name: str, records: Sequence[Any], text: str = "") -> Sample:
     """Look at records in memory."""
     first = tuple(records[:_LOOKED_AT])
-    columns = {str(k).strip().lower() for r in first if isinstance(r, Mapping) for k in r}
+    columns = {str(k).strip().lower() for r in first if isinstance(r, Mapping) for k in _keys(r)}
     return Sample(name, frozenset(columns), first, text)
+
+
+def _keys(record: Mapping[Any, Any]) -> list[Any]:
+    """Return the fields of a record, those within the content of a note of OpenReview's, too."""
+    found = [*record]
+    if isinstance(record.get("content"), Mapping) and "forum" in record:
+        found += record["content"]
+    inside = record.get("notes")
+    if isinstance(inside, list):
+        found += [
+            key for note in inside[:_LOOKED_AT] if isinstance(note, Mapping) for key in _keys(note)
+        ]
+    return found
 
 
 def of_json(name: str, text: str) -> Sample:

@@ -12,6 +12,7 @@ ANNOTATOR = (
     "annotator", "annotator_id", "annotator id", "worker", "worker_id", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
     "reviewer_id", "reviewer id", "reviewer name", "reviewername", "member name", "member #",
+    "reviewer_email", "reviewer email",
     "teacher", "marker", "examiner", "coder", "labeler", "labeller",
     "user_id", "completed_by", "session id", "session_id", "evaluation_session_id",
 )
@@ -41,13 +42,15 @@ OUTCOME = (
 
 ITEM = (
     "item", "item_id", "item id", "paper", "paper_id", "paper id", "submission", "submission_id",
-    "submission #", "submission number", "essay", "script", "poster", "product", "forum",
+    "submission #", "submission number", "pid", "essay", "script", "poster", "product", "forum",
 )
 """What was rated, the surest name first."""
 
 RATING = (
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
-    "total score", "overall evaluation", "overall rating", "recommendation",
+    "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
+    "overall_assessment", "overall assessment", "overall_recommendation", "overall recommendation",
+    "recommendation",
 )
 """What an annotator gave an item."""
 

@@ -41,7 +41,8 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
             tiers, tied = [tiers[0], [_item(item, record.location) for item in entry[1]]], False
         rankings += 1
         # Each stands for itself: whoever gave it, a bootstrap draws it whole.
-        opinion = Opinion(f"ranking {number}", record.location, f"ranking {number}")
+        who = choices.made_up(f"ranking {number}")
+        opinion = Opinion(who, record.location, f"ranking {number}")
         for row in pairs_of_order(tiers, opinion, choices.ranking_weight, tied=tied):
             pairs += row.outcome != "skip"
             yield row

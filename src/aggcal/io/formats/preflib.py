@@ -54,7 +54,7 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
         for _ in range(copies):
             voter += 1
             who = f"voter {voter}" if not as_weights else f"order {voter} ({number} voters)"
-            opinion = Opinion(who, location, f"order {voter}", voters=each)
+            opinion = Opinion(choices.made_up(who), location, f"order {voter}", voters=each)
             for row in pairs_of_order(named, opinion, choices.ranking_weight):
                 pairs += row.outcome != "skip"
                 yield row

@@ -97,7 +97,7 @@ def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Note
     said = "the file names no annotators: each ranking is taken as one annotator's"
     if said not in notes:
         notes.append(said)
-    return otherwise
+    return choices.made_up(otherwise)
 
 
 def _collect(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SMALL_FILE = 4_000_000
 _FEW_CELLS = 300_000
+_FEW_FILES = 10
+"""Limits of what the common database reads: it keeps the memory that it once took."""
 _PACKED = (b"PA", b"\x1f\x8b")
 """How Parquet and gzip begin."""
 _SIZED = (list, tuple, np.ndarray)
@@ -103,24 +105,30 @@ def connected(
 def _is_small(data: Any) -> bool:
     """Whether reading takes little memory, as far as can be told without looking at it."""
     if isinstance(data, str | Path):
-        try:
-            path = Path(data)
-            if not path.is_file() or path.stat().st_size > _SMALL_FILE:
-                return False
-            with path.open("rb") as file:
-                return file.read(2) not in _PACKED
-        except (OSError, ValueError):
-            return False
+        return _is_small_file(data)
     if isinstance(data, Mapping):
         # Columns, or a number for each item.
         cells = sum(len(part) if isinstance(part, _SIZED) else 1 for part in data.values())
         return cells <= _FEW_CELLS
+    if isinstance(data, list | tuple) and data and all(isinstance(f, str | Path) for f in data):
+        return len(data) <= _FEW_FILES and all(map(_is_small_file, data))
     if isinstance(data, list | tuple):
         width = len(data[0]) if data and isinstance(data[0], Mapping | tuple | list) else 1
         return len(data) * width <= _FEW_CELLS
     shape = getattr(data, "shape", None)
     known = isinstance(shape, tuple) and all(isinstance(n, int) for n in shape)
     return known and prod(shape or ()) <= _FEW_CELLS
+
+
+def _is_small_file(given: str | Path) -> bool:
+    try:
+        path = Path(given)
+        if not path.is_file() or path.stat().st_size > _SMALL_FILE:
+            return False
+        with path.open("rb") as file:
+            return file.read(2) not in _PACKED
+    except (OSError, ValueError):
+        return False
 
 
 @cache

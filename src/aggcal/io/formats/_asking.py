@@ -1,0 +1,58 @@
+"""Tables that may be ratings but do not say so: the user is asked, in a sentence."""
+
+from __future__ import annotations
+
+from aggcal.errors import OptionError, some
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, RATING, WINNER_LOSER
+from aggcal.io.formats.ratings import rated_columns
+from aggcal.registry import RATINGS
+
+_SAY = f"--format {RATINGS.name}"
+
+
+def ask_for_ratings(sample: Sample) -> None:
+    """Refuse a table that is no table of judgments but may hold ratings, and say how to read it.
+
+    Names of people, criteria and features look alike, so that none is taken for another unasked.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> ask_for_ratings(of_records("f.csv", [{"paper": "p1", "Anna": 3, "Bob": 2}]))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: f.csv: has several numbers for each item ('anna', 'bob'); if each...
+    """
+    have = sample.columns
+    known = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
+    if known or have & {*RATING, "rank", "winner", "loser", "left", "right", "outcome"}:
+        return
+    numbers = rated_columns(sample)
+    itemised, named = bool(have & {*ITEM}), bool(have & {*ANNOTATOR})
+    rest = sorted(have - {*numbers, ""})
+    if not numbers or (len(numbers) < 2 and not (itemised and named)):  # noqa: PLR2004
+        return
+    if itemised and named:
+        shown = next(iter(numbers))
+        what = (
+            f"names annotators and items but no rating; say which column it is ({some(numbers)}), "
+            f"as in --column 'rating={shown}'"
+        )
+    elif itemised:
+        what = (
+            f"has several numbers for each item ({some(numbers)}); if each is one annotator's "
+            f"rating, say so with {_SAY}; if they are scores, they come second, after the judgments"
+        )
+    elif named:
+        what = (
+            f"has a row for each annotator and numbers in {some(numbers)}; if they are ratings, "
+            f"exchange rows and columns, so that each row is an item, and say {_SAY}"
+        )
+    elif len(rest) == 1:
+        what = (
+            f"has several numbers for each '{rest[0]}' ({some(numbers)}); if each is one "
+            f"annotator's rating, say so with {_SAY} --column 'item={rest[0]}'"
+        )
+    else:
+        return
+    raise OptionError(f"{sample.name}: {what}.")
