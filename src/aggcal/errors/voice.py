@@ -22,8 +22,8 @@ _PRIOR = {"score-sd", "reliability-sd"}
 _FLAG_ARGUMENTS = {"no-check": "check", "unweighted": "weights"}
 _NO_VALUE = {
     "alone", "and", "are", "as", "at", "does", "first", "for", "has", "here", "if", "in", "is",
-    "leaves", "lets", "merges", "on", "or", "out", "refuses", "says", "takes", "tells", "to", "too", "which",
-    "with",
+    "leaves", "lets", "merges", "on", "or", "out", "refuses", "says", "takes", "tells", "to",
+    "too", "which", "with",
 }
 """Words that follow an option in a sentence and are not its value."""
 # fmt: on
