@@ -135,8 +135,8 @@ def test_one_person_judged(tmp_path: Path) -> None:
         ({}, "no file is named"),
         ({"nowhere.csv": None}, "no such file"),
         ({"a.csv": ""}, "is empty"),
-        ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "judge,winner,loser\nann,a,b\n"},
-         "a.csv, b.csv: are all taken for judgments; write them as one first"),
+        (dict.fromkeys(("a.csv", "b.csv"), "annotator,winner,loser\nann,a,b\n"),
+         "b.csv holds the same as a.csv"),
         ({"a.csv": "item,score\na,1\nb,2\n", "b.csv": "item,score\na,1\nb,2\n"}, "--scores FILE"),
         ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "item,score\nx,1\ny,2\n"},
          "no column is known to hold judged items, such as 'a'"),
@@ -155,6 +155,19 @@ def test_what_is_not_certain_is_refused(
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert not (tmp_path / "aggcal.toml").exists()
+
+
+def test_several_files_of_judgments(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "a.csv").write_text("annotator,winner,loser\nann,a,b\nann,b,c\n")
+    (tmp_path / "b.csv").write_text("judge,left,right,outcome\nbob,a,c,left\n")
+    (tmp_path / "s.csv").write_text("item,score\na,3\nb,1\nc,2\n")
+    done = command("init", "a.csv", "b.csv", "s.csv")
+    assert done.returncode == 0, done.stderr
+    assert "together: 3 judgments of 3 items by 2 annotators" in done.stderr
+    assert study(tmp_path)["judgments"] == ["a.csv", "b.csv"]
+    run = command("run", "--no-check")
+    assert run.returncode == 0, run.stderr
+    assert "3 judgments" in run.stderr
 
 
 def test_ids_tell_the_column_of_the_items(tmp_path: Path, command: Command) -> None:

@@ -75,11 +75,18 @@ def init(options: argparse.Namespace) -> int:
     study = Describer(options, files, _reading(), console).described()
     for key in _ROLES:
         if key in study.options:
-            study.options[key] = os.path.relpath(study.options[key], folder or ".")
+            study.options[key] = _from(folder or ".", study.options[key])
     text = study.text()
     path = write_file(options.output, lambda file: file.write(text), force=options.force)
     console.say(f"wrote {path}; {_next(study)}")
     return 0
+
+
+def _from(folder: str, path: str | list[str]) -> str | list[str]:
+    """Return a path, or several, as seen from a folder."""
+    if isinstance(path, list):
+        return [os.path.relpath(each, folder) for each in path]
+    return os.path.relpath(path, folder)
 
 
 def _reading() -> dict[str, object]:

@@ -76,24 +76,24 @@ class Describer:
             self._console.say(f"  {column:{max(width, 6)}}  {means}")
 
     def _judgments(self) -> AnyJudgments | None:
-        path = self._one(
-            "judgments", "write them as one first, with 'aggcal convert FILE FILE -o all.csv'."
-        )
-        if path is None:
+        paths = [path for path, role in self._roles.items() if role == "judgments"]
+        if not paths:
             return None
         options, study = self._options, self._study
-        judgments = understood(options, self._looks[path], self._asker)
-        size = (
-            f"{count(judgments.n_judgments, 'judgment')} of {count(judgments.n_items, 'item')} by "
-            f"{count(len(judgments.annotator_ids), 'annotator')}"
-        )
-        rows = taken(options, self._looks[path], judgments.format)
-        self._show(f"{path}: judgments, read as {judgments.format}: {size}", rows)
-        self._console.say(*(f"  {note}" for note in judgments.notes))
+        for path in paths:
+            judgments = understood(options, self._looks[path], self._asker)
+            size = _size(judgments)
+            rows = taken(options, self._looks[path], judgments.format)
+            self._show(f"{path}: judgments, read as {judgments.format}: {size}", rows)
+            self._console.say(*(f"  {note}" for note in judgments.notes))
+        if len(paths) > 1:
+            judgments = read(options, paths)
+            size = _size(judgments)
+            self._console.say(f"together: {size}")
         if options.criterion is None and len(judgments.criteria) > 1:
             listed = ", ".join(judgments.criteria)
             self._console.say(f"  criteria are fitted as one ({listed}); choose with --criterion")
-        study.add("judgments", path, size)
+        study.add("judgments", paths if len(paths) > 1 else paths[0], size)
         for name, usual in self._reading.items():
             value = getattr(options, name)
             if value != usual:
@@ -167,3 +167,10 @@ class Describer:
         self._study.add(role, path, what)
         if role == "texts" and not {"judgments", "scores"} & set(self._study.options):
             self._study.add("items", path, _OTHERS["items"][0])
+
+
+def _size(judgments: AnyJudgments) -> str:
+    return (
+        f"{count(judgments.n_judgments, 'judgment')} of {count(judgments.n_items, 'item')} by "
+        f"{count(len(judgments.annotator_ids), 'annotator')}"
+    )

@@ -29,7 +29,7 @@ _LONGEST = 60  # characters of a label, or of a column's name
 _NOBODY = "nobody"
 
 
-def read(options: argparse.Namespace, path: str) -> AnyJudgments:
+def read(options: argparse.Namespace, path: str | list[str]) -> AnyJudgments:
     """Read judgments as the options say, in silence."""
     given = argparse.Namespace(**{**vars(options), "judgments": path, "verbose": False})
     return judgments_from(given, Console(quiet=True))

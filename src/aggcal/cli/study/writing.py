@@ -93,4 +93,6 @@ def _toml(value: Any) -> str:
                 f"'{value}' is not UTF-8 text, which a study file must be; rename the file."
             ) from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
