@@ -234,8 +234,9 @@ def _log_prior(location: float, sd: float) -> FloatArray:
 def _shares(kinds: FloatArray, allowed: tuple[bool, bool, bool]) -> tuple[FloatArray, float]:
     """Return the most probable shares of the kinds, and the log-likelihood there."""
     open_ = np.array(allowed)
-    top = kinds.max(axis=1, keepdims=True)
-    likely = np.exp(kinds - top)
+    # Of the kinds that may be, the likeliest is 1: with another on top all of them may be 0.
+    top = np.where(open_, kinds, -np.inf).max(axis=1, keepdims=True)
+    likely = np.where(open_, np.exp(np.minimum(kinds - top, 0.0)), 0.0)
     shares = np.where(open_, np.array([0.9, 0.05, 0.05]), 0.0)
     beforehand = np.array([_HONEST_BEFOREHAND, 0.0, 0.0])
     for _ in range(_ROUNDS):
