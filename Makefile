@@ -19,7 +19,10 @@ endef
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
 
-test: lint types imports docs tests
+# Types and the documentation beside each other: neither needs the other, nor two cores.
+test: lint
+	$(MAKE) -j 2 --output-sync types imports docs
+	$(MAKE) tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -22,9 +22,12 @@ JSON = "".join(
 DECOY = "annotator,winner,loser\nx,evil,worse\ny,worse,evil\n"
 
 
-def parquet(path: Path, *, columns: tuple[str, ...] = ("annotator", "winner", "loser")) -> None:
+def parquet(
+    path: Path, who: str = "", *, columns: tuple[str, ...] = ("annotator", "winner", "loser")
+) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = dict(zip(("annotator", "winner", "loser"), zip(*ROWS, strict=True), strict=True))
+    rows = rows_of(who)
+    cells = dict(zip(("annotator", "winner", "loser"), zip(*rows, strict=True), strict=True))
     with path.open("wb") as file:
         pq.write_table(pa.table({name: list(cells[name]) for name in columns}), file)
 
@@ -36,12 +39,22 @@ def items(command: Command, folder: Path, *names: str | Path, **options: object)
     return {row["item"] for row in table(folder / "out" / "items.csv")}
 
 
-def write(path: Path, kind: str) -> None:
+def rows_of(who: str) -> list[tuple[str, str, str]]:
+    """Rows by annotators of that name: files with the same rows would be refused."""
+    return [(f"{annotator}{who}", winner, loser) for annotator, winner, loser in ROWS]
+
+
+def write(path: Path, kind: str, who: str = "") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind == "parquet":
-        parquet(path)
-    else:
-        path.write_text(CSV if kind == "csv" else JSON)
+        parquet(path, who)
+        return
+    text = CSV if kind == "csv" else JSON
+    for annotator in "uvw":
+        name = f"{annotator}{who}"
+        text = text.replace(f"\n{annotator},", f"\n{name},")
+        text = text.replace(f'"annotator": "{annotator}"', f'"annotator": "{name}"')
+    path.write_text(text)
 
 
 def test_a_folder_named_like_a_partition_changes_nothing(tmp_path: Path, command: Command) -> None:
@@ -50,11 +63,12 @@ def test_a_folder_named_like_a_partition_changes_nothing(tmp_path: Path, command
         for kind in ("csv", "json", "parquet")
         for folder in ("winner=evil", "c1=evil", "annotator=x", "json=1", "c0=0")
     ]
-    for path in paths:
-        write(path, path.suffix[1:])
+    for number, path in enumerate(paths):
+        write(path, path.suffix[1:], str(number))
     done = command("convert", "-o", "out.csv", *(path.relative_to(tmp_path) for path in paths))
     assert done.returncode == 0, done.stderr
-    assert [tuple(row.values()) for row in table(tmp_path / "out.csv")] == ROWS * len(paths)
+    expected = [row for number in range(len(paths)) for row in rows_of(str(number))]
+    assert [tuple(row.values()) for row in table(tmp_path / "out.csv")] == expected
 
 
 def test_partitions_inside_a_folder_of_parquet(tmp_path: Path, command: Command) -> None:
@@ -88,14 +102,15 @@ def test_exactly_what_was_named_is_read(kind: str, tmp_path: Path, command: Comm
         (tmp_path / decoy).parent.mkdir(exist_ok=True)
         (tmp_path / decoy).write_text(DECOY)
     paths = [tmp_path / f"{name}.{kind}" for name in NAMES if "/" not in name or kind == "csv"]
-    for path in paths:
-        write(path, kind)
+    for number, path in enumerate(paths):
+        write(path, kind, str(number))
     done = command(
         "convert", "-o", "out.csv", "--quiet", "--", *(p.relative_to(tmp_path) for p in paths),
         env={**os.environ, "HOME": str(tmp_path / "home")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [tuple(row.values()) for row in table(tmp_path / "out.csv")] == ROWS * len(paths)
+    expected = [row for number in range(len(paths)) for row in rows_of(str(number))]
+    assert [tuple(row.values()) for row in table(tmp_path / "out.csv")] == expected
 
 
 def test_a_relative_path_up_from_a_link_is_the_file_systems(

@@ -254,7 +254,12 @@ def test_a_signal_leaves_nothing_behind(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     judgments = str(study / "judgments.csv")
-    command = [sys.executable, "-m", "aggcal", "aggregate", judgments, "-o", "out"]
+    # Progress is shown at once, to know when the draws have begun.
+    script = (
+        "import sys\nfrom aggcal.cli import console\nconsole._EVERY_IN_LOG = 0.1\n"
+        "from aggcal.__main__ import start\nsys.exit(start())"
+    )
+    command = [sys.executable, "-c", script, "aggregate", judgments, "-o", "out"]
     ended = set()
     for delay in (0.2,):
         process = subprocess.Popen(

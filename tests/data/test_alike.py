@@ -75,4 +75,4 @@ def test_a_warning_counts_and_shows() -> None:
     assert said.startswith("20 item ids are likely 10 items, since they differ only in case (")
     assert "'Item 1' with 2 judgments, 'item 1' with 2" in said
     assert "7 more groups" in said
-    assert "--normalize-ids" in said
+    assert "normalize_ids=True" in said

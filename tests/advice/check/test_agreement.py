@@ -143,7 +143,7 @@ def test_the_error_of_coin_tossers_is_that_of_simulation(
         if (u + ord(a)) % 3
     ]
     alphas, errors = [], []
-    for _ in range(150):
+    for _ in range(100):
         rows = [(*row, str(random.choice(kinds))) for row in shape]
         found = krippendorff(Answers.of(aggcal.read_judgments(rows)))
         assert found is not None
