@@ -521,7 +521,8 @@ def test_a_hundred_thousand_items_stay_usable(open_page: Open, tmp_path: Path) -
     # Intervals of any kind do for a page; working them out takes half a minute.
     for name, room in (("rank", 500.0), ("calibrated", 7.123)):
         off = room * np.random.default_rng(4).random(n)
-        items |= {f"{name}_low": items[name] - off, f"{name}_high": items[name] + off}
+        middle = np.asarray(items[name], dtype=np.float64)
+        items |= {f"{name}_low": middle - off, f"{name}_high": middle + off}
     items["consensus_se"] = np.random.default_rng(5).random(n)
     report = tmp_path / "report.html"
     page_text = render(result.to_dict(), items, result.consensus.annotator_columns())
