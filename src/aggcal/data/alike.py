@@ -142,7 +142,7 @@ def alike_warning(
     --------
     >>> print(alike_warning("item", [["Essay 20", "essay 20"]], {"Essay 20": 12, "essay 20": 1}))
     2 item ids are likely 1 item, since they differ only in case ('Essay 20' with 12 judgments,
-    'essay 20' with 1); merge them with --normalize-ids, or say which is which with --alias FILE.
+    'essay 20' with 1); merge them with normalize_ids=True, or say which is which with aliases=FILE.
     """
     number = sum(map(len, found))
     shown = [_group(spellings, counts) for spellings in found[:_GROUPS]]
