@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from aggcal._core.kernels import library
 from aggcal.registry.datasets import DOTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,3 +73,9 @@ def test_only_what_may_be_passed_on_is_packed() -> None:
         assert (ROOT / path).is_file()
     artifacts = project["tool"]["hatch"]["build"]["artifacts"]
     assert artifacts == [(KERNELS / "kernels.so").as_posix()]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_kernels_are_there_where_they_can_be_compiled() -> None:
+    """Many tests compare them with NumPy, and would be skipped in silence."""
+    assert library() is not None

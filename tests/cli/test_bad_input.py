@@ -64,7 +64,7 @@ BAD_SCORES = {
     "infinite score": ("item,score\na,1\nb,inf\n", "line 3, item 'b'"),
     "score nan": ("item,score\na,1\nb,nan\n", "not a finite number"),
     "missing scores": ("item,score\na,\nb,\n", "'score' is blank in every row"),
-    "two scores": ("item,score\na,1\nb,2\na,1\n", "item 'a' stands more than once (again in line"),
+    "two scores": ("item,score\na,1\nb,2\na,1\n", "duplicate item 'a' (line"),
     "missing item": ("item,score\na,1\n,2\n", "line 3 has no item"),
     "negative sd": ("item,score,sd\na,1,1\nb,2,-1\n", "line 3, item 'b': the sd ('-1')"),
     "missing sd": ("item,score,sd\na,1,1\nb,2,\n", "the sd is missing"),

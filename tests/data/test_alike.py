@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import aggcal
 from aggcal.data.alike import alike_warning, difference, groups, key, visible
 
 SAME = [
@@ -76,3 +77,12 @@ def test_a_warning_counts_and_shows() -> None:
     assert "'Item 1' with 2 judgments, 'item 1' with 2" in said
     assert "7 more groups" in said
     assert "normalize_ids=True" in said
+
+
+def test_items_that_somebody_compared_are_two() -> None:
+    """Codes may differ in case only: who compares 'a' with 'A' saw two items."""
+    rows = [("ann", "a", "A"), ("ann", "b", "a"), ("bob", "B", "A")]
+    said = [str(w) for w in aggcal.aggregate(rows, warn=False).warnings if w.code == "alike-ids"]
+    assert len(said) == 1
+    assert "'B'" in said[0]
+    assert "'A'" not in said[0]

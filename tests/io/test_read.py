@@ -331,7 +331,7 @@ def test_bad_frames_and_rows_are_refused_in_words() -> None:
         aggcal.read_judgments(3)
     with pytest.raises(TableError, match="differ in length"):
         aggcal.read_scores({"item": ["a"], "score": [1.0, 2.0]})
-    with pytest.raises(ScoreError, match="item 'a' stands more than once"):
+    with pytest.raises(ScoreError, match="duplicate item 'a'"):
         aggcal.read_scores([("a", 1.0), ("a", 2.0)])
     with pytest.raises(ScoreError, match="missing"):
         aggcal.read_scores([("a", 1.0), ("b", float("nan"))], blank="error")

@@ -276,7 +276,7 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
 def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"column 'text' missing .*column="):
         read_texts([{"item": "a", "answer": "x"}])
-    with pytest.raises(TableError, match="item 'a' stands more than once"):
+    with pytest.raises(TableError, match="duplicate item 'a'"):
         read_texts([("a", "x"), ("a", "y")])
     with pytest.raises(OptionError, match="names the items"):
         read_texts([("a", "x")], column="item")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from aggcal.data.alike import alike_warning, groups
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
@@ -49,10 +51,24 @@ def _alike(judgments: AnyJudgments) -> list[AggcalWarning]:
         if judgments.spelling is not None and judgments.spelling.normalize:
             continue
         alike = groups(ids)
+        if alike and kind == "item":
+            alike = _never_compared(alike, judgments)
         if alike:
             number = dict(zip(ids, counts.tolist(), strict=True))
             found.append(alike_warning(kind, alike, number))
     return found
+
+
+def _never_compared(alike: list[list[str]], judgments: AnyJudgments) -> list[list[str]]:
+    """Leave out groups of which two were compared: who did so saw two items."""
+    whole = judgments.local
+    if whole is None:
+        return alike
+    number = {label: k for k, group in enumerate(alike) for label in group}
+    group = np.array([number.get(label, -1) for label in whole.item_ids.tolist()])
+    left, right = group[whole.left], group[whole.right]
+    compared = set(left[(left == right) & (left >= 0)].tolist())
+    return [labels for k, labels in enumerate(alike) if k not in compared]
 
 
 def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:

@@ -92,7 +92,7 @@ def convert_judgments(
     criterion
         Write only the judgments of this criterion.
     overwrite
-        Whether a file that is there already may be replaced.
+        Whether a file that already exists may be replaced.
     append
         Add the judgments to the table that is there. Its columns must fit them; it is replaced, as
         a whole and at once, by itself and the new rows.

@@ -99,7 +99,7 @@ def read_judgments(
         Who is who: a mapping of alias to id, or a table of two columns, ``alias`` and ``id``, in
         any form that is read. A third, ``kind``, may say ``item`` or ``annotator``.
     memory
-        How much memory reading may take before it goes on on disk, such as ``"2GB"``. The
+        Memory limit for reading, before spilling to disk, such as ``"2GB"``. The
         judgments themselves then take 12 bytes each (20 with an outcome, 28 with a weight too).
     on_progress
         Called now and then, from a thread, with the percentage done of the step under way.

@@ -27,8 +27,8 @@ def refuse_double_items(source: Source, error: type[InputError] = ScoreError) ->
     if number:
         location, value = source.first(again, "item")
         raise error(
-            f"{source.name}: item '{value}' stands more than once (again in {location}; "
-            f"{count(number, 'row')} too many in all); keep one row per item."
+            f"{source.name}: duplicate item '{value}' ({location}; "
+            f"{count(number, 'duplicate row')} in total); keep one row per item."
         )
 
 

@@ -51,7 +51,7 @@ _FIT = {
     "measure. It matters where there are few judgments.",
     "log-likelihood": "how well the numbers fit the judgments: 0 would be perfect, and of two runs "
     "on the same data the one nearer to 0 fits better.",
-    "relative gradient": "how far from the best numbers the search ended: 0 is there.",
+    "relative gradient": "optimiser residual; 0 means fully converged.",
 }
 
 

@@ -83,7 +83,7 @@ class Fitted:
 
     @classmethod
     def by(cls, judgments: Judgments, consensus: Consensus) -> Fitted:
-        """Take the fit of these judgments that is there already.
+        """Take a fit of these judgments that was already made.
 
         Examples
         --------

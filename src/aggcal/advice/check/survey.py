@@ -69,7 +69,7 @@ def check(
     method
         What is fitted; a name of ``aggcal methods`` that needs no features.
     consensus
-        The consensus of these judgments by such a method, where it is there already.
+        The consensus of these judgments by such a method, if it was already fitted.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
         two random items are in the right order with a chance of 90%.

@@ -100,7 +100,7 @@ def suggest_pairs(
     method
         How to aggregate: a method with a link (see ``aggcal methods``).
     consensus
-        The consensus of these judgments, where it is there already.
+        The consensus of these judgments, if it was already fitted.
     seed
         Seed for all random numbers: which item is left, ties, exploration.
 

@@ -9,7 +9,7 @@ COMMANDS = {
     "aggregate": "Stage 1 alone: the consensus of the judgments",
     "calibrate": "Stage 2 alone: calibrate scores by an order you have",
     "check": "what is wrong with this data, and what to do about it",
-    "report": "the report of a folder of results once more: with texts, as Markdown, as JSON",
+    "report": "re-render the report of an earlier run: with texts, as Markdown, as JSON",
     "convert": "judgments of any format in, one table out",
     "formats": "the formats that judgments are read from",
     "evaluate": "compare consensus, model and calibrated scores with a truth",

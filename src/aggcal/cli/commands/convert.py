@@ -25,7 +25,7 @@ def add(command: Parser) -> None:
     command.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
     )
-    command.add_argument("--force", action="store_true", help="replace OUT if it is there already")
+    command.add_argument("--force", action="store_true", help="replace OUT if it already exists")
     command.add_argument(
         "--append",
         action="store_true",

@@ -50,7 +50,7 @@ def add(command: Parser) -> None:
     command.add_argument(
         "-o", "--output", metavar="FILE", default=STUDY_FILE, help="study file to write"
     )
-    add_force(command, "FILE if it is there already")
+    add_force(command, "FILE if it already exists")
     group = command.add_argument_group("what a file is, if that is not to be recognised")
     for role, what in _ROLES.items():
         group.add_argument(f"--{role}", metavar="FILE", help=what)

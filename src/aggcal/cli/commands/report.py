@@ -1,4 +1,4 @@
-"""``aggcal report``: the report of a folder of results once more."""
+"""``aggcal report``: re-render the report of an earlier run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add(command: Parser) -> None:
     )
     add_force(
         command,
-        "FILE if it is there already, and take the files of DIR as they are, changed or not",
+        "FILE if it already exists, and take the files of DIR as they are, changed or not",
     )
     add_report_options(command, check=False)
 

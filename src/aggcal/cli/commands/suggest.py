@@ -92,7 +92,7 @@ def _add_sheet(command: Parser) -> None:
     command.add_argument(
         "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
     )
-    add_force(command, "FILE if it is there already")
+    add_force(command, "FILE if it already exists")
     add_spreadsheet_safe(command)
 
 

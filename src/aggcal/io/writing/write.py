@@ -119,7 +119,7 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
     content
         A function that writes its text, or its bytes.
     force
-        Replace a file that is there already.
+        Replace a file that already exists.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def write_file(path: Path | str, content: Writer | bytes, *, force: bool = False
 
 
 def refuse_existing(path: Path | str, *, force: bool = False) -> None:
-    """Refuse a file to write that is there already, or that cannot be written to.
+    """Refuse a file to write that already exists, or that cannot be written to.
 
     Examples
     --------
