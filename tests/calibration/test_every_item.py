@@ -191,6 +191,9 @@ def test_the_command_gives_every_judged_item_a_number(study_folder: Path, comman
             assert float(row["calibrated_low"]) <= float(row["calibrated"])
     values = [float(row["calibrated"]) for row in rows]
     assert values == sorted(values, reverse=True)
+    page = (study_folder.parent / "out" / "report.md").read_text()
+    first = next(line for line in page.splitlines() if f"| {rows[0]['item']} |" in line)
+    assert f"| {rows[0]['calibrated']} (" in first
     shown = command("report", "out", "-o", "again.html")
     assert shown.returncode == 0, shown.stderr
 

@@ -96,8 +96,12 @@ def numbers(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
 
 
-def item_listing(items: Columns, texts: Mapping[str, str] | None = None) -> Listing:
+def item_listing(
+    items: Columns, texts: Mapping[str, str] | None = None, digits: int | None = None
+) -> Listing:
     """Return the table of the answer: the score first, then where it comes from.
+
+    ``digits`` are those of the calibrated scores, where somebody said how many.
 
     Examples
     --------
@@ -115,7 +119,11 @@ def item_listing(items: Columns, texts: Mapping[str, str] | None = None) -> List
         _column("rank", found, ("rank_low", "rank_high"), decimals=0),
         names("item", items["item"], texts),
         _column(
-            "calibrated", found, ("calibrated_low", "calibrated_high"), decimals=fine, bar=True
+            "calibrated",
+            found,
+            ("calibrated_low", "calibrated_high"),
+            decimals=fine if digits is None else digits,
+            bar=True,
         ),
         _column("model", found, decimals=fine),
         None

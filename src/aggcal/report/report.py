@@ -12,6 +12,7 @@ from aggcal._core.text import brief
 from aggcal.advice.verdicts import RELIABLE, VERDICTS
 from aggcal.errors import TableError, some
 from aggcal.registry import CALIBRATORS, METHODS, CalibratorInfo
+from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import commands, contents, findings, glossary
 from aggcal.report.listing import Listing
 
@@ -83,7 +84,9 @@ class Report:
     @cached_property
     def item_listing(self) -> Listing:
         """The table of the answer."""
-        return contents.item_listing(self.items, self.texts)
+        digits = self.summary.get("digits")
+        known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
+        return contents.item_listing(self.items, self.texts, digits if known else None)
 
     @cached_property
     def annotator_listing(self) -> Listing | None:
