@@ -65,7 +65,7 @@ def test_an_uncertain_rank_has_an_interval_with_a_width(
         _, inputs = study(items, error, sd, seed, level=level)
         low, high = ends(inputs)
         assert inputs.covariance is not None
-        first, last = rank_intervals(inputs.consensus, inputs.covariance, level, 0)
+        first, last, _ = rank_intervals(inputs.consensus, inputs.covariance, level, 0)
         assert (high[first < last] > low[first < last]).all(), seed
 
 

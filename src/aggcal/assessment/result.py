@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,6 +19,7 @@ from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
+from aggcal.assessment.comparisons import comparisons, records
 from aggcal.calibration import (
     SHOWN,
     Anchored,
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
     from aggcal.advice import Advice
 
 RESULT_FILES = (
-    "items.csv", "annotators.csv", "predictions.csv", "report.html", "report.md", "report.json",
-    "summary.json",
+    "items.csv", "annotators.csv", "predictions.csv", "comparisons.json", "report.html",
+    "report.md", "report.json", "summary.json",
 )  # fmt: skip
 """What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
@@ -153,7 +155,29 @@ class Assessment:
                 columns |= self.anchored.columns(order)
         else:
             return {}
-        return columns | self._component(columns["item"])
+        return columns | self._records(columns["item"]) | self._component(columns["item"])
+
+    def _records(self, items: TextArray) -> Columns:
+        """Return how often each item won, lost and tied, where the judgments are at hand."""
+        whole = None if self.judgments is None else self.judgments.local
+        if whole is None or self.consensus is None:
+            return {}
+        position = {item: k for k, item in enumerate(whole.item_ids.tolist())}
+        order = np.array([position.get(item, -1) for item in items.tolist()], dtype=np.int64)
+        known = order >= 0
+        columns: Columns = {}
+        for name, column in records(whole).items():
+            found = column[order]
+            columns[name] = found if known.all() else np.where(known, found.astype(object), None)
+        return columns
+
+    @cached_property
+    def comparisons(self) -> dict[str, Any]:
+        """Who met whom and who disagreed, as in ``comparisons.json``; empty for remote rows."""
+        whole = None if self.judgments is None else self.judgments.local
+        if whole is None or self.consensus is None:
+            return {}
+        return comparisons(whole, self.consensus)
 
     def _component(self, items: TextArray) -> Columns:
         """Return the connected component of each item, 1 the largest, where there are several."""
@@ -243,8 +267,8 @@ class Assessment:
         --------
         >>> import aggcal
         >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
-        >>> print(result.report("md")[:18])
-        # Consensus scores
+        >>> print(result.report("md").splitlines()[0])
+        # 2 items compared by 2 annotators
         """
         if format not in RENDERERS:
             near = did_you_mean(format, RENDERERS)
@@ -266,12 +290,13 @@ class Assessment:
         columns = self.annotator_columns()
         summary, items = self.to_dict(), self.item_columns()
         if texts is None:
-            return Report(summary, items, columns)
+            return Report(summary, items, columns, comparisons=self.comparisons)
         read = read_texts(texts)
         by_item, judgments = read.by_item, self.judgments
         if judgments is not None and judgments.spelling is not None:
             by_item = judgments.spelling.texts(by_item)
-        return Report(summary | {"texts": Path(read.source).name}, items, columns, by_item)
+        named = summary | {"texts": Path(read.source).name}
+        return Report(named, items, columns, by_item, self.comparisons)
 
     def save(
         self,
@@ -304,6 +329,9 @@ class Assessment:
         files: dict[str, Writer] = {"items.csv": table(report.items)}
         if self.consensus is not None:
             files["annotators.csv"] = table(report.annotators)
+            if report.comparisons:
+                kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
+                files["comparisons.json"] = partial(_write, f"{kept}\n")
             for ending in ("html", "md"):
                 files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
         if self.calibration is not None and self.calibration.unjudged_ids:

@@ -18,7 +18,7 @@ from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting, to_json
 
 _STAGE_2 = ("items.csv", "summary.json")
-_STAGE_1 = (*_STAGE_2, "annotators.csv", "report.html", "report.md")
+_STAGE_1 = (*_STAGE_2, "annotators.csv", "comparisons.json", "report.html", "report.md")
 
 
 def refuse_output(

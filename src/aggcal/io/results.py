@@ -11,18 +11,20 @@ from aggcal._core.tables import Columns
 from aggcal.errors import FileError, TableError
 from aggcal.io.per_item import fetch, ids, numbers
 from aggcal.io.tables.opening import opened
+from aggcal.io.comparisons import misfit
 from aggcal.io.writing.manifest import Manifest, digests, fits, load
 from aggcal.io.writing.swap import settled
 
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
     "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
-    "n_judgments", "component",
+    "n_judgments", "won", "lost", "tied", "component",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
+    "left_share", "left_share_low", "left_share_high",
 )  # fmt: skip
-_WORDS = ("verdict",)
+_WORDS = ("verdict", "reason")
 """Columns of words; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 
@@ -55,6 +57,38 @@ def read_results(
         raise FileError(f"{folder}: no permission to read it.") from None
     except OSError as error:
         raise FileError(f"{folder}: cannot be read ({error.strerror}).") from None
+
+
+def read_comparisons(folder: Path | str, items: Columns) -> dict[str, Any]:
+    """Return ``comparisons.json``, as far as it fits the items; empty where there is none.
+
+    Results of earlier versions have none, and a report does without.
+
+    Parameters
+    ----------
+    folder
+        The folder of the results.
+    items
+        The columns of ``items.csv``.
+
+    Examples
+    --------
+    >>> read_comparisons("nowhere", {})
+    {}
+    """
+    path = Path(folder) / "comparisons.json"
+    if not path.is_file():
+        return {}
+    try:
+        with settled(Path(folder)):
+            found = load(path)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
+        raise FileError(f"{path}: cannot be read ({reason}); run aggcal again.") from None
+    if wrong := misfit(found, len(items["item"])):
+        raise FileError(f"{path}: {wrong}; run aggcal again.")
+    kept: dict[str, Any] = found
+    return kept
 
 
 @contextmanager
@@ -96,7 +130,7 @@ def _read(folder: Path, *, force: bool) -> tuple[dict[str, Any], Columns, Column
     return (
         summary,
         _columns(folder / "items.csv", "item", ("consensus",), _ITEMS),
-        _columns(folder / "annotators.csv", "annotator", _ANNOTATORS[3:], _ANNOTATORS),
+        _columns(folder / "annotators.csv", "annotator", _ANNOTATORS[3:5], _ANNOTATORS),
     )
 
 

@@ -18,19 +18,12 @@ from aggcal.advice.verdicts import (
     REVERSED,
     TOO_FEW,
     UNCLEAR,
+    VERDICTS,
 )
+from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.registry import METHODS
-from aggcal.report.listing import (
-    SHORTEST_CUT,
-    Column,
-    Listing,
-    Marks,
-    Numbers,
-    cut,
-    decimals_for,
-    names,
-    number_text,
-)
+from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
+from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
 
 EQUAL_ANNOTATORS = frozenset(name for name, known in METHODS.own.items() if not known.reliabilities)
 """Methods that take every annotator to be equally reliable."""
@@ -58,20 +51,23 @@ VERDICT_MEANS = {
 """What each verdict says of those who have it."""
 
 HINTS = {
-    "rank": "place in the order on which the annotators agree, 1 = highest; "
-    "under it, the places that it may have",
-    "calibrated": "the answer: a score in the model's units; under it, its interval",
-    "model": "the score that the model gave",
+    "rank": "rank in the consensus, 1 = highest",
+    "calibrated": "calibrated score, in the model's unit",
+    "model": "score that the model gave",
     "change": "calibrated minus model",
-    "consensus": "how high the annotators put it; no unit, 0 = the middle",
-    "consensus_se": "standard error: how far off the consensus may well be",
-    "block": "items of one block share one calibrated score",
+    "consensus": "consensus score; no unit, 0 = average",
+    "consensus_se": "standard error of the consensus score",
+    "block": "items with the same number share one calibrated score",
     "n_judgments": "comparisons that the item was in",
-    "component": "items of different components were never compared, not even through others; "
-    "their ranks beside each other are a convention",
-    "verdict": "what the check of the data says; without one, the interval of the reliability",
-    "reliability": "how much the answers tell; under it, its interval",
-    "agreement": "share of the judgments that the consensus order confirms; a tie counts one half",
+    "won": "comparisons won",
+    "lost": "comparisons lost",
+    "tied": "comparisons tied",
+    "component": "connected component; items of different components were never compared, not even "
+    "through others",
+    "verdict": "verdict of the data check; without one, of the reliability's interval",
+    "reliability": "how strongly the answers follow the consensus",
+    "agreement": "share of judgments that match the consensus order; a tie counts one half",
+    "left_share": "how often the left item was chosen, of the decided judgments",
 }
 """What each column means, for people."""
 
@@ -99,7 +95,7 @@ def numbers(column: np.ndarray) -> FloatArray:
 def item_listing(
     items: Columns, texts: Mapping[str, str] | None = None, digits: int | None = None
 ) -> Listing:
-    """Return the table of the answer: the score first, then where it comes from.
+    """Return the table of the result: rank, item, score, then where the score comes from.
 
     ``digits`` are those of the calibrated scores, where somebody said how many.
 
@@ -109,12 +105,12 @@ def item_listing(
     1
     """
     found = {name: numbers(column) for name, column in items.items() if name not in WORDS}
+    ends = (found.get("calibrated_low"), found.get("calibrated_high"))
     both = [found[name] for name in ("model", "calibrated") if name in found]
-    fine = decimals_for(np.concatenate(both)) if both else None
-    rough = decimals_for(found["consensus"])
-    change = None
+    fine = decimals_of(np.concatenate(both), *ends) if both else None
+    rough = decimals_of(found["consensus"], found.get("consensus_low"), found.get("consensus_high"))
     if "calibrated" in found and "model" in found:
-        change = found["calibrated"] - found["model"]
+        found["change"] = found["calibrated"] - found["model"]
     shown: list[Column | None] = [
         _column("rank", found, ("rank_low", "rank_high"), decimals=0),
         names("item", items["item"], texts),
@@ -123,16 +119,14 @@ def item_listing(
             found,
             ("calibrated_low", "calibrated_high"),
             decimals=fine if digits is None else digits,
-            bar=True,
         ),
         _column("model", found, decimals=fine),
-        None
-        if change is None
-        else Numbers("change", change, hint=HINTS["change"], decimals=fine, signed=True),
-        _column("consensus", found, decimals=rough),
+        _column("change", found, decimals=fine if digits is None else digits, signed=True),
+        _column("consensus", found, ("consensus_low", "consensus_high"), decimals=rough),
         _column("consensus_se", found, decimals=rough, title="± error"),
         _column("block", found, decimals=0),
         _column("n_judgments", found, decimals=0, title="judgments"),
+        *(_column(name, found, decimals=0) for name in ("won", "lost", "tied")),
         _column("component", found, decimals=0),
     ]
     columns = [column for column in shown if column is not None]
@@ -145,53 +139,64 @@ def _column(
     ends: tuple[str, str] = ("", ""),
     *,
     decimals: int | None,
-    bar: bool = False,
     title: str = "",
+    signed: bool = False,
 ) -> Numbers | None:
     """Return a column of the items' table; None if nothing is known of it."""
     if name not in found or not np.isfinite(found[name]).any():
         return None
-    low, high = found.get(ends[0]), found.get(ends[1])
     return Numbers(
+        name,
         title or name,
         found[name],
-        low,
-        high,
+        found.get(ends[0]),
+        found.get(ends[1]),
         hint=HINTS[name],
         decimals=decimals,
-        bar=bar and low is not None,
+        signed=signed,
     )
 
 
 def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listing:
-    """Return the table of who judged, the most reliable first.
+    """Return the table of the annotators: the worst verdict first, then the most judgments.
 
     Examples
     --------
     >>> table = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
     ...          "n_judgments": np.array([4]), "agreement": np.array([0.25])}
     >>> [cell["text"] for cell in annotator_listing({"method": "hra-g"}, table).rows[0]]
-    ['u', 'unclear', '-1.00', '4', '25%']
+    ['u', 'unclear', '', '−1.00', '25%', '4']
     """
-    words = [VERDICT_WORDS.get(v, v) for v in marks(summary, annotators)]
+    verdicts, given = marks(summary, annotators), numbers(annotators["n_judgments"])
+    place = {word: k for k, word in enumerate(VERDICTS)}
+    order = np.lexsort((-given, [place.get(verdict, len(place)) for verdict in verdicts]))
+    table = {name: column[order] for name, column in annotators.items()}
+    words = [VERDICT_WORDS.get(verdicts[k], verdicts[k]) for k in order]
+    reasons = [str(one) for one in table.get("reason", np.full(len(order), "", dtype=object))]
     columns: list[Column] = [
-        names("annotator", annotators["annotator"]),
-        Marks("verdict", words, HINTS["verdict"]),
+        names("annotator", table["annotator"]),
+        Marks("verdict", "verdict", words, HINTS["verdict"]),
+        Marks("reason", "reason", [cut(one, LONG) for one in reasons]),
     ]
     if summary["method"] not in EQUAL_ANNOTATORS:
-        value = numbers(annotators["reliability"])
-        low, high = (annotators.get(f"reliability_{end}") for end in ("low", "high"))
-        bar = low is not None and high is not None
-        hint = HINTS["reliability"]
-        columns += [
-            Numbers("reliability", value, low, high, hint=hint, decimals=2, bar=bar),
-        ]
-    share = 100 * numbers(annotators["agreement"])
-    columns += [
-        Numbers("judgments", numbers(annotators["n_judgments"]), decimals=0),
-        Numbers("agreement", share, hint=HINTS["agreement"], decimals=0, unit="%"),
-    ]
+        ends = (table.get(f"reliability_{end}") for end in ("low", "high"))
+        value, hint = numbers(table["reliability"]), HINTS["reliability"]
+        columns.append(Numbers("reliability", "reliability", value, *ends, hint=hint, decimals=2))
+    given, agree = numbers(table["n_judgments"]), numbers(table["agreement"])
+    low, high = share_interval(np.nan_to_num(agree) * given, given)
+    columns += [_share("agreement", agree, low, high)]
+    if "left_share" in table and np.isfinite(numbers(table["left_share"])).any():
+        left = (numbers(table[f"left_share{end}"]) for end in ("", "_low", "_high"))
+        columns += [_share("left_share", *left)]
+    columns.append(Numbers("n_judgments", "judgments", given, decimals=0))
     return Listing("annotators", "annotators.csv", columns)
+
+
+def _share(key: str, value: FloatArray, low: FloatArray, high: FloatArray) -> Numbers:
+    """Return a column of shares, in percent."""
+    columns = (100.0 * column for column in (value, low, high))
+    title = "left" if key == "left_share" else key
+    return Numbers(key, title, *columns, hint=HINTS[key], decimals=0, unit="%")
 
 
 def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:
@@ -256,7 +261,7 @@ def changes(items: Columns, texts: Mapping[str, str] | None = None) -> dict[str,
                 "says": cut((texts or {}).get(name, ""), LONG),
                 "model": number_text(float(model[done[k]]), decimals),
                 "calibrated": number_text(float(calibrated[done[k]]), decimals),
-                "change": ("+" if shift[k] > 0 else "") + number_text(float(shift[k]), decimals),
+                "change": signed(float(shift[k]), decimals),
                 "why": why,
             }
         )

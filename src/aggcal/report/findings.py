@@ -7,7 +7,11 @@ from typing import Any
 
 from aggcal.errors import count
 from aggcal.report.listing import cut
+from aggcal.report.numerals import DASH, number_text, percent
+from aggcal.report.templates import number
 
+TITLE = 200
+"""Where the title of a finding is cut."""
 LONGEST = 1500
 """Where what is said of the data is cut: it quotes ids, which may be long."""
 NAME, SAID = 120, 200
@@ -23,6 +27,19 @@ _LISTS = {
     "without_judgment": ("item that nobody judged", "items that nobody judged"),
 }
 _SIZES = {"larger_camp": "larger_size", "smaller_camp": "smaller_size"}
+
+_EVIDENCE = {
+    "agreement_with_others": ("Agrees", "share"),
+    "expected_agreement": ("Expected", "share"),
+    "chose_left": ("Chose left", "number"),
+    "decided": ("Decided", "number"),
+    "decided_judgments": ("Judgments", "number"),
+    "judgments": ("Judgments", "number"),
+    "infit": ("Infit", "number"),
+    "seconds": ("Seconds", "number"),
+}
+"""Lists that stand beside the annotators of a finding: their heading, and how they are written."""
+_EVIDENT = 4  # annotators that a card shows; the table of annotators has all
 
 REASONS = {
     "new item": "nobody has judged one of the two yet",
@@ -45,22 +62,123 @@ def found(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     >>> check = {"findings": [{"severity": "note", "code": "erratic", "message": "4 are erratic",
     ...                        "remedy": "ask", "details": {"annotators": ["a", "b", "c", "d"]}}]}
     >>> each = found({"check": check})[0]
-    >>> each["message"], each["remedy"], each["lists"][0]["title"]
+    >>> each["title"], each["remedy"], each["lists"][0]["title"]
     ('4 are erratic.', 'Ask.', '4 annotators')
     """
     if "check" not in summary:
         messages = [cut(str(warning), LONGEST) for warning in summary["warnings"]]
-        return [{"severity": "problem", "message": w, "remedy": "", "lists": []} for w in messages]
+        return [
+            {
+                "severity": "problem",
+                "code": "",
+                "title": _sentence(message),
+                "message": "",
+                "remedy": "",
+                "lists": [],
+                "evidence": None,
+            }
+            for message in messages
+        ]
     return [
         {
             "severity": each["severity"],
             "code": each["code"],
-            "message": _sentence(each["message"]),
+            "title": cut(str(each["title"]), TITLE)
+            if each.get("title")
+            else _sentence(each["message"]),
+            "message": _sentence(each["message"]) if each.get("title") else "",
             "remedy": _sentence(each["remedy"]),
             "lists": _lists(each["details"]),
+            "evidence": evidence(each["details"]),
         }
         for each in summary["check"]["findings"]
     ]
+
+
+def evidence(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the numbers behind a finding about annotators, as a short table; None without any.
+
+    Examples
+    --------
+    >>> found = evidence({"annotators": ["u"], "agreement_with_others": [0.31], "number": 1})
+    >>> found["heads"], found["rows"]
+    (['Agrees'], [('u', ['31%'])])
+    """
+    who = details.get("annotators")
+    if not isinstance(who, list) or not who:
+        return None
+    columns = {}
+    for name, (head, kind) in _EVIDENCE.items():
+        values = details.get(name)
+        if isinstance(values, list) and len(values) == len(who) and head not in columns:
+            columns[head] = [_value(value, kind) for value in values]
+    if not columns:
+        return None
+    return {
+        "heads": list(columns),
+        "rows": [
+            (cut(str(one), NAME), [column[k] for column in columns.values()])
+            for k, one in enumerate(who[:_EVIDENT])
+        ],
+        "more": max(0, int(details.get("number", len(who))) - min(len(who), _EVIDENT)),
+    }
+
+
+def _value(value: Any, kind: str) -> str:
+    if not isinstance(value, int | float) or value != value:  # noqa: PLR0124  # NaN
+        return DASH
+    if kind == "share":
+        return percent(float(value))
+    return number_text(float(value), 0 if float(value).is_integer() else 2)
+
+
+def passed(summary: Mapping[str, Any]) -> list[str]:
+    """Return what was checked and found in order, in sentences.
+
+    Examples
+    --------
+    >>> passed({"check": {"passed": [{"code": "connected", "says": "all items are connected"}]}})
+    ['All items are connected.']
+    """
+    known = (summary.get("check") or {}).get("passed") or ()
+    return [_sentence(str(each["says"])) for each in known]
+
+
+def facts(summary: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return numbers about the data: agreement, and how many judgments there were of each.
+
+    Examples
+    --------
+    >>> found = facts({"check": {"counts": {"judgments_per_item": {"min": 1, "median": 2.5,
+    ...                                                              "max": 9}}}})
+    >>> found
+    [('Coverage', [('Judgments per item (minimum, median, maximum)', '1, 2.5, 9')])]
+    """
+    counts = (summary.get("check") or {}).get("counts") or {}
+    groups = []
+    if agreement := counts.get("agreement"):
+        names = {
+            "two_annotators": "Two annotators on the same pair",
+            "by_chance": "By chance",
+        }
+        said = [
+            (text, percent(float(agreement[key])))
+            for key, text in names.items()
+            if agreement.get(key) is not None
+        ]
+        if agreement.get("krippendorff_alpha") is not None:
+            alpha = number_text(float(agreement["krippendorff_alpha"]), 2)
+            said.append(("Krippendorff's alpha", alpha))
+        groups.append(("Agreement", said))
+    covered = []
+    for key, text in (("judgments_per_item", "item"), ("judgments_per_annotator", "annotator")):
+        known = counts.get(key)
+        if known:
+            ends = (number(known[end]) for end in ("min", "median", "max"))
+            covered.append((f"Judgments per {text} (minimum, median, maximum)", ", ".join(ends)))
+    if covered:
+        groups.append(("Coverage", covered))
+    return groups
 
 
 def precision(summary: Mapping[str, Any]) -> str | None:

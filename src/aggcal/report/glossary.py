@@ -1,4 +1,4 @@
-"""The words that a page cannot do without, each explained for somebody who never met it."""
+"""The words of the report, each explained once: as a tooltip, and in a list."""
 
 from __future__ import annotations
 
@@ -8,74 +8,89 @@ from typing import Any
 from aggcal.registry import CALIBRATORS, UNCERTAINTIES
 
 _ALWAYS = {
-    "annotator": "whoever compared items: a person, a language model, a rule.",
-    "judgment": "one answer of an annotator: of these two items, this one stands higher.",
-    "consensus": "the scores and the order on which the annotators' judgments agree best. It is "
-    "what they agree on, not the truth.",
+    "annotator": "Whoever compared items: a person, a language model or a rule.",
+    "judgment": "One answer of one annotator about one pair of items.",
+    "consensus": "The order and scores that explain the judgments best. It is what these "
+    "annotators agree on, not the truth.",
+    "agreement": "The share of an annotator's judgments that match the consensus order. A tie "
+    "counts one half.",
 }
 _RELIABILITY = {
-    "reliability": "how much an annotator's answers tell. One who mostly says what the others say "
-    "of clear pairs has a high one; one who tosses a coin has none.",
+    "reliability": "How strongly an annotator's answers follow the consensus. 1 is typical, 0 is "
+    "random, negative means reversed (such answers are inverted).",
+}
+_HONESTY = {
+    "reliability": "The probability that an annotator reports what they saw. 1 is always, 0.5 is "
+    "random, below it the answers are reversed.",
+}
+_LEFT = {
+    "left share": "How often an annotator chose the left item, of the decided judgments. 50% is "
+    "expected if sides are random.",
 }
 _CALIBRATED = {
-    "calibrated score": "the model's score, corrected by what the annotators said.",
-    "typical change": "the root mean square: square each change, take the average, take the square "
-    "root. Large changes weigh more in it than in a plain average.",
-    "mean squared error": "how far scores are off: square what each is off by, then take the "
-    "average. 0 is perfect.",
-}
-_INTERVAL = {
-    "sampling uncertainty of the consensus": "how far off numbers may be because there are only so "
-    "many judgments. It does not say how far the annotators themselves are from the truth.",
+    "calibrated score": "The model's score, corrected by what the annotators said. It keeps the "
+    "model's unit.",
+    "model score": "The score that the model gave before calibration.",
+    "RMS": "Root mean square: the square root of the mean squared change. Large changes count more "
+    "than in a plain average.",
 }
 _POOLED = {
-    "calibrated score": "the model's score, moved as little as possible so that the scores follow "
-    "the annotators' order. It keeps the model's units.",
-    "block": "neighbours in the annotators' order whose model scores contradict that order: they "
-    "are given one common score, their average.",
+    "calibrated score": "The model's score, moved as little as possible so that scores follow the "
+    "consensus order. It keeps the model's unit.",
+    "tied block": "Neighbours in the consensus whose model scores contradict it. They share one "
+    "calibrated score, their mean.",
 }
 _UNCERTAIN = {
-    "range": "where a number may well be. More judgments make it narrower.",
-    "level": "how often such a range is meant to be right: 0.95 is 19 times of 20.",
-    "standard error": "how far off a number typically is, because the judgments are no more than "
-    "these.",
-    "certified pair": "two items whose order can be relied on, together with that of all other "
-    "certified pairs, if the model is right and answers are independent.",
+    "interval": "The range that contains the consensus value with the stated probability, given the "
+    "number of judgments. It does not cover errors that all annotators share.",
+    "rank interval": "The ranks that an item could hold, at the stated level. Where intervals "
+    "overlap, the order is open.",
+    "borderline": "Between 5% and 95% probable to be in the top k.",
+    "level": "How often such an interval is right: 0.95 is 19 times in 20.",
+    "standard error": "The typical error of an estimate that is due to the limited number of "
+    "judgments.",
+    "certified pair": "A pair whose order is so clear that all certified pairs are right at once "
+    "with the stated probability, under the model.",
+    "group": "Items of different groups differ by certified pairs; within a group the order is "
+    "open.",
 }
 _ANCHORS = {
-    "anchors": "items, drawn by lot, whose true score is known.",
-    "split conformal": "ranges that are as wide as the errors on the anchors tell them to be.",
+    "anchor": "An item, drawn at random, whose true score is known.",
+    "split conformal": "A method that makes intervals as wide as the errors on the anchors.",
+}
+_CHECK = {
+    "Krippendorff's alpha": "Agreement between annotators beyond chance: 1 is perfect, 0 is chance.",
 }
 _FIT = {
-    "prior": "what was assumed before any judgment was read: that scores do not differ beyond all "
-    "measure. It matters where there are few judgments.",
-    "log-likelihood": "how well the numbers fit the judgments: 0 would be perfect, and of two runs "
-    "on the same data the one nearer to 0 fits better.",
-    "relative gradient": "optimiser residual; 0 means fully converged.",
+    "prior": "What is assumed before any judgment: that scores do not differ without limit. It "
+    "matters where there are few judgments.",
+    "log-likelihood": "How well the fit explains the judgments. Of two fits of the same data, the "
+    "one nearer to 0 explains them better.",
+    "relative gradient": "Optimiser residual; 0 means fully converged.",
 }
 
 
 def used(summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return the words that a report of these results uses, with what they mean.
+    """Return the words that a report of these results uses, with what they mean, by the alphabet.
 
     Examples
     --------
     >>> list(used({"method": "own"}))
-    ['annotator', 'judgment', 'consensus', 'reliability']
+    ['agreement', 'annotator', 'consensus', 'judgment', 'reliability']
     """
-    found = _ALWAYS | _RELIABILITY
+    found = _ALWAYS | (_HONESTY if summary.get("random_reliability") else _RELIABILITY)
     if "calibrator" in summary:
         found |= _CALIBRATED
         if (known := CALIBRATORS.get(str(summary["calibrator"]))) and known.pools:
             found |= _POOLED
-        if (summary.get("calibrated_interval") or {}).get("covers") in _INTERVAL:
-            found |= _INTERVAL
-        if summary.get("n_anchors"):
-            found |= _ANCHORS
+    if summary.get("n_anchors"):
+        found |= _ANCHORS
+    if "check" in summary:
+        found |= _CHECK | _LEFT
     uncertainty = summary.get("uncertainty")
     if uncertainty:
         kind = UNCERTAINTIES[uncertainty["kind"]]
-        found |= _UNCERTAIN | {kind.name.split("-")[0]: kind.means}
+        found |= _UNCERTAIN | {kind.name.split("-")[0]: f"{kind.means[:1].upper()}{kind.means[1:]}"}
     if summary.get("converged") is not None:
         found |= _FIT
-    return found
+    return dict(sorted(found.items(), key=lambda word: word[0].lower()))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -10,12 +13,23 @@ import numpy as np
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import REVERSED
 from aggcal.io.writing.write import to_json
-from aggcal.report import contents
+from aggcal.report import claims, contents, matrix, network, rows
+from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
-from aggcal.report.figures import calibration_figure, rank_figure, reliability_figure
+from aggcal.report.figures import reliability_figure
+from aggcal.report.first_screen import facts, made
+from aggcal.report.listing import cut, script_json
 from aggcal.report.markdown import markdown
 from aggcal.report.report import Report
+from aggcal.report.ribbon import FEWEST, ribbon
 from aggcal.report.templates import environment, number
+
+_THEME = (
+    'try{const kept=localStorage.getItem("aggcal-theme");'
+    'if(kept==="dark"||kept==="light")document.documentElement.dataset.theme=kept}'
+    'catch{}document.documentElement.classList.add("scripted")'
+)
+"""Before the page is drawn: the theme that the reader chose, and that scripts run at all."""
 
 
 def render(
@@ -23,11 +37,12 @@ def render(
     items: Columns,
     annotators: Columns,
     texts: Mapping[str, str] | None = None,
+    comparisons: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the report as one self-contained HTML page.
 
     The page needs no network. Its first rows and figures are plain HTML; a small script, which
-    gets all rows as JSON, sorts and searches them.
+    gets all rows as JSON, sorts, searches and filters them.
 
     Parameters
     ----------
@@ -37,6 +52,8 @@ def render(
         The columns of ``items.csv`` and ``annotators.csv``.
     texts
         What items say, by their ids.
+    comparisons
+        As in ``comparisons.json``.
 
     Examples
     --------
@@ -46,7 +63,7 @@ def render(
     >>> "&lt;a&gt;" in page, "<a>" in page
     (True, False)
     """
-    return html(Report(summary, items, annotators, texts or {}))
+    return html(Report(summary, items, annotators, texts or {}, comparisons or {}))
 
 
 def html(report: Report) -> str:
@@ -54,18 +71,92 @@ def html(report: Report) -> str:
     from markupsafe import Markup
 
     templates = environment("aggcal.report")
-    templates.filters["number"] = number
-    listings = [report.item_listing]
+    templates.filters |= {"number": number, "cut": cut}
+    shown = report.rows
+    annotators = None
     if report.annotator_listing is not None:
-        listings.append(report.annotator_listing)
-    return templates.get_template("template.html").render(
+        random = float(report.summary.get("random_reliability") or 0.0)
+        annotators = AnnotatorRows(report.annotator_listing, random)
+    parts = {
+        "theme": _THEME,
+        "style": STYLE + _file("report.css") + _grid_lines(shown, annotators),
+        "script": _file("report.js"),
+    }
+    data = {
+        "items": report.item_listing.json,
+        "annotators": "" if report.annotator_listing is None else report.annotator_listing.json,
+        "page": script_json(_page_data(report, annotators)),
+    }
+    level = report.summary.get("uncertainty") or report.summary.get("calibrated_interval") or {}
+    return templates.get_template("page.html").render(
         report=report,
         summary=dict(report.summary),
+        rows=shown,
+        static_items=_static_items(report),
+        annotators=annotators,
+        states=rows.STATES,
+        facts=facts(report),
+        settings=made(report),
+        words=report.words,
+        kinds=[(claims.KINDS[kind].lower(), claims.MEANS[kind]) for kind in claims.KINDS],
+        judged=report.comparisons.get("judged") or [],
+        most_compared=max((sum(p[2:]) for p in report.comparisons.get("pairs") or ()), default=0),
+        level=f"{100 * (level.get('level') or 0.95):g}%",
+        score_name="calibrated score" if shown.score.key == "calibrated" else "consensus score",
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
-        style=Markup(STYLE),
-        data={each.name: Markup(each.json) for each in listings},
-        tables={each.name: each for each in listings},
+        data={name: Markup(text) for name, text in data.items()},
+        hashes={name: Markup(_hash(text)) for name, text in parts.items()},
+        **{name: Markup(text) for name, text in parts.items()},
+    )
+
+
+def _static_items(report: Report) -> list[dict[str, Any]]:
+    ids = report.items["item"]
+    return [
+        row | {"detail": report.details.detail(row["k"], str(ids[row["k"]])), "picture": ""}
+        for row in report.rows.static
+    ]
+
+
+def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, Any]:
+    """Return what the script needs beyond the columns."""
+    return {
+        "items": report.rows.settings,
+        "annotators": None if annotators is None else annotators.settings,
+        "words": report.words,
+        "states": rows.STATES,
+        "judged": report.comparisons.get("judged") or [],
+        "pairs": report.comparisons.get("pairs") or [],
+    }
+
+
+def _file(name: str) -> str:
+    return files("aggcal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return what a Content-Security-Policy calls a text that the page holds itself."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _grid_lines(shown: rows.ItemRows, annotators: AnnotatorRows | None) -> str:
+    """Return the lines that the rows of a chart share, as their background."""
+    rules = [_lines(".res td.c-chart", [at for at, _ in shown.axis.ticks])]
+    for key, (_, axis) in (annotators.charts if annotators else {}).items():
+        at = [at for at, _ in axis.ticks] if key == "reliability" else ["3", "50", "97"]
+        rules.append(_lines(f".ann td.c-chart.{key}", at))
+    return "".join(rules)
+
+
+def _lines(where: str, places: list[str]) -> str:
+    if not places:
+        return ""
+    images = ",".join("linear-gradient(var(--line),var(--line))" for _ in places)
+    at = ",".join(f"{place}% 0" for place in places)
+    return (
+        f"{where}{{background-image:{images};background-position:{at};"
+        "background-size:1px 100%;background-repeat:no-repeat}"
     )
 
 
@@ -75,8 +166,9 @@ def json(report: Report) -> str:
     Examples
     --------
     >>> items = {"item": np.array(["a"], dtype=object), "consensus": np.array([0.0])}
-    >>> json(Report({"method": "own", "warnings": []}, items)).splitlines()[1]
-    '  "summary": {'
+    >>> json(Report({"method": "own", "warnings": [], "n_items": 1, "n_annotators": 1},
+    ...             items)).splitlines()[1]
+    '  "title": "1 item compared by 1 annotator",'
     """
     return to_json(report.to_dict()) + "\n"
 
@@ -86,27 +178,21 @@ RENDERERS: dict[str, Callable[[Report], str]] = {"html": html, "md": markdown, "
 
 
 def _figures(report: Report) -> dict[str, str]:
-    items, annotators = report.items, report.annotators
-    figures: dict[str, str] = {}
-    if "calibrated" in items and "model" in items:
-        done = np.isfinite(items["calibrated"]) & np.isfinite(items["model"])
-        if done.any():
-            figures["calibration"] = calibration_figure(
-                items["item"][done],
-                np.flatnonzero(done) + 1,
-                items["model"][done],
-                items["calibrated"][done],
-                (items["calibrated_low"][done], items["calibrated_high"][done])
-                if "calibrated_low" in items
-                else None,
-            )
-    if report.certainty is not None:
-        columns = (contents.numbers(items[name]) for name in ("rank", "rank_low", "rank_high"))
-        figures["ranks"] = rank_figure(*columns)
-    if annotators and not report.equal:
-        figures["reliability"] = reliability_figure(
-            annotators["reliability"],
-            report.summary.get("random_reliability", 0.0),
+    found: dict[str, str] = {}
+    shown, annotators = report.rows, report.annotators
+    if shown.n > FEWEST:
+        model = None if shown.model is None else shown.model.values
+        found["ribbon"] = ribbon(shown.score.values, shown.score.low, shown.score.high, model)
+    pairs = report.comparisons.get("pairs")
+    names = [str(name) for name in shown.listing.names.values]
+    if pairs and matrix.FEWEST <= shown.n <= matrix.MOST:
+        found |= {"shares": matrix.shares(names, pairs), "counts": matrix.counts(names, pairs)}
+    if pairs and network.FEWEST <= shown.n <= network.MOST:
+        found["network"] = network.network(names, pairs)
+    if annotators and not report.equal and len(annotators["annotator"]) > CROWD:
+        found["reliability"] = reliability_figure(
+            contents.numbers(annotators["reliability"]),
+            report.summary.get("random_reliability") or 0.0,
             np.array([mark == REVERSED for mark in contents.marks(report.summary, annotators)]),
         )
-    return figures
+    return found

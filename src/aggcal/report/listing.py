@@ -6,15 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, inf, isfinite, log10
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import cut as shortened
+from aggcal.report.numerals import decimals_for, number_text, span
+from aggcal.report.numerals import signed as with_sign
 
-STATIC_ROWS = 100
+STATIC_ROWS = 200
 """Rows that stand in the page itself, for a reader without scripts."""
 MOST_ROWS = 200_000
 """Rows that the script gets: more would make the page too heavy to open."""
@@ -22,7 +24,6 @@ LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
 STATIC_TEXT = 400
 """Where texts are cut in the rows that stand in the page itself."""
 _ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
-_FINEST, _LARGEST = 9, 1e12  # beyond these, digits say nothing: scientific notation
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Names:
     ``cut`` and ``cut_texts`` are the lengths to which some were cut; None if all are whole.
     """
 
+    key: str
     title: str
     values: Sequence[str]
     texts: Sequence[str] | None = None
@@ -57,27 +59,27 @@ class Names:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers, perhaps with an interval around each and a bar that draws it.
+    """A column of numbers, perhaps with an interval around each.
 
     Parameters
     ----------
-    title, hint
-        The heading, and what it means.
+    key, title, hint
+        The name of the column in the data, its heading, and what it means.
     values, low, high
         NaN for what is not there.
     decimals
         How many to show; None for as many as tell the values apart.
-    bar, signed, unit
-        Draw the interval; write a plus before what is above 0; what stands behind the number.
+    signed, unit
+        Write a plus before what is above 0; what follows the number.
     """
 
+    key: str
     title: str
     values: FloatArray
     low: FloatArray | None = None
     high: FloatArray | None = None
     hint: str = ""
     decimals: int | None = None
-    bar: bool = False
     signed: bool = False
     unit: str = ""
     kind = "number"
@@ -87,25 +89,24 @@ class Numbers:
         """Decimals that tell the values apart; None where only an exponent does."""
         return decimals_for(self.values) if self.decimals is None else self.decimals
 
-    @cached_property
-    def ends(self) -> tuple[float, float]:
-        """The least and the largest of all numbers, where the bars begin and end."""
-        known = [c for c in (self.values, self.low, self.high) if c is not None]
-        flat = np.concatenate(known)
-        flat = flat[np.isfinite(flat)]
-        return (float(flat.min()), float(flat.max())) if flat.size else (0.0, 1.0)
+    def text(self, k: int) -> str:
+        """Return the number of a row, in words."""
+        return self._text(float(self.values[k]))
+
+    def interval(self, k: int) -> str:
+        """Return the interval of a row, in words; nothing where there is none."""
+        if self.low is None or self.high is None:
+            return ""
+        low, high = float(self.low[k]), float(self.high[k])
+        return "" if isnan(low) or isnan(high) else span(low, high, self.digits)
 
     def cells(self, stop: int) -> list[dict[str, Any]]:
         """Return what the first rows show."""
         found = []
         for k in range(min(stop, len(self.values))):
-            cell: dict[str, Any] = {"text": self._text(float(self.values[k]))}
-            if self.low is not None and self.high is not None:
-                low, high = float(self.low[k]), float(self.high[k])
-                if low == low and high == high:  # noqa: PLR0124  # NaN: no interval here
-                    cell["range"] = f"{self._text(low)} to {self._text(high)}"
-                    if self.bar:
-                        cell["bar"] = [self._share(x) for x in (low, high, float(self.values[k]))]
+            cell: dict[str, Any] = {"text": self.text(k)}
+            if interval := self.interval(k):
+                cell["range"] = interval
             found.append(cell)
         return found
 
@@ -116,8 +117,6 @@ class Numbers:
             column = getattr(self, name)
             if column is not None:
                 found[name] = self._packed(column[:stop])
-        if self.bar:
-            found["ends"] = self.ends
         if self.signed:
             found["signed"] = True
         if self.unit:
@@ -125,13 +124,8 @@ class Numbers:
         return found
 
     def _text(self, value: float) -> str:
-        text = number_text(value, self.digits) + (self.unit if value == value else "")  # noqa: PLR0124
-        return f"+{text}" if self.signed and value > 0 else text
-
-    def _share(self, value: float) -> str:
-        low, high = self.ends
-        share = (value - low) / (high - low) if high > low else 0.5
-        return f"{100 * min(1.0, max(0.0, share)):.1f}"
+        text = with_sign(value, self.digits) if self.signed else number_text(value, self.digits)
+        return text if isnan(value) else text + self.unit
 
     def _packed(self, column: FloatArray) -> list[Any]:
         if self.digits is None:
@@ -143,7 +137,7 @@ class Numbers:
         return [
             (int(x) if whole else x)
             if isfinite(x)
-            else (None if x != x else "∞" if x > 0 else "-∞")  # noqa: PLR0124
+            else (None if x != x else "∞" if x > 0 else "−∞")  # noqa: PLR0124
             for x in rounded
         ]
 
@@ -152,6 +146,7 @@ class Numbers:
 class Marks:
     """A column of a few words, each with a colour of its own."""
 
+    key: str
     title: str
     values: Sequence[str]
     hint: str = ""
@@ -177,11 +172,11 @@ class Listing:
 
     Examples
     --------
-    >>> table = Listing("items", "items.csv", [Numbers("score", np.array([1.25, 0.5]))])
+    >>> table = Listing("items", "items.csv", [Numbers("score", "score", np.array([1.25, 0.5]))])
     >>> table.rows[0][0]["text"], table.n_rows
     ('1.2500', 2)
     >>> table.json
-    '{"columns":[{"kind":"number","decimals":4,"values":[1.25,0.5]}]}'
+    '{"columns":[{"kind":"number","key":"score","title":"score","decimals":4,"values":[1.25,0.5]}]}'
     """
 
     name: str
@@ -203,6 +198,11 @@ class Listing:
         """How many of them the script can show."""
         return min(self.n_rows, MOST_ROWS)
 
+    def column(self, key: str) -> Numbers | None:
+        """Return a column of numbers; None if there is none of this name."""
+        found = (c for c in self.columns if c.key == key and isinstance(c, Numbers))
+        return next(found, None)
+
     @property
     def names(self) -> Names:
         """The column of ids."""
@@ -216,17 +216,20 @@ class Listing:
     @property
     def json(self) -> str:
         """All rows as columns, safe inside a script element."""
-        columns = [{"kind": c.kind, **c.data(self.n_listed)} for c in self.columns]
+        columns = [
+            {"kind": c.kind, "key": c.key, "title": c.title, **c.data(self.n_listed)}
+            for c in self.columns
+        ]
         return script_json({"columns": columns})
 
 
-def names(title: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
+def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> Names:
     """Return a column of ids, each cut to its share of the room that a page has for them.
 
     Parameters
     ----------
-    title
-        The heading of the column.
+    key
+        The name of the column, and its heading.
     ids
         Ids of the rows.
     texts
@@ -243,11 +246,11 @@ def names(title: str, ids: TextArray, texts: Mapping[str, str] | None = None) ->
     shown = [cut(one, longest) for one in values]
     is_cut = longest if any(len(one) > longest for one in values) else None
     if not texts:
-        return Names(title, shown, None, is_cut)
+        return Names(key, key, shown, None, is_cut)
     said = [texts.get(one, "") for one in values]
     longest = _fitting(said, _ROOM_FOR_TEXTS, LONGEST_TEXT)
     is_cut_too = longest if any(len(one) > longest for one in said) else None
-    return Names(title, shown, [cut(one, longest) for one in said], is_cut, is_cut_too)
+    return Names(key, key, shown, [cut(one, longest) for one in said], is_cut, is_cut_too)
 
 
 def _fitting(values: Sequence[str], room: int, most: int) -> int:
@@ -292,38 +295,3 @@ def script_json(data: Any) -> str:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
-
-
-def decimals_for(values: FloatArray) -> int | None:
-    """Return how many decimals tell values apart; None where only an exponent does.
-
-    Examples
-    --------
-    >>> decimals_for(np.array([12.0, 71.5])), decimals_for(np.array([1e300, 2.0]))
-    (2, None)
-    """
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return 0
-    size = float(np.abs(known).max())
-    if size >= _LARGEST:
-        return None
-    range_of = float(known.max() - known.min()) or size or 1.0
-    decimals = max(0, 3 - floor(log10(range_of)))
-    return decimals if decimals <= _FINEST else None
-
-
-def number_text(value: float, decimals: int | None) -> str:
-    """Write a number for people; a dash for what is not there.
-
-    Examples
-    --------
-    >>> number_text(1234.5, 1), number_text(float("nan"), 1), number_text(1e20, None)
-    ('1,234.5', '–', '1e+20')
-    """
-    if value != value:  # noqa: PLR0124  # NaN
-        return "–"  # an en dash, for people
-    if value in {inf, -inf}:
-        return "∞" if value > 0 else "-∞"
-    text = f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
-    return text.lstrip("-") if float(text.replace(",", "")) == 0.0 else text

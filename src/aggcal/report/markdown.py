@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aggcal.errors import count
+from aggcal.report.first_screen import facts as facts_of
 from aggcal.report.listing import Listing, cut
 from aggcal.report.report import Report
-from aggcal.report.templates import number
 
 TOP = 20
 """Rows of a table: the others are in the files."""
@@ -59,63 +59,49 @@ def markdown(report: Report) -> str:
     >>> items = {"item": np.array(["a|b"], dtype=object), "consensus": np.array([0.0])}
     >>> report = Report({"version": "0", "method": "own", "n_items": 1, "n_annotators": 1,
     ...                "n_judgments": 1, "warnings": []}, items)
-    >>> markdown(report).splitlines()[8]
+    >>> markdown(report).splitlines()[10]
     '| a\\|b | 0.000 |'
     """
-    parts = (_head, _answer, _changes, _annotators, _certainty, _data, _making)
+    parts = (_head, _results, _changes, _annotators, _claims, _quality, _making)
     blocks = [block for part in parts for block in part(report) if block]
     return "\n\n".join(blocks) + "\n"
 
 
 def _head(report: Report) -> Iterable[str]:
-    summary = report.summary
-    who = count(summary["n_annotators"], "annotator")
-    what, asked = count(summary["n_items"], "item"), count(summary["n_judgments"], "judgment")
-    if report.calibrated:
-        yield "# Calibrated scores"
-        yield (
-            f"{who} compared {what} two at a time ({asked}), and their common order corrects the "
-            "scores that a model gave."
-        )
-    else:
-        yield "# Consensus scores"
-        yield (
-            f"{who} compared {what} two at a time ({asked}); these are the scores and the order on "
-            "which they agree."
-        )
-    if summary.get("converged") is False:
-        yield "**The fit did not converge: do not use these numbers.**"
+    leader, rest = report.headline
+    yield f"# {plain(report.title, 200)}"
+    yield f"**{f'{plain(leader)} ' if leader else ''}{rest}**"
+    reasons = " ".join(inline(reason, 1000) for reason in report.trust.reasons)
+    yield f"{report.trust.words}: {reasons}"
+    facts = (f"{label}: {inline(value, 1000)}" for label, _, value in facts_of(report))
+    yield "\n".join(f"- {fact}" for fact in facts)
 
 
-def _answer(report: Report) -> Iterable[str]:
-    yield "## The answer"
+def _results(report: Report) -> Iterable[str]:
+    yield "## Results"
     listing = report.item_listing
     yield _table(listing, {"rank", "item", "calibrated", "model", "change", "consensus"})
     rest = listing.n_rows - TOP
     if rest > 0:
-        yield f"And {count(rest, 'more item')}: all are in `items.csv`."
-    if report.calibrated:
-        yield (
-            "*Calibrated* is the model's score, corrected by what the annotators said; higher is "
-            "better. In brackets: where a number may well be."
-        )
-    else:
-        yield "*Consensus* is how high the annotators put an item; 0 is the middle."
+        yield f"{count(rest, 'more item')} in `items.csv`."
+    level = (report.summary.get("uncertainty") or {}).get("level")
+    if level is not None:
+        yield f"In brackets: {100 * level:g}% intervals."
+    if not report.calibrated:
+        yield "*Consensus* scores have no unit; 0 is the average."
 
 
 def _changes(report: Report) -> Iterable[str]:
     found = report.changes
     if found is None:
         return
-    yield "## What changed"
+    yield "## Largest changes"
     yield (
-        f"{count(found['up'], 'score')} went up, {found['down']:,} went down, {found['same']:,} "
-        f"stayed; the typical change is {inline(number(report.summary['shift_rms']))}. "
-        + ("Those that moved most:" if found["moved"] else "")
-    ).strip()
-    yield "\n".join(
-        f"- {plain(each['item'])}: {each['model']} → {each['calibrated']} ({each['why']})"
-        for each in found["moved"][:_MOST_MOVED]
+        "\n".join(
+            f"- {plain(each['item'])}: {each['model']} → {each['calibrated']} ({each['why']})"
+            for each in found["moved"][:_MOST_MOVED]
+        )
+        or "No score changed."
     )
 
 
@@ -123,14 +109,14 @@ def _annotators(report: Report) -> Iterable[str]:
     listing = report.annotator_listing
     if listing is None:
         return
-    yield "## Who judged"
+    yield "## Annotators"
     if report.equal:
         yield f"{plain(report.summary['method'])} takes every annotator to be equally reliable."
     lines = report.verdict_lines
     yield f"Of {count(listing.n_rows, 'annotator')}, " + (
         "; ".join(f"{n:,} {words} ({means})" for words, means, n in lines) + "."
         if lines
-        else "all agree with the consensus more than by chance."
+        else "all are reliable."
     )
     rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
     for words, _, n in lines:
@@ -139,40 +125,38 @@ def _annotators(report: Report) -> Iterable[str]:
         yield f"{words.capitalize()}: {', '.join(named[:TOP])}{more}."
 
 
-def _certainty(report: Report) -> Iterable[str]:
-    yield "## How sure"
-    known = report.certainty
-    if known is None:
-        yield "No ranges were worked out: nothing here says how far the ranks may be off."
-    else:
-        yield (
-            f"Half of the items could stand in {known['median']:,} places or fewer; "
-            f"{known['exact']:,} of {known['n']:,} have only one, and {known['top']:,} could be "
-            "the very first."
-        )
-    yield "\n".join(
-        f"- **{plain(each['title'])}:** {plain(each['says'], 1000)}"
-        for name, each in (report.summary.get("guarantees") or {}).items()
+def _claims(report: Report) -> Iterable[str]:
+    names = list(report.summary.get("guarantees") or {})
+    shown = [
+        f"- **{plain(each['title'])}:** {plain(each['claim'], 1000)}"
+        for name, each in zip(names, report.claims, strict=True)
         if name not in _DETAILS
-    )
+    ]
+    if shown:
+        yield "## What can be claimed"
+        yield "\n".join(shown)
 
 
-def _data(report: Report) -> Iterable[str]:
-    yield "## What is wrong with the data, and what to ask next"
+def _quality(report: Report) -> Iterable[str]:
+    yield "## Data quality"
     lines = []
     for each in report.findings:
         grave = f"**{plain(each['severity'].capitalize())}:** " if report.checked else ""
+        said = " ".join(plain(each[part], 1000) for part in ("title", "message") if each[part])
+        if each["message"] and not each["title"].endswith("."):
+            said = f"{plain(each['title'], 1000)}. {plain(each['message'], 1000)}"
         remedy = f" *What to do:* {plain(each['remedy'], 1000)}" if each["remedy"] else ""
-        lines.append(f"- {grave}{plain(each['message'], 1000)}{remedy}")
+        lines.append(f"- {grave}{said}{remedy}")
     yield "\n".join(lines) or (
-        "Nothing stands out in this data." if report.checked else "The data were not looked over."
+        "No problem was found." if report.checked else "The data were not checked."
     )
     if report.not_checked:
-        yield f"Not looked at: {'; '.join(plain(each, 1000) for each in report.not_checked)}."
+        yield f"Not checked: {'; '.join(plain(each, 1000) for each in report.not_checked)}."
     yield _command(f"aggcal check {report.files}")
+    if report.precision or report.suggestions:
+        yield "## What to ask next"
     yield plain(report.precision, 1000) if report.precision else ""
     if report.suggestions:
-        yield "The pairs worth asking next:"
         rows = [
             (_said(e["left"], e["left_says"]), _said(e["right"], e["right_says"]), plain(e["why"]))
             for e in report.suggestions
@@ -194,8 +178,8 @@ def _making(report: Report) -> Iterable[str]:
     if report.again:
         yield _command(report.again)
     yield (
-        "Every number is in `items.csv`, `annotators.csv` and `summary.json`; `report.html` has "
-        "the figures, and explains the words."
+        "All numbers are in `items.csv`, `annotators.csv` and `summary.json`; `report.html` has "
+        "the charts and the glossary."
     )
 
 

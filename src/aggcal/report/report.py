@@ -9,12 +9,14 @@ from typing import Any
 
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
-from aggcal.advice.verdicts import RELIABLE, VERDICTS
-from aggcal.errors import TableError, some
-from aggcal.registry import CALIBRATORS, METHODS, CalibratorInfo
+from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERDICTS
+from aggcal.errors import TableError, count, some
+from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
-from aggcal.report import commands, contents, findings, glossary
+from aggcal.report import claims, commands, contents, findings, glossary, headline
+from aggcal.report.detail import Details
 from aggcal.report.listing import Listing
+from aggcal.report.rows import ItemRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +31,23 @@ class Report:
         The columns of ``items.csv`` and ``annotators.csv``.
     texts
         What items say, by their ids.
+    comparisons
+        Who met whom, as in ``comparisons.json``; empty where that is not known.
 
     Examples
     --------
     >>> import numpy as np
     >>> items = {"item": np.array(["a"], dtype=object), "consensus": np.zeros(1)}
     >>> report = Report({"method": "own", "warnings": ["an item is odd; look."]}, items)
-    >>> report.findings[0]["message"], report.checked
-    ('an item is odd; look.', False)
+    >>> report.findings[0]["title"], report.checked
+    ('An item is odd; look.', False)
     """
 
     summary: Mapping[str, Any]
     items: Columns
     annotators: Columns = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    comparisons: Mapping[str, Any] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -63,6 +68,11 @@ class Report:
     def equal(self) -> bool:
         """Whether the method takes every annotator to be equally reliable."""
         return self.summary["method"] in contents.EQUAL_ANNOTATORS
+
+    @property
+    def judging(self) -> bool:
+        """Whether reliabilities are probabilities of judging at all."""
+        return bool(self.summary["method"] == BARCW.name)
 
     @property
     def method_words(self) -> str:
@@ -87,6 +97,105 @@ class Report:
         digits = self.summary.get("digits")
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
         return contents.item_listing(self.items, self.texts, digits if known else None)
+
+    @cached_property
+    def rows(self) -> ItemRows:
+        """The same as a chart."""
+        return ItemRows(self.item_listing, self.comparisons.get("top"))
+
+    @cached_property
+    def details(self) -> Details:
+        """What the rows open to."""
+        names = [str(one) for one in self.annotators.get("annotator", ())]
+        words = contents.marks(self.summary, self.annotators) if self.annotators else []
+        verdicts = dict(zip(names, (contents.VERDICT_WORDS.get(w, w) for w in words), strict=True))
+        return Details(
+            self.rows,
+            self.comparisons,
+            verdicts,
+            self.texts,
+            self.calibrator,
+            weighted=bool(self.summary.get("weighted")),
+        )
+
+    @property
+    def title(self) -> str:
+        """What the study is called; what it is about, where nobody gave it a name."""
+        own = str(self.summary.get("title") or "")
+        if own:
+            return own
+        items, who = int(self.summary["n_items"]), int(self.summary["n_annotators"])
+        return f"{count(items, 'item')} compared by {count(who, 'annotator')}"
+
+    @property
+    def question(self) -> str:
+        """What the annotators were asked, where it is known."""
+        return str(self.summary.get("question") or "")
+
+    @cached_property
+    def headline(self) -> tuple[str, str]:
+        """Who leads, and the rest of the verdict."""
+        return headline.headline(self.summary, self.items, self.first_probability)
+
+    @cached_property
+    def trust(self) -> headline.Trust:
+        """How far to trust the study, and why."""
+        ranged = "rank_low" in self.items
+        return headline.trust(self.summary, self.annotators, intervals=ranged)
+
+    @property
+    def first_probability(self) -> float | None:
+        """The probability that the leader is first, where it is known."""
+        rows = self.rows
+        if rows.top is None or rows.stops[0] != 1 or self.summary.get("converged") is False:
+            return None
+        return rows.probability(0, 0)
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups of items can be told apart; None where nothing may be claimed."""
+        pairs = (self.summary.get("guarantees") or {}).get("certified_pairs") or {}
+        if pairs.get("holds") is False or (pairs.get("values") or {}).get("certified") is None:
+            return None
+        known = self.comparisons.get("groups")
+        return None if known is None else int(known)
+
+    @property
+    def asides(self) -> list[tuple[str, str]]:
+        """What else the first screen says, each with where to read more."""
+        found = []
+        if self.groups is not None and self.groups > 1:
+            found.append((f"{self.groups:,} groups can be told apart", "#method"))
+        elif self.groups == 1:
+            found.append(("no two items can be told apart", "#method"))
+        for word, one, many in (
+            (REVERSED, "annotator answers in reverse", "annotators answer in reverse"),
+            (GUESSING, "annotator guesses", "annotators guess"),
+            (ONE_SIDED, "annotator follows one side", "annotators follow one side"),
+        ):
+            if self.verdicts.get(word):
+                found.append((count(self.verdicts[word], one, many), "#annotators"))
+        return found
+
+    @property
+    def accused(self) -> int:
+        """How many annotators have a verdict against them."""
+        return sum(self.verdicts.get(word, 0) for word in (REVERSED, GUESSING, ONE_SIDED))
+
+    @cached_property
+    def claims(self) -> list[dict[str, Any]]:
+        """What may be claimed."""
+        return claims.claims(self.summary)
+
+    @property
+    def passed(self) -> list[str]:
+        """What was checked and found in order."""
+        return findings.passed(self.summary)
+
+    @property
+    def facts(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Numbers about the data."""
+        return findings.facts(self.summary)
 
     @cached_property
     def annotator_listing(self) -> Listing | None:
@@ -179,15 +288,21 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is told, as plain data."""
         return {
+            "title": self.title,
+            "headline": " ".join(self.headline).strip(),
+            "trust": self.trust.to_dict(),
+            "groups": self.groups,
             "summary": dict(self.summary),
             "changes": self.changes,
             "verdicts": self.verdicts,
             "certainty": self.certainty,
             "coverage": self.coverage,
             "findings": self.findings,
+            "passed": self.passed,
             "not_checked": self.not_checked,
             "precision": self.precision,
             "suggestions": self.suggestions,
             "again": self.again,
+            "comparisons": dict(self.comparisons),
             "words": self.words,
         }

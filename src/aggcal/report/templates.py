@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aggcal.report.numerals import MINUS
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -40,7 +42,8 @@ def number(value: Any, digits: int = 4) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}"
+        return f"{value:,}".replace("-", MINUS)
     if isinstance(value, float):
-        return f"{value:,.{digits}g}" if abs(value) < 1e6 else f"{value:,.0f}"  # noqa: PLR2004
+        text = f"{value:,.{digits}g}" if abs(value) < 1e6 else f"{value:,.0f}"  # noqa: PLR2004
+        return text.replace("-", MINUS, 1) if value < 0 else text
     return str(value)

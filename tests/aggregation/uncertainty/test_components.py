@@ -95,7 +95,7 @@ def test_rank_intervals_hold_every_interleaving_of_the_components() -> None:
     component = random.integers(3, size=12)
     scores = random.permutation(12).astype(float)
     exact = DenseCovariance(1e-12 * np.eye(12))
-    low, high = rank_intervals(scores, exact, 0.95, 0, component=component)
+    low, high, _ = rank_intervals(scores, exact, 0.95, 0, component=component)
     seen_low, seen_high = np.full(12, 99), np.zeros(12, dtype=int)
     for _ in range(4000):
         shifted = scores + 12.0 * random.standard_normal(3)[component]
@@ -110,7 +110,7 @@ def test_components_of_very_many_items_have_intervals_of_their_own() -> None:
     n = 3600
     component = np.where(np.arange(n) < 3500, 0, 1 + np.arange(n) // 50)
     scores, covariance = random.standard_normal(n), independent(np.full(n, 0.1))
-    low, high = rank_intervals(scores, covariance, 0.95, 0, component=component)
+    low, high, _ = rank_intervals(scores, covariance, 0.95, 0, component=component)
     rank = 1 + (scores[None, :] > scores[:, None]).sum(axis=1)
     assert (low <= rank).all()
     assert (rank <= high).all()

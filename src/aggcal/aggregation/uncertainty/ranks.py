@@ -7,19 +7,32 @@ within its own component, [a, b], becomes [a, b + n'].
 from __future__ import annotations
 
 from math import inf, isinf
+from typing import NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.shape import Shaped, rank_quantiles
+from aggcal.aggregation.uncertainty.shape import Shaped, rank_quantiles, sorted_ranks
 from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _DRAWS = 1000
 """Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
 _GRID = 4001  # points of the scale of scores: coarser ones blur ranks
 _FOURIER = 1 << 14  # a power of two with room for twice the grid
+
+
+class RankIntervals(NamedTuple):
+    """The lowest and the highest rank of each item, and its ranks in draws of all scores.
+
+    ``draws`` has a row a draw, each column sorted; None for many items, and where nothing compares
+    some items with others.
+    """
+
+    low: IntArray
+    high: IntArray
+    draws: IntArray | None
 
 
 def rank_intervals(
@@ -31,7 +44,7 @@ def rank_intervals(
     degrees_of_freedom: float = inf,
     shape: Shaped | None = None,
     component: IntArray | None = None,
-) -> tuple[IntArray, IntArray]:
+) -> RankIntervals:
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
     For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
@@ -42,37 +55,39 @@ def rank_intervals(
     Examples
     --------
     >>> from aggcal.aggregation.uncertainty.covariance import DenseCovariance
-    >>> low, high = rank_intervals(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.9, 0)
-    >>> low, high
+    >>> found = rank_intervals(np.array([9.0, 0.0, 0.1]), DenseCovariance(np.eye(3)), 0.9, 0)
+    >>> found.low, found.high
     (array([1, 2, 2]), array([1, 3, 3]))
 
     Nothing compares the first item with the others:
 
     >>> alone = np.array([1, 0, 0])
     >>> rank_intervals(np.array([9.0, 0.0, 9.0]), DenseCovariance(np.eye(3)), 0.9, 0,
-    ...                component=alone)
+    ...                component=alone)[:2]
     (array([1, 2, 1]), array([3, 3, 2]))
     """
     n = len(scores)
     low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     random = np.random.default_rng(seed)
-    drawn = None
+    drawn = kept = None
     if shape is not None:
         drawn = shape.draws(_DRAWS, random)
     elif n <= MOST_DENSE:
         drawn = scores + _apart(covariance, degrees_of_freedom, random)
     for own in members(component, n):
         if drawn is not None:
-            ends = _around(scores[own], *rank_quantiles(drawn[:, own], level))
+            in_draws = sorted_ranks(drawn[:, own])
+            kept = in_draws if len(own) == n else None
+            ends = _around(scores[own], *rank_quantiles(in_draws, level))
         elif len(own) > MOST_DENSE:
             critical_value = quantile(0.5 * (1.0 + level), degrees_of_freedom)
             ends = _by_expectation(scores[own], np.sqrt(covariance.variances[own]), critical_value)
         else:
             # Few items of very many: their correlation is not at hand, and leaving it out widens.
             some = random.standard_normal((_DRAWS, len(own))) * np.sqrt(covariance.variances[own])
-            ends = _around(scores[own], *rank_quantiles(scores[own] + some, level))
+            ends = _around(scores[own], *rank_quantiles(sorted_ranks(scores[own] + some), level))
         low[own], high[own] = ends[0], ends[1] + (n - len(own))
-    return low, high
+    return RankIntervals(low, high, kept)
 
 
 def _apart(

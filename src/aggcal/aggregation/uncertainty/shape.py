@@ -134,20 +134,42 @@ class Shaped:
         return np.where(both, self.scores[i] > self.scores[j], found)
 
 
-def rank_quantiles(drawn: FloatArray, level: float) -> tuple[IntArray, IntArray]:
-    """Return the equal-tailed interval of each item's rank in draws, rounded outwards.
+def sorted_ranks(drawn: FloatArray) -> IntArray:
+    """Return the ranks of each item in draws of all scores, sorted from the best to the worst.
 
     Examples
     --------
-    >>> rank_quantiles(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]]), 0.9)
-    (array([1, 1]), array([2, 2]))
+    >>> sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])).tolist()
+    [[1, 1], [1, 2], [2, 2]]
     """
     draws, n = drawn.shape
     # Short integers sort in a third of the time.
     ranks = np.empty(draws * n, dtype=np.int16 if n < 1 << 15 else np.int64)
     order = np.argsort(-drawn, axis=1) + n * np.arange(draws)[:, None]
     ranks[order.ravel()] = np.tile(np.arange(1, n + 1, dtype=ranks.dtype), draws)
-    ranks = np.sort(ranks.reshape(draws, n), axis=0)
-    last, outside = draws - 1, 0.5 * (1.0 - level)
+    return np.sort(ranks.reshape(draws, n), axis=0)
+
+
+def rank_quantiles(ranks: IntArray, level: float) -> tuple[IntArray, IntArray]:
+    """Return the equal-tailed interval of each item's sorted ranks, rounded outwards.
+
+    Examples
+    --------
+    >>> rank_quantiles(sorted_ranks(np.array([[2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])), 0.9)
+    (array([1, 1]), array([2, 2]))
+    """
+    last, outside = len(ranks) - 1, 0.5 * (1.0 - level)
     low, high = int(np.floor(outside * last)), int(np.ceil((1.0 - outside) * last))
     return ranks[low].astype(np.int64), ranks[high].astype(np.int64)
+
+
+def top_shares(ranks: IntArray, stops: IntArray) -> FloatArray:
+    """Return the share of draws in which each item is among the first k, for each k of ``stops``.
+
+    Examples
+    --------
+    >>> top_shares(np.array([[1, 2], [1, 2], [2, 3]]), np.array([1, 2])).round(2).tolist()
+    [[0.67, 1.0], [0.0, 0.67]]
+    """
+    found = [np.searchsorted(column, stops, side="right") for column in ranks.T]
+    return np.array(found, dtype=np.float64).reshape(ranks.shape[1], len(stops)) / len(ranks)

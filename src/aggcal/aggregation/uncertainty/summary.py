@@ -16,7 +16,7 @@ from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.ranks import rank_intervals
-from aggcal.aggregation.uncertainty.shape import Shaped
+from aggcal.aggregation.uncertainty.shape import Shaped, top_shares
 from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
 from aggcal.registry import UNCERTAINTIES
@@ -47,6 +47,8 @@ class Uncertainty:
     """Label of each item's component or weakly joined group; None where all are in one."""
     shape: Shaped | None = field(default=None, repr=False)
     """The posterior of the scores under a prior of estimated shape, where there is one."""
+    rank_draws: IntArray | None = field(default=None, repr=False)
+    """Sorted ranks of each item in draws of all scores; None for many items or components."""
 
     __repr__ = brief
 
@@ -105,7 +107,7 @@ class Uncertainty:
         shape = None
         if prior_sd is not None and len(scores) <= MOST_DENSE:
             shape = Shaped.of(scores, covariance.variances, prior_sd)
-        low, high = rank_intervals(
+        found = rank_intervals(
             scores,
             covariance,
             level,
@@ -124,9 +126,19 @@ class Uncertainty:
                     frozen(np.minimum(ends[0], expit(others[0]))),
                     frozen(np.maximum(ends[1], expit(others[1]))),
                 )
-        whole = (frozen(low), frozen(high), *ends)
         return cls(
-            kind, level, scores, covariance, *whole, degrees_of_freedom, warnings, component, shape
+            kind,
+            level,
+            scores,
+            covariance,
+            frozen(found.low),
+            frozen(found.high),
+            *ends,
+            degrees_of_freedom,
+            warnings,
+            component,
+            shape,
+            found.draws,
         )
 
     @property
@@ -159,6 +171,14 @@ class Uncertainty:
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
         return self.scores + _critical_value(self.level, self.degrees_of_freedom) * self.se
+
+    def top_probabilities(self, stops: IntArray) -> FloatArray | None:
+        """Probability that each item is among the first k, for each k of ``stops``.
+
+        From the same draws as the rank intervals; None where there are none (many items, or several
+        connected components).
+        """
+        return None if self.rank_draws is None else top_shares(self.rank_draws, stops)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.

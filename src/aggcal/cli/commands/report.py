@@ -86,17 +86,18 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
 
     from jinja2 import TemplateError
 
-    from aggcal.io.results import read_results
+    from aggcal.io.results import read_comparisons, read_results
     from aggcal.report.html import RENDERERS
     from aggcal.report.report import Report
 
     read, items, annotators = read_results(options.results, force=options.force)
+    met = read_comparisons(options.results, items)
     texts = texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
     if texts is not None:
         summary["texts"] = Path(texts.source).name
     try:
-        contents = Report(summary, items, annotators, {} if texts is None else texts.by_item)
+        contents = Report(summary, items, annotators, {} if texts is None else texts.by_item, met)
         # A text may hold half a character, which no file can.
         page = RENDERERS[options.format](contents).encode("utf-8", "replace")
     except TableError:

@@ -1,0 +1,195 @@
+"""Who met whom and who disagreed: what a report shows of the judgments behind each item.
+
+It is worked out once, from the judgments, and written beside the tables as ``comparisons.json``:
+the report of an earlier run has no judgments any more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.tables import Columns
+from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.data.judgments import Judgments
+
+DETAILED = 200
+"""Items, the highest first, whose comparisons are kept: more make the page heavy."""
+SQUARE = 60
+"""Items up to which every pair is kept, for a matrix of who beat whom: more cannot be read."""
+ANNOTATORS = 100
+"""Annotators up to which it is kept who judged which item, to filter by: more make a long list."""
+MOST_ROWS = 20_000_000
+"""Rows up to which comparisons are counted: beyond, it would take longer than the fit."""
+
+_UPSETS, _DISAGREED = 3, 4  # a row that opens shows the plainest, not all
+_EVERY_K = 200  # items up to which there is a probability for every k
+_STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
+"""Beyond that, the k that people ask for."""
+
+
+def records(judgments: Judgments) -> Columns:
+    """Return how often each item won, lost and tied, in the order of ``item_ids``.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
+    >>> {name: column.tolist() for name, column in records(judgments).items()}
+    {'won': [2, 0], 'lost': [0, 2], 'tied': [0, 0]}
+    """
+    n, count = judgments.n_items, judgments.count
+    sides = ((judgments.left, judgments.outcome), (judgments.right, 1.0 - judgments.outcome))
+    found: Columns = {}
+    for name, wanted in (("won", 1.0), ("lost", -1.0), ("tied", 0.0)):
+        found[name] = np.zeros(n, dtype=np.int64)
+        for item, outcome in sides:
+            rows = np.sign(outcome - 0.5) == wanted
+            found[name] += np.bincount(item[rows], count[rows], minlength=n).astype(np.int64)
+    return found
+
+
+def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
+    """Return what a report shows of the judgments, as plain data.
+
+    Parameters
+    ----------
+    judgments
+        The judgments that were fitted.
+    consensus
+        Their consensus; its items come first to last in ``items``.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments(
+    ...     [("ann", "a", "b"), ("bob", "a", "b"), ("cas", "b", "a")])
+    >>> found = comparisons(judgments, aggcal.aggregate(judgments, warn=False))
+    >>> found["items"], found["pairs"], found["disagreed"]
+    (['a', 'b'], [[0, 1, 2, 1, 0]], [[['cas', 1, 1]], [['cas', 1, 1]]])
+    """
+    order = consensus.order
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    shown = min(len(order), DETAILED)
+    found: dict[str, Any] = {
+        "items": [str(item) for item in consensus.item_ids[order[:shown]]],
+        "top": _top(consensus, order),
+        "groups": _groups(consensus, order),
+    }
+    if len(judgments.count) > MOST_ROWS:
+        return found
+    rows = _Rows(judgments, place, shown)
+    names = consensus.item_ids[order]
+    found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
+    found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])
+    if len(order) <= DETAILED and judgments.n_annotators <= ANNOTATORS:
+        found["judged"] = rows.judged(judgments.annotator_ids)
+    if len(order) <= SQUARE:
+        found["pairs"] = rows.pairs()
+    return found
+
+
+class _Rows:
+    """Judgments about the items that are shown, each from that item's side.
+
+    A judgment between two items that are shown counts twice, once for each.
+    """
+
+    def __init__(self, judgments: Judgments, place: IntArray, shown: int) -> None:
+        self.n, self.shown = len(place), shown
+        left, right = place[judgments.left], place[judgments.right]
+        near, far = left < shown, right < shown
+        self.item = np.concatenate([left[near], right[far]])
+        self.other = np.concatenate([right[near], left[far]])
+        self.outcome = np.concatenate([judgments.outcome[near], 1.0 - judgments.outcome[far]])
+        self.count = np.concatenate([judgments.count[near], judgments.count[far]])
+        self.annotator = np.concatenate([judgments.annotator[near], judgments.annotator[far]])
+        self.n_annotators = judgments.n_annotators
+        self.met, which = np.unique(self.item * self.n + self.other, return_inverse=True)
+        decided = (self.outcome > 0.5, self.outcome < 0.5, self.outcome == 0.5)  # noqa: PLR2004
+        self.won, self.lost, self.tied = (
+            np.bincount(which[rows], self.count[rows], len(self.met)).astype(np.int64)
+            for rows in decided
+        )
+
+    def opponents(self, names: Any, rank: IntArray, score: FloatArray) -> dict[str, Any]:
+        """Return how many others each item met, and the results that contradict the order most."""
+        item, other = np.divmod(self.met, self.n)
+        met = np.bincount(item, minlength=self.shown)
+        # Margin times distance: one lost game far down and many lost to a neighbour both count.
+        margin = (self.won - self.lost) * np.sign(score[other] - score[item])
+        surprise = margin * np.abs(rank[other] - rank[item])
+        upsets: list[list[list[Any]]] = [[] for _ in range(self.shown)]
+        for k in np.lexsort((other, -surprise, item)):
+            if surprise[k] > 0 and len(upsets[item[k]]) < _UPSETS:
+                result = [int(self.won[k]), int(self.lost[k]), int(self.tied[k])]
+                upsets[item[k]].append([str(names[other[k]]), int(rank[other[k]]), *result])
+        return {"opponents": met.tolist(), "upsets": upsets}
+
+    def disagreed(self, ids: Any, score: FloatArray) -> list[list[list[Any]]]:
+        """Return who contradicted the order most often in judgments about each item."""
+        against = (self.outcome - 0.5) * (score[self.other] - score[self.item]) > 0.0
+        key = self.item * self.n_annotators + self.annotator
+        pair, which = np.unique(key, return_inverse=True)
+        of = np.bincount(which, self.count, len(pair)).astype(np.int64)
+        odd = np.bincount(which, self.count * against, len(pair)).astype(np.int64)
+        item, who = np.divmod(pair, self.n_annotators)
+        found: list[list[list[Any]]] = [[] for _ in range(self.shown)]
+        for k in np.lexsort((who, of, -odd, item)):
+            if odd[k] > 0 and len(found[item[k]]) < _DISAGREED:
+                found[item[k]].append([str(ids[who[k]]), int(odd[k]), int(of[k])])
+        return found
+
+    def judged(self, ids: Any) -> list[list[Any]]:
+        """Return each annotator with the positions of the items that they judged."""
+        pair = np.unique(self.annotator * self.shown + self.item)
+        who, item = np.divmod(pair, self.shown)
+        return [[str(ids[u]), item[who == u].tolist()] for u in np.unique(who)]
+
+    def pairs(self) -> list[list[int]]:
+        """Return every pair that met: both positions, wins of each, ties."""
+        item, other = np.divmod(self.met, self.n)
+        once = item < other
+        columns = (item, other, self.won, self.lost, self.tied)
+        return np.column_stack([column[once] for column in columns]).tolist()
+
+
+def _groups(consensus: Consensus, order: IntArray) -> int | None:
+    """Return how many groups can be told apart; None where that is not known.
+
+    It is the length of the longest chain of items, each certified above the next.
+    """
+    known = consensus.uncertainty
+    if known is None or known.component is not None or len(order) > MOST_DENSE:
+        return None
+    certified = known.certified()
+    scores, critical_value = certified.scores[order], certified.critical_value
+    longest = np.ones(len(order), dtype=np.int64)
+    for k in range(1, len(order)):
+        below = np.full(k, order[k])
+        sd = np.sqrt(certified.covariance.gap_bound(order[:k], below))
+        above = scores[:k] - scores[k] > critical_value * sd
+        longest[k] = 1 + (longest[:k][above].max() if above.any() else 0)
+    return int(longest.max())
+
+
+def _top(consensus: Consensus, order: IntArray) -> dict[str, Any] | None:
+    """Return with which probability items are among the first k, in whole percent.
+
+    ``percent[i]`` begins with how many of the ``stops`` have 0%, and ends where 100% begins.
+    """
+    n, known = len(order), consensus.uncertainty
+    every = range(1, n) if n <= _EVERY_K else (k for k in _STOPS if k < n)
+    stops = np.fromiter(every, dtype=np.int64)
+    share = None if known is None or not len(stops) else known.top_probabilities(stops)
+    if share is None:
+        return None
+    packed = []
+    for row in np.rint(100.0 * share[order]).astype(np.int64):
+        first, last = (int(np.searchsorted(row, value)) for value in (1, 100))
+        packed.append([first, *row[first:last].tolist()])
+    return {"stops": stops.tolist(), "percent": packed}

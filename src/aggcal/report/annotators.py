@@ -1,0 +1,115 @@
+"""The rows of the annotators: verdict, reliability, agreement and sides, each with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
+from aggcal.report.scale import Axis
+
+KINDS = {
+    "reversed": "bad",
+    "guessing": "bad",
+    "one-sided": "bad",
+    "perhaps guessing": "care",
+    "unclear": "care",
+    "too few to tell": "none",
+    "reliable": "good",
+}
+"""The colour and the sign of each verdict."""
+CROWD = 40
+"""Annotators above which a histogram says what rows no longer do."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorRows:
+    """The annotators' table as a chart.
+
+    Examples
+    --------
+    >>> from aggcal.report.contents import annotator_listing
+    >>> table = {"annotator": np.array(["u"], dtype=object), "reliability": np.array([-1.0]),
+    ...          "n_judgments": np.array([4]), "agreement": np.array([0.25])}
+    >>> rows = AnnotatorRows(annotator_listing({"method": "hra-g"}, table))
+    >>> rows.row(0)["kind"], rows.row(0)["agreement"]["text"], rows.row(0)["reliability"]["dot"]
+    ('care', '25%', '3.00')
+    """
+
+    listing: Listing
+    random: float = 0.0
+    """The reliability of random answers."""
+
+    @property
+    def n(self) -> int:
+        """How many annotators there are."""
+        return self.listing.n_rows
+
+    @cached_property
+    def charts(self) -> dict[str, tuple[Numbers, Axis]]:
+        """The columns that are drawn, each with its axis."""
+        found = {}
+        for key in ("reliability", "agreement", "left_share"):
+            column = self.listing.column(key)
+            if column is None:
+                continue
+            ends = Axis(0.0, 100.0)
+            if key == "reliability":
+                ends = Axis.of(column.values, column.low, column.high, np.array([self.random, 1.0]))
+            found[key] = (column, ends)
+        return found
+
+    def _words(self, key: str) -> Marks:
+        return next(c for c in self.listing.columns if c.key == key and isinstance(c, Marks))
+
+    @property
+    def has_reasons(self) -> bool:
+        """Whether some verdict says what it rests on."""
+        return any(self._words("reason").values)
+
+    @property
+    def counts(self) -> list[tuple[str, str, int]]:
+        """The verdicts that somebody has: in words, their kind, how many."""
+        words = list(self._words("verdict").values)
+        return [(w, kind, words.count(w)) for w, kind in KINDS.items() if w in words]
+
+    def row(self, k: int) -> dict[str, Any]:
+        """Return what a row shows."""
+        verdict = self._words("verdict").values[k]
+        judged = self.listing.column("n_judgments")
+        return {
+            "k": k,
+            "name": self.listing.names.values[k],
+            "verdict": verdict,
+            "kind": KINDS.get(verdict, "none"),
+            "reason": self._words("reason").values[k],
+            "judgments": "" if judged is None else judged.text(k),
+            **{key: _marks(column, axis, k) for key, (column, axis) in self.charts.items()},
+        }
+
+    @property
+    def static(self) -> list[dict[str, Any]]:
+        """The rows of the page itself, for a reader without scripts."""
+        return [self.row(k) for k in range(min(self.n, STATIC_ROWS))]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the script needs to know beyond the columns."""
+        return {
+            "axes": {key: [axis.low, axis.high] for key, (_, axis) in self.charts.items()},
+            "kinds": KINDS,
+            "static": STATIC_ROWS,
+        }
+
+
+def _marks(column: Numbers, axis: Axis, k: int) -> dict[str, str]:
+    """Return what a number shows and where its marks are."""
+    places = zip(("dot", "low", "high"), (column.values, column.low, column.high), strict=True)
+    found = {"text": column.text(k), "interval": column.interval(k)}
+    for name, values in places:
+        there = values is not None and not np.isnan(values[k])
+        found[name] = axis.at(float(values[k])) if there and values is not None else ""
+    return found

@@ -1,0 +1,179 @@
+"""What a row opens to: the item's record, who disagreed, why its score moved, all its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.errors import count
+from aggcal.registry import CalibratorInfo
+from aggcal.report.listing import cut
+from aggcal.report.numerals import ordinal, percent
+from aggcal.report.rows import ItemRows
+
+NAME, TEXT = 80, 2000
+"""Where names and texts are cut: a row that opens is no place to read a book."""
+
+_LABELS = {
+    "calibrated": "Calibrated", "model": "Model", "change": "Change", "consensus": "Consensus",
+    "consensus_se": "Standard error", "rank": "Rank", "n_judgments": "Judgments",
+    "component": "Component",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """The contents of the rows that open.
+
+    Parameters
+    ----------
+    rows
+        The items' table.
+    comparisons
+        As in ``comparisons.json``; empty where nothing is known of single judgments.
+    verdicts
+        The verdict on each annotator, in words.
+    texts
+        What items say.
+    calibrator
+        What the calibrator does.
+    weighted
+        Whether it weighs the model's scores.
+    """
+
+    rows: ItemRows
+    comparisons: Mapping[str, Any]
+    verdicts: Mapping[str, str]
+    texts: Mapping[str, str]
+    calibrator: CalibratorInfo
+    weighted: bool = False
+
+    def detail(self, k: int, name: str) -> dict[str, Any]:
+        """Return what a row opens to; ``name`` is the item's id, uncut."""
+        return {
+            "record": self._record(k),
+            "upsets": self._upsets(k),
+            "disagreed": self._disagreed(k),
+            "why": self._why(k),
+            "strip": self._strip(k),
+            "text": cut(self.texts.get(name, ""), TEXT),
+            "numbers": self._numbers(k),
+        }
+
+    def _record(self, k: int) -> dict[str, Any] | None:
+        columns = {key: self.rows.listing.column(key) for key in ("won", "lost", "tied")}
+        if columns["won"] is None:
+            return None
+        found = {key: 0 if c is None else int(c.values[k]) for key, c in columns.items()}
+        whole = max(sum(found.values()), 1)
+        met = self._of("opponents", k)
+        opponents = "" if met is None else f" against {count(int(met), 'opponent')}"
+        return {
+            **{key: f"{value:,}" for key, value in found.items()},
+            "won_share": f"{100 * found['won'] / whole:.1f}",
+            "tied_share": f"{100 * found['tied'] / whole:.1f}",
+            "lost_from": f"{100 * (found['won'] + found['tied']) / whole:.1f}",
+            "lost_share": f"{100 * found['lost'] / whole:.1f}",
+            "any_tied": found["tied"] > 0,
+            "says": f"{count(sum(found.values()), 'judgment')}{opponents}",
+        }
+
+    def _of(self, part: str, k: int) -> Any:
+        """Return what the comparisons hold of a row; None if they hold nothing."""
+        known = self.comparisons.get(part)
+        return known[k] if known is not None and k < len(known) else None
+
+    def _upsets(self, k: int) -> list[dict[str, Any]]:
+        found = []
+        for other, rank, won, lost, tied in self._of("upsets", k) or ():
+            found.append(
+                {
+                    "verb": "beat" if won > lost else "lost to",
+                    "item": str(other),
+                    "short": cut(str(other), NAME),
+                    "rank": f"{rank:,}",
+                    "result": f"{won:,}–{lost:,}" + (f" ({tied:,} tied)" if tied else ""),
+                }
+            )
+        return found
+
+    def _disagreed(self, k: int) -> list[dict[str, Any]]:
+        found = []
+        for who, against, of in self._of("disagreed", k) or ():
+            verdict = self.verdicts.get(str(who), "")
+            found.append(
+                {
+                    "annotator": str(who),
+                    "short": cut(str(who), NAME),
+                    "verdict": "" if verdict == "reliable" else verdict,
+                    "result": f"{against:,} of {of:,}",
+                }
+            )
+        return found
+
+    @cached_property
+    def _model_rank(self) -> FloatArray | None:
+        """Rank of each item by the model, among those with a score."""
+        if self.rows.model is None:
+            return None
+        values = self.rows.model.values
+        known = np.flatnonzero(np.isfinite(values))
+        found = np.full(len(values), np.nan)
+        found[known[np.argsort(-values[known], kind="stable")]] = np.arange(1.0, len(known) + 1)
+        return found
+
+    def _why(self, k: int) -> str:
+        """Say why the score moved."""
+        rows, ranks = self.rows, self.rows.ranks
+        if rows.model is None or self._model_rank is None or ranks is None:
+            return ""
+        if np.isnan(self._model_rank[k]):
+            return "It has no model score: its score lies between those of its neighbours."
+        model, people = ordinal(int(self._model_rank[k])), ordinal(int(ranks.values[k]))
+        said = f"The model ranks it {model}, the annotators {people}."
+        place, size, _ = rows.blocks[k]
+        if self.calibrator.pools and size > 1:
+            first = int(ranks.values[k - place])
+            last = int(ranks.values[k - place + size - 1])
+            mean = "weighted mean" if self.weighted else "mean"
+            return (
+                f"{said} The model's scores of ranks {first:,} to {last:,} contradict the "
+                f"consensus, so these {count(size, 'item')} share their {mean}, {rows.score.text(k)}."
+            )
+        if self.calibrator.pools:
+            return f"{said} Its neighbours do not contradict it, so it keeps the model's score."
+        return f"{said} {self.calibrator.explains}".strip()
+
+    def _strip(self, k: int) -> dict[str, str] | None:
+        """Return where the ranks are on a line from the first to the last."""
+        ranks, n = self.rows.ranks, self.rows.n
+        if ranks is None or self._model_rank is None or np.isnan(self._model_rank[k]) or n < 2:  # noqa: PLR2004
+            return None
+
+        def at(rank: float) -> str:
+            return f"{3 + 94 * (rank - 1) / (n - 1):.2f}"
+
+        found = {"model": at(self._model_rank[k]), "rank": at(ranks.values[k]), "last": f"{n:,}"}
+        if ranks.low is not None and ranks.high is not None and np.isfinite(ranks.low[k]):
+            found |= {"low": at(ranks.low[k]), "high": at(ranks.high[k])}
+        return found
+
+    def _numbers(self, k: int) -> list[tuple[str, str]]:
+        """Return every number of the row, with its name."""
+        found = []
+        for key, label in _LABELS.items():
+            column = self.rows.listing.column(key)
+            if column is None:
+                continue
+            found.append((label, column.text(k)))
+            if column.interval(k):
+                found.append((f"{label} interval", column.interval(k)))
+        probability = self.rows.probability(k, 0)
+        if not np.isnan(probability) and self.rows.stops[0] == 1:
+            found.append(("Probability of being first", percent(probability)))
+        return found

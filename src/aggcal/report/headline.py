@@ -1,0 +1,217 @@
+"""What the first screen says: who leads, how sure that is, and how far to trust the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.tables import Columns
+from aggcal.advice.verdicts import GUESSING, ONE_SIDED, REVERSED
+from aggcal.errors import count
+from aggcal.report.numerals import in_words, percent
+
+SOUND, CARE, NOT_READY = "sound", "care", "not-ready"
+STATES = {SOUND: "Sound", CARE: "Use with care", NOT_READY: "Not ready"}
+"""What the chip says."""
+
+LITTLE, ENOUGH = 0.75, 0.90
+"""Probabilities that two items taken at random are in the right order: below the first a study is
+not ready, below the second to be used with care. Higher ones ask for more judgments than most
+studies have; benchmarks/trust.py measures how often a sound study has the right leader."""
+TOO_MANY_BAD = 1 / 3
+"""Share of judgments by annotators named in problems from which a study is not ready: a larger one
+lets a crowd of guessers through, a smaller one withholds what the fit still finds by itself."""
+
+_MOST_NAMED = 3  # leaders whose names still fit into a heading
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far to trust a study: ``sound``, ``care`` or ``not-ready``, and why, in sentences."""
+
+    state: str
+    reasons: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What the chip says."""
+        return STATES[self.state]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"state": self.state, "reasons": list(self.reasons)}
+
+
+def leaders(items: Columns) -> list[str]:
+    """Return the items in first place: several if their scores are tied.
+
+    Examples
+    --------
+    >>> leaders({"item": np.array(["a", "b"], dtype=object), "rank": np.array([1, 2])})
+    ['a']
+    """
+    if "rank" not in items:
+        return [str(item) for item in items["item"][:1]]
+    rank = np.asarray(items["rank"], dtype=np.float64)
+    return [str(item) for item in items["item"][rank == 1]]
+
+
+def headline(
+    summary: Mapping[str, Any], items: Columns, first_probability: float | None = None
+) -> tuple[str, str]:
+    """Return the verdict: who leads, and the rest of the sentence.
+
+    Parameters
+    ----------
+    summary, items
+        As in ``summary.json`` and ``items.csv``.
+    first_probability
+        The probability that the leader is first, where it is known.
+
+    Examples
+    --------
+    >>> items = {"item": np.array(["a", "b", "c"], dtype=object), "rank": np.array([1, 2, 3]),
+    ...          "rank_low": np.array([1, 1, 3])}
+    >>> headline({}, items)
+    ('a', 'leads, but either of two items could be first.')
+    """
+    if summary.get("converged") is False:
+        return "", "No result: the fit did not converge."
+    parts = n_components(summary)
+    if parts > 1:
+        return "", f"No common order: nothing compares {in_words(parts)} groups of items."
+    first = leaders(items)
+    if len(first) > _MOST_NAMED:
+        return "", f"No leader: {in_words(len(first))} items are tied for first place."
+    name = _joined(first)
+    verb = "leads" if len(first) == 1 else "are tied for first place"
+    if "rank_low" not in items:
+        return name, f"{verb}; certainty was not computed."
+    could = int((np.asarray(items["rank_low"], dtype=np.float64) == 1).sum())
+    if could <= len(first):
+        if first_probability is not None and len(first) == 1:
+            return name, f"leads: it is first with probability {percent(first_probability)}."
+        return name, f"{verb}; no other rank interval reaches first place."
+    either = "either" if could == 2 else "any"  # noqa: PLR2004
+    return name, f"{verb}, but {either} of {in_words(could)} items could be first."
+
+
+def n_components(summary: Mapping[str, Any]) -> int:
+    """Return how many connected components there are, as far as it is known."""
+    values = ((summary.get("guarantees") or {}).get("certified_pairs") or {}).get("values") or {}
+    counted = ((summary.get("check") or {}).get("counts") or {}).get("components")
+    return int(values.get("components") or counted or 1)
+
+
+def right_order(summary: Mapping[str, Any]) -> float | None:
+    """Return the probability that two items taken at random are in the right order, if known."""
+    known = ((summary.get("check") or {}).get("precision") or {}).get("right_order")
+    return None if known is None else float(known)
+
+
+def trust(
+    summary: Mapping[str, Any], annotators: Columns, *, intervals: bool, leader_known: bool = True
+) -> Trust:
+    """Return how far to trust a study, and why.
+
+    Parameters
+    ----------
+    summary
+        As in ``summary.json``.
+    annotators
+        The columns of ``annotators.csv``.
+    intervals
+        Whether there are rank intervals.
+    leader_known
+        Whether there are items at all to speak of.
+
+    Examples
+    --------
+    >>> trust({"converged": False, "n_annotators": 3}, {}, intervals=True).words
+    'Not ready'
+    >>> check = {"findings": [], "precision": {"right_order": 0.93}}
+    >>> trust({"converged": True, "n_annotators": 3, "check": check}, {}, intervals=True)
+    Trust(state='sound', reasons=('No problem was found in the data.',))
+    """
+    problems = [
+        each
+        for each in (summary.get("check") or {}).get("findings", ())
+        if each["severity"] == "problem"
+    ]
+    share = _named_share(problems, annotators)
+    bad = _not_ready(summary, share)
+    careful = _careful(summary, problems, share, intervals=intervals)
+    if bad:
+        return Trust(NOT_READY, (*bad, *careful))
+    if careful or not leader_known:
+        return Trust(CARE, tuple(careful))
+    return Trust(SOUND, ("No problem was found in the data.",))
+
+
+def _not_ready(summary: Mapping[str, Any], share: float) -> list[str]:
+    found = []
+    if summary.get("converged") is False:
+        found.append("The fit did not converge: do not use these numbers.")
+    if n_components(summary) > 1:
+        found.append("Some items were never compared with the others, not even through a third.")
+    if int(summary.get("n_annotators", 0)) < 2:  # noqa: PLR2004
+        found.append("There is only one annotator, so nothing shows whether others agree.")
+    known = right_order(summary)
+    if known is not None and known < LITTLE:
+        found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
+    if share > TOO_MANY_BAD:
+        found.append(f"Annotators with problems gave {percent(share)} of the judgments.")
+    return found
+
+
+def _careful(
+    summary: Mapping[str, Any],
+    problems: list[Mapping[str, Any]],
+    share: float,
+    *,
+    intervals: bool,
+) -> list[str]:
+    found = []
+    if problems:
+        topics = [str(each.get("topic") or each["code"].replace("-", " ")) for each in problems]
+        said = f"{count(len(problems), 'problem')} in the data: {_joined(topics)}."
+        if 0.0 < share <= TOO_MANY_BAD:
+            said += f" The annotators concerned gave {percent(share)} of the judgments."
+        found.append(said)
+    if "check" not in summary:
+        found.append("The data were not checked.")
+    if not intervals:
+        found.append("Certainty was not computed.")
+    known = right_order(summary)
+    if known is not None and LITTLE <= known < ENOUGH:
+        found.append(f"{_ordered(known)}; the target is {percent(ENOUGH)}.")
+    return found
+
+
+def _ordered(known: float) -> str:
+    return f"Two random items are in the right order with probability {percent(known)}"
+
+
+def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> float:
+    """Return the share of judgments by annotators whom some problem names."""
+    if "annotator" not in annotators:
+        return 0.0
+    given = np.asarray(annotators["n_judgments"], dtype=np.float64)
+    named: set[str] = set()
+    for each in problems:
+        some = (each.get("details") or {}).get("annotators")
+        named |= {str(one) for one in some} if isinstance(some, list) else set()
+    accused = {REVERSED, GUESSING, ONE_SIDED}
+    verdicts = annotators.get("verdict", np.full(len(given), "", dtype=object))
+    bad = [
+        str(who) in named or str(verdict) in accused
+        for who, verdict in zip(annotators["annotator"], verdicts, strict=True)
+    ]
+    return float(given[np.array(bad, dtype=bool)].sum() / max(given.sum(), 1.0))
+
+
+def _joined(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

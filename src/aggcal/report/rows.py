@@ -1,0 +1,234 @@
+"""The rows of the results: every item with its dot, its interval and its place in the top k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.report.listing import STATIC_ROWS, Listing, Numbers
+from aggcal.report.numerals import percent
+from aggcal.report.scale import Axis
+
+SURE = 0.95
+"""Probability from which an item counts as in the top k; as improbable, as out of it."""
+USUAL_TOP = 10
+"""The k that a page shows first, where there are items enough."""
+STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000)
+"""The k to choose from where no probabilities are known."""
+_NEARLY = 0.999  # what a thousand draws can say at most
+
+IN, EDGE, OUT = "in", "edge", "out"
+STATES = {IN: "in", EDGE: "borderline", OUT: "out"}
+"""What a page calls the three states of an item in the top k."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemRows:
+    """The items' table as a chart: what each row shows, and what the script needs to redraw it.
+
+    Examples
+    --------
+    >>> from aggcal.report.contents import item_listing
+    >>> items = {"item": np.array(["a", "b"], dtype=object), "consensus": np.array([1.0, -1.0]),
+    ...          "rank": np.array([1, 2])}
+    >>> rows = ItemRows(item_listing(items))
+    >>> rows.row(0)["score"], rows.row(0)["dot"], rows.score.key
+    ('1.000', '97.00', 'consensus')
+    """
+
+    listing: Listing
+    top: Mapping[str, Any] | None = None
+    """With which probability items are among the first k; see `assessment.comparisons`."""
+
+    @property
+    def n(self) -> int:
+        """How many items there are."""
+        return self.listing.n_rows
+
+    @cached_property
+    def score(self) -> Numbers:
+        """The column of the chart: calibrated scores, or the consensus where there are none."""
+        found = self.listing.column("calibrated") or self.listing.column("consensus")
+        assert found is not None  # noqa: S101  # every result has a consensus
+        return found
+
+    @cached_property
+    def model(self) -> Numbers | None:
+        """The model's scores, where they are on the same scale."""
+        return self.listing.column("model") if self.score.key == "calibrated" else None
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The axis that all rows share."""
+        model = None if self.model is None else self.model.values
+        return Axis.of(self.score.values, self.score.low, self.score.high, model)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the chart has bars."""
+        return self.score.low is not None and bool(np.isfinite(self.score.low).any())
+
+    @cached_property
+    def ranks(self) -> Numbers | None:
+        """The column of the ranks."""
+        return self.listing.column("rank")
+
+    @property
+    def has_states(self) -> bool:
+        """Whether items can be told to be in or out of the top k."""
+        ranged = self.ranks is not None and self.ranks.low is not None
+        return self.n > 1 and (self.top is not None or ranged)
+
+    @cached_property
+    def stops(self) -> list[int]:
+        """The k to choose from."""
+        if self.top is not None:
+            return list(self.top["stops"])
+        return [k for k in STOPS if k < self.n] or [1]
+
+    @property
+    def first_stop(self) -> int:
+        """Which of them the page shows first."""
+        wanted = USUAL_TOP if self.n > 2 * USUAL_TOP else max(1, self.n // 3)
+        return max(k for k, stop in enumerate(self.stops) if stop <= wanted)
+
+    def probability(self, k: int, stop: int) -> float:
+        """Return the probability that a row is within a stop; NaN where it is not known.
+
+        Draws that all say the same do not make it certain.
+        """
+        if self.top is None:
+            return np.nan
+        first, *rest = self.top["percent"][k]
+        at = stop - first
+        share = 0.0 if at < 0 else 1.0 if at >= len(rest) else rest[at] / 100.0
+        return min(_NEARLY, max(1.0 - _NEARLY, share))
+
+    def state(self, k: int, stop: int) -> str:
+        """Return whether a row is in the top k of a stop, on its border, or out."""
+        if self.top is not None:
+            share = self.probability(k, stop)
+            return IN if share >= SURE else OUT if share <= 1.0 - SURE + 1e-12 else EDGE
+        ranks, limit = self.ranks, self.stops[stop]
+        if ranks is None or ranks.low is None or ranks.high is None:
+            return OUT
+        return IN if ranks.high[k] <= limit else OUT if ranks.low[k] > limit else EDGE
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many items have each state at the first stop."""
+        found = [self.state(k, self.first_stop) for k in range(min(self.n, self.listing.n_listed))]
+        return {state: found.count(state) for state in STATES}
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """For each row: its place in its block (0 the first), the block's size, the block's turn.
+
+        The turn counts the blocks of several items from the top: every other one is tinted.
+        """
+        column = self.listing.column("block")
+        if column is None:
+            return [(0, 1, 0)] * self.n
+        values, found, turn = column.values, [(0, 1, 0)] * self.n, 0
+        begin = 0
+        for k in range(1, self.n + 1):
+            if k < self.n and values[k] == values[begin]:
+                continue
+            if k - begin > 1:
+                turn += 1
+                for i in range(begin, k):
+                    found[i] = (i - begin, k - begin, turn)
+            begin = k
+        return found
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether some items share a score."""
+        return any(size > 1 for _, size, _ in self.blocks)
+
+    @cached_property
+    def won(self) -> FloatArray | None:
+        """Share of its comparisons that each item won; a tie counts one half."""
+        columns = [self.listing.column(key) for key in ("won", "lost", "tied")]
+        won, lost = columns[0], columns[1]
+        if won is None or lost is None:
+            return None
+        tied = 0.0 if columns[2] is None else columns[2].values
+        whole = won.values + lost.values + tied
+        return (won.values + 0.5 * tied) / np.where(whole > 0, whole, np.nan)
+
+    @property
+    def extra(self) -> list[Numbers]:
+        """The columns that a reader has to ask for."""
+        wanted = ["model", "consensus", "consensus_se", "won", "lost", "tied", "component"]
+        if self.score.key == "consensus":
+            wanted.remove("consensus")
+        found = (self.listing.column(key) for key in wanted)
+        return [column for column in found if column is not None]
+
+    def row(self, k: int) -> dict[str, Any]:
+        """Return what a row shows, in words and in percent of the chart."""
+        place, size, turn = self.blocks[k]
+        change, judged = self.listing.column("change"), self.listing.column("n_judgments")
+        share = self.probability(k, self.first_stop)
+        return {
+            "k": k,
+            "rank": "" if self.ranks is None else self.ranks.text(k),
+            "ranks": "" if self.ranks is None else self.ranks.interval(k),
+            "name": self.listing.names.values[k],
+            "state": self.state(k, self.first_stop) if self.has_states else "",
+            "chance": "" if isnan(share) else percent(share),
+            "score": self.score.text(k),
+            "interval": self.score.interval(k),
+            "same": place > 0,
+            "tied": _bracket(place, size),
+            "size": f"{size:,}" if size > 1 and place == 0 else "",
+            "band": turn % 2 == 1,
+            "change": "" if change is None else change.text(k),
+            "won": "" if self.won is None else percent(float(self.won[k])),
+            "judgments": "" if judged is None else judged.text(k),
+            "extra": [column.text(k) for column in self.extra],
+            **self._marks(k),
+        }
+
+    def _marks(self, k: int) -> dict[str, str]:
+        """Return where the marks of a row are; nothing for what is not there."""
+        found = {"dot": self._at(self.score.values, k)}
+        found["low"], found["high"] = (
+            self._at(end, k) for end in (self.score.low, self.score.high)
+        )
+        found["model"] = self._at(None if self.model is None else self.model.values, k)
+        return found
+
+    def _at(self, column: FloatArray | None, k: int) -> str:
+        return "" if column is None or np.isnan(column[k]) else self.axis.at(float(column[k]))
+
+    @property
+    def static(self) -> list[dict[str, Any]]:
+        """The rows of the page itself, for a reader without scripts."""
+        return [self.row(k) for k in range(min(self.n, STATIC_ROWS))]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the script needs to know beyond the columns."""
+        return {
+            "axis": [self.axis.low, self.axis.high],
+            "score": self.score.key,
+            "stops": self.stops,
+            "percent": None if self.top is None else self.top["percent"],
+            "sure": SURE,
+            "static": STATIC_ROWS,
+        }
+
+
+def _bracket(place: int, size: int) -> str:
+    """Return which part of a bracket a row of a block draws."""
+    if size == 1:
+        return ""
+    return "first" if place == 0 else "last" if place == size - 1 else "middle"

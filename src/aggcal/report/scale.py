@@ -1,0 +1,58 @@
+"""A shared axis in percent of its width: marks need no measuring and no drawing anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, isfinite, log10
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal.report.numerals import number_text
+
+PAD = 3.0
+"""Percent of the width that stay free at both ends, for the dots."""
+_MOST_TICKS = 6
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear scale from numbers to percent of a width.
+
+    Examples
+    --------
+    >>> axis = Axis.of(np.array([0.0, 10.0]))
+    >>> axis.at(5.0), [text for _, text in axis.ticks]
+    ('50.00', ['0', '2', '4', '6', '8', '10'])
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, *columns: FloatArray | None, low: float | None = None) -> Axis:
+        """Return the axis that holds every finite number of some columns."""
+        flat = np.concatenate([np.zeros(0), *(c for c in columns if c is not None)])
+        flat = flat[np.isfinite(flat)]
+        begin, end = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 1.0)
+        begin = begin if low is None else min(begin, low)
+        if not end > begin or not isfinite(end - begin):
+            begin, end = begin - 1.0, begin + 1.0
+        return cls(begin, end)
+
+    def at(self, value: float) -> str:
+        """Return where a number is, in percent; beyond the ends, at the end."""
+        share = (min(self.high, max(self.low, value)) - self.low) / (self.high - self.low)
+        return f"{PAD + (100.0 - 2.0 * PAD) * share:.2f}"
+
+    @property
+    def ticks(self) -> list[tuple[str, str]]:
+        """Round numbers on the axis: where, and what to write."""
+        rough = (self.high - self.low) / _MOST_TICKS
+        power = 10.0 ** floor(log10(rough))
+        step = next(m * power for m in _STEPS if m * power >= rough * (1 - 1e-9))
+        decimals = max(0, -floor(log10(step) + 1e-9))
+        shown = decimals if decimals <= 9 and step < 1e12 else None  # noqa: PLR2004  # an exponent
+        first, last = ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9)
+        return [(self.at(k * step), number_text(k * step, shown)) for k in range(first, last + 1)]
