@@ -148,7 +148,7 @@ def test_devices_and_pipes_are_written_into(study: Path, tmp_path: Path, call: C
     assert call("report", "out", "-o", "/dev/null", "--force", "-q").returncode == 0
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     done = call("report", "out", "--format", "md", "-o", "/dev/stdout", "-q")
-    assert done.stdout.startswith("# Consensus scores")
+    assert done.stdout.startswith("# 8 items compared by 4 annotators")
     refused(call("report", "out", "-o", "/dev/full", "-q"), "disk is full")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -237,6 +237,7 @@ def test_writers_at_once_leave_one_set(
             assert left == {
                 "items.csv",
                 "annotators.csv",
+                "comparisons.json",
                 "report.html",
                 "report.md",
                 "summary.json",

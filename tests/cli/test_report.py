@@ -74,7 +74,7 @@ def test_no_check_leaves_out_findings_and_suggestions(folder: Path, tmp_path: Pa
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert not {"check", "suggestions"} & set(summary)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "The data were not looked over for this page" in page
+    assert "The data were not checked" in page
 
 
 def test_intervals_without_end_survive_the_files(folder: Path, tmp_path: Path) -> None:

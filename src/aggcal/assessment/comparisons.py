@@ -155,7 +155,8 @@ class _Rows:
         item, other = np.divmod(self.met, self.n)
         once = item < other
         columns = (item, other, self.won, self.lost, self.tied)
-        return np.column_stack([column[once] for column in columns]).tolist()
+        found: list[list[int]] = np.column_stack([column[once] for column in columns]).tolist()
+        return found
 
 
 def _groups(consensus: Consensus, order: IntArray) -> int | None:

@@ -168,7 +168,10 @@ class Assessment:
         columns: Columns = {}
         for name, column in records(whole).items():
             found = column[order]
-            columns[name] = found if known.all() else np.where(known, found.astype(object), None)
+            if not known.all():
+                found = found.astype(object)
+                found[~known] = None
+            columns[name] = found
         return columns
 
     @cached_property

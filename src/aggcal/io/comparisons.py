@@ -1,13 +1,14 @@
-"""Whether ``comparisons.json`` is what we write: a report must not trip over a file of anybody's."""
+"""Whether ``comparisons.json`` is what we write: a report must not trip over anybody's file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 _DETAILED = 200
 """Items whose comparisons the file may hold; see `aggcal.assessment.comparisons`."""
-_SQUARE = 60
+_SQUARE = 60  # items up to which it may hold every pair
 
 
 def misfit(found: Any, n_items: int) -> str:
@@ -22,7 +23,10 @@ def misfit(found: Any, n_items: int) -> str:
     """
     if not isinstance(found, dict):
         return "it holds no object"
-    shown = min(n_items, _DETAILED)
+    items = found.get("items")
+    if not isinstance(items, list) or len(items) > min(n_items, _DETAILED):
+        return "'items' is not as aggcal writes it"
+    shown = len(items)
     checks: dict[str, Callable[[Any], bool]] = {
         "items": lambda v: _list(v, shown, _text),
         "top": lambda v: v is None or _top(v, n_items),
@@ -74,7 +78,10 @@ def _top(value: Any, n: int) -> bool:
     stops, percent = value["stops"], value["percent"]
     if not isinstance(stops, list) or not stops or not all(_whole(k) and 0 < k < n for k in stops):
         return False
-    rising = all(a < b for a, b in zip(stops[:-1], stops[1:], strict=True))
-    return rising and _list(
-        percent, n, lambda row: isinstance(row, list) and bool(row) and all(map(_whole, row))
+    rising = all(a < b for a, b in pairwise(stops))
+    fits = isinstance(percent, list) and len(percent) <= n
+    return (
+        rising
+        and fits
+        and all(isinstance(row, list) and bool(row) and all(map(_whole, row)) for row in percent)
     )

@@ -111,5 +111,7 @@ def _marks(column: Numbers, axis: Axis, k: int) -> dict[str, str]:
     found = {"text": column.text(k), "interval": column.interval(k)}
     for name, values in places:
         there = values is not None and not np.isnan(values[k])
-        found[name] = axis.at(float(values[k])) if there and values is not None else ""
+        found[name] = (
+            axis.at(float(values[k]), column.digits) if there and values is not None else ""
+        )
     return found

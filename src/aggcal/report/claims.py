@@ -59,5 +59,5 @@ def claims(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _state(holds: bool | None) -> str:
+def _state(holds: Any) -> str:
     return ASSUMED if holds is None else CHECKED if holds else FAILS

@@ -124,13 +124,21 @@ def item_listing(
         _column("change", found, decimals=fine if digits is None else digits, signed=True),
         _column("consensus", found, ("consensus_low", "consensus_high"), decimals=rough),
         _column("consensus_se", found, decimals=rough, title="± error"),
-        _column("block", found, decimals=0),
+        _column("block", _shared(found), decimals=0),
         _column("n_judgments", found, decimals=0, title="judgments"),
         *(_column(name, found, decimals=0) for name in ("won", "lost", "tied")),
         _column("component", found, decimals=0),
     ]
     columns = [column for column in shown if column is not None]
     return Listing("items", "items.csv", columns)
+
+
+def _shared(found: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+    """Return the columns without blocks where each item has one of its own."""
+    block = found.get("block")
+    if block is None or len(np.unique(block[np.isfinite(block)])) < np.isfinite(block).sum():
+        return found
+    return {name: column for name, column in found.items() if name != "block"}
 
 
 def _column(
@@ -169,7 +177,8 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     """
     verdicts, given = marks(summary, annotators), numbers(annotators["n_judgments"])
     place = {word: k for k, word in enumerate(VERDICTS)}
-    order = np.lexsort((-given, [place.get(verdict, len(place)) for verdict in verdicts]))
+    worst = np.array([place.get(verdict, len(place)) for verdict in verdicts], dtype=np.float64)
+    order = np.lexsort((-given, worst))
     table = {name: column[order] for name, column in annotators.items()}
     words = [VERDICT_WORDS.get(verdicts[k], verdicts[k]) for k in order]
     reasons = [str(one) for one in table.get("reason", np.full(len(order), "", dtype=object))]
@@ -179,9 +188,11 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
         Marks("reason", "reason", [cut(one, LONG) for one in reasons]),
     ]
     if summary["method"] not in EQUAL_ANNOTATORS:
-        ends = (table.get(f"reliability_{end}") for end in ("low", "high"))
+        low, high = table.get("reliability_low"), table.get("reliability_high")
         value, hint = numbers(table["reliability"]), HINTS["reliability"]
-        columns.append(Numbers("reliability", "reliability", value, *ends, hint=hint, decimals=2))
+        columns.append(
+            Numbers("reliability", "reliability", value, low, high, hint=hint, decimals=2)
+        )
     given, agree = numbers(table["n_judgments"]), numbers(table["agreement"])
     low, high = share_interval(np.nan_to_num(agree) * given, given)
     columns += [_share("agreement", agree, low, high)]
@@ -194,9 +205,10 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
 
 def _share(key: str, value: FloatArray, low: FloatArray, high: FloatArray) -> Numbers:
     """Return a column of shares, in percent."""
-    columns = (100.0 * column for column in (value, low, high))
-    title = "left" if key == "left_share" else key
-    return Numbers(key, title, *columns, hint=HINTS[key], decimals=0, unit="%")
+    title, hint = "left" if key == "left_share" else key, HINTS[key]
+    return Numbers(
+        key, title, 100.0 * value, 100.0 * low, 100.0 * high, hint=hint, decimals=0, unit="%"
+    )
 
 
 def marks(summary: Mapping[str, Any], annotators: Columns) -> list[str]:

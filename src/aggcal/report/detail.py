@@ -69,6 +69,8 @@ class Details:
         columns = {key: self.rows.listing.column(key) for key in ("won", "lost", "tied")}
         if columns["won"] is None:
             return None
+        if np.isnan(columns["won"].values[k]):
+            return None  # nobody judged it
         found = {key: 0 if c is None else int(c.values[k]) for key, c in columns.items()}
         whole = max(sum(found.values()), 1)
         met = self._of("opponents", k)
@@ -132,6 +134,8 @@ class Details:
         rows, ranks = self.rows, self.rows.ranks
         if rows.model is None or self._model_rank is None or ranks is None:
             return ""
+        if np.isnan(ranks.values[k]):
+            return "Nobody judged it."
         if np.isnan(self._model_rank[k]):
             return "It has no model score: its score lies between those of its neighbours."
         model, people = ordinal(int(self._model_rank[k])), ordinal(int(ranks.values[k]))
@@ -143,7 +147,8 @@ class Details:
             mean = "weighted mean" if self.weighted else "mean"
             return (
                 f"{said} The model's scores of ranks {first:,} to {last:,} contradict the "
-                f"consensus, so these {count(size, 'item')} share their {mean}, {rows.score.text(k)}."
+                f"consensus, so these {count(size, 'item')} share their {mean}, "
+                f"{rows.score.text(k)}."
             )
         if self.calibrator.pools:
             return f"{said} Its neighbours do not contradict it, so it keeps the model's score."
@@ -152,13 +157,16 @@ class Details:
     def _strip(self, k: int) -> dict[str, str] | None:
         """Return where the ranks are on a line from the first to the last."""
         ranks, n = self.rows.ranks, self.rows.n
-        if ranks is None or self._model_rank is None or np.isnan(self._model_rank[k]) or n < 2:  # noqa: PLR2004
+        if ranks is None or self._model_rank is None or n < 2:  # noqa: PLR2004
+            return None
+        if np.isnan(self._model_rank[k]) or np.isnan(ranks.values[k]):
             return None
 
         def at(rank: float) -> str:
             return f"{3 + 94 * (rank - 1) / (n - 1):.2f}"
 
         found = {"model": at(self._model_rank[k]), "rank": at(ranks.values[k]), "last": f"{n:,}"}
+        found |= {"low": "", "high": ""}
         if ranks.low is not None and ranks.high is not None and np.isfinite(ranks.low[k]):
             found |= {"low": at(ranks.low[k]), "high": at(ranks.high[k])}
         return found

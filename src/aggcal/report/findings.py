@@ -102,7 +102,7 @@ def evidence(details: Mapping[str, Any]) -> dict[str, Any] | None:
     --------
     >>> found = evidence({"annotators": ["u"], "agreement_with_others": [0.31], "number": 1})
     >>> found["heads"], found["rows"]
-    (['Agrees'], [('u', ['31%'])])
+    (['Agrees'], [['u', ['31%']]])
     """
     who = details.get("annotators")
     if not isinstance(who, list) or not who:
@@ -117,7 +117,7 @@ def evidence(details: Mapping[str, Any]) -> dict[str, Any] | None:
     return {
         "heads": list(columns),
         "rows": [
-            (cut(str(one), NAME), [column[k] for column in columns.values()])
+            [cut(str(one), NAME), [column[k] for column in columns.values()]]
             for k, one in enumerate(who[:_EVIDENT])
         ],
         "more": max(0, int(details.get("number", len(who))) - min(len(who), _EVIDENT)),

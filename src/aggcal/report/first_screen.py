@@ -103,9 +103,7 @@ def _source(report: Report) -> list[tuple[str, str]]:
     ]
     if any(notes):
         found.append(("Format", "; ".join(note for note in notes if note)))
-    seconds = summary.get("seconds")
-    took = "" if seconds is None else f"; {number(float(seconds), 3)} s"
-    return [*found, ("Software", f"aggcal {summary['version']}{took}")]
+    return [*found, ("Software", f"aggcal {summary['version']}")]
 
 
 def _rows_read(report: Report) -> str:

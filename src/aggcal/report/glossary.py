@@ -41,8 +41,8 @@ _POOLED = {
     "calibrated score, their mean.",
 }
 _UNCERTAIN = {
-    "interval": "The range that contains the consensus value with the stated probability, given the "
-    "number of judgments. It does not cover errors that all annotators share.",
+    "interval": "The range that contains the consensus value with the stated probability, given "
+    "the number of judgments. It does not cover errors that all annotators share.",
     "rank interval": "The ranks that an item could hold, at the stated level. Where intervals "
     "overlap, the order is open.",
     "borderline": "Between 5% and 95% probable to be in the top k.",
@@ -59,7 +59,8 @@ _ANCHORS = {
     "split conformal": "A method that makes intervals as wide as the errors on the anchors.",
 }
 _CHECK = {
-    "Krippendorff's alpha": "Agreement between annotators beyond chance: 1 is perfect, 0 is chance.",
+    "Krippendorff's alpha": "Agreement between annotators beyond chance: 1 is perfect, 0 is "
+    "chance.",
 }
 _FIT = {
     "prior": "What is assumed before any judgment: that scores do not differ without limit. It "

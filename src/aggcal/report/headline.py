@@ -86,17 +86,21 @@ def headline(
     first = leaders(items)
     if len(first) > _MOST_NAMED:
         return "", f"No leader: {in_words(len(first))} items are tied for first place."
-    name = _joined(first)
-    verb = "leads" if len(first) == 1 else "are tied for first place"
+    return _joined(first), _lead(items, len(first), first_probability)
+
+
+def _lead(items: Columns, tied: int, first_probability: float | None) -> str:
+    """Return what to say of those in first place."""
+    verb = "leads" if tied == 1 else "are tied for first place"
     if "rank_low" not in items:
-        return name, f"{verb}; certainty was not computed."
+        return f"{verb}; certainty was not computed."
     could = int((np.asarray(items["rank_low"], dtype=np.float64) == 1).sum())
-    if could <= len(first):
-        if first_probability is not None and len(first) == 1:
-            return name, f"leads: it is first with probability {percent(first_probability)}."
-        return name, f"{verb}; no other rank interval reaches first place."
-    either = "either" if could == 2 else "any"  # noqa: PLR2004
-    return name, f"{verb}, but {either} of {in_words(could)} items could be first."
+    if could > tied:
+        either = "either" if could == 2 else "any"  # noqa: PLR2004
+        return f"{verb}, but {either} of {in_words(could)} items could be first."
+    if first_probability is not None and tied == 1:
+        return f"leads: it is first with probability {percent(first_probability)}."
+    return f"{verb}; no other rank interval reaches first place."
 
 
 def n_components(summary: Mapping[str, Any]) -> int:

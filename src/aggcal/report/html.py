@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
+from zlib import compress
 
 import numpy as np
 
@@ -30,6 +31,10 @@ _THEME = (
     'catch{}document.documentElement.classList.add("scripted")'
 )
 """Before the page is drawn: the theme that the reader chose, and that scripts run at all."""
+
+
+_UNPACKED = 2_000_000
+"""Characters of a table that stay readable in the page: more are packed, or it would be heavy."""
 
 
 def render(
@@ -87,6 +92,8 @@ def html(report: Report) -> str:
         "annotators": "" if report.annotator_listing is None else report.annotator_listing.json,
         "page": script_json(_page_data(report, annotators)),
     }
+    packed = [name for name, text in data.items() if name != "page" and len(text) > _UNPACKED]
+    data |= {name: _packed(data[name]) for name in packed}
     level = report.summary.get("uncertainty") or report.summary.get("calibrated_interval") or {}
     return templates.get_template("page.html").render(
         report=report,
@@ -106,6 +113,7 @@ def html(report: Report) -> str:
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
         data={name: Markup(text) for name, text in data.items()},
+        packed=packed,
         hashes={name: Markup(_hash(text)) for name, text in parts.items()},
         **{name: Markup(text) for name, text in parts.items()},
     )
@@ -133,6 +141,11 @@ def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, An
 
 def _file(name: str) -> str:
     return files("aggcal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _packed(text: str) -> str:
+    """Return a text compressed, in letters that a page can hold."""
+    return b64encode(compress(text.encode(), 9)).decode()
 
 
 def _hash(text: str) -> str:

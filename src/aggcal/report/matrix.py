@@ -70,7 +70,8 @@ def _drawn(names: Sequence[str], cells: dict[str, list[str]], title: str) -> str
         for k, name in enumerate(names)
     ]
     ticks = [
-        f'<text class="tick" x="{_LABEL + k * _CELL + 6}" y="12" text-anchor="middle">{k + 1}</text>'
+        f'<text class="tick" x="{_LABEL + k * _CELL + 6}" y="12" text-anchor="middle">'
+        f"{k + 1}</text>"
         for k in range(n)
         if k == 0 or (k + 1) % 5 == 0
     ]

@@ -12,8 +12,8 @@ from aggcal.report.matrix import Pair
 FEWEST, MOST = 3, 30
 """Items for which there is a graph: of more, the lines hide each other."""
 
-_RADIUS, _ROOM, _LONGEST = 150.0, 130.0, 20
-_THIN, _THICK = 0.6, 5.0
+_RADIUS, _ROOM, _LONGEST = 150.0, 130.0, 20  # of the circle, for names beside it, their characters
+_THIN, _THICK = 0.6, 5.0  # lines of one judgment, and of the most
 
 
 def network(names: Sequence[str], pairs: Sequence[Pair]) -> str:

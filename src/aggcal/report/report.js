@@ -1,9 +1,15 @@
-(() => {
+(async () => {
   "use strict";
   const PAGE = 100, MINUS = "\u2212", DASH = "\u2013";
   const $ = (where, from = document) => from.querySelector(where), $$ = (where, from = document) => [...from.querySelectorAll(where)];
-  const read = (name) => { const found = $("#data-" + name); return found && JSON.parse(found.textContent); };
-  const page = read("page"), root = document.documentElement;
+  async function read(name) {
+    const found = $("#data-" + name);
+    if (!found || found.type === "application/json") return found && JSON.parse(found.textContent);
+    // Large tables come packed.
+    const bytes = Uint8Array.from(atob(found.textContent), (sign) => sign.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  }
+  const page = await read("page"), itemData = await read("items"), peopleData = await read("annotators"), root = document.documentElement;
   const make = (kind, name, text) => { const made = document.createElement(kind); if (name) made.className = name; if (text !== undefined) made.textContent = text; return made; };
   const drawn = (kind, marks) => { const made = document.createElementNS("http://www.w3.org/2000/svg", kind); for (const [name, value] of Object.entries(marks)) made.setAttribute(name, value); return made; };
 
@@ -52,7 +58,7 @@
       const column = columns[key];
       if (column.kind === "number") return Float64Array.from(column.values, (value) => value === null ? NaN : number(value));
       if (column.kind === "mark") { const order = Object.keys(page.annotators.kinds); return Float64Array.from(column.values, (code) => order.indexOf(column.words[code])); }
-      const order = column.values.map((_, k) => k).sort((a, b) => column.values[a] < column.values[b] ? -1 : column.values[a] > column.values[b] ? 1 : a - b), rank = new Float64Array(n);
+      const by = new Intl.Collator("en", { numeric: true }).compare, order = column.values.map((_, k) => k).sort((a, b) => by(column.values[a], column.values[b]) || a - b), rank = new Float64Array(n);
       order.forEach((k, at) => { rank[k] = at; });
       return rank;
     }
@@ -124,14 +130,16 @@
   const S = page.items, itemTable = $("#items");
   const heads = $$("thead th", itemTable), has = (name) => heads.some((head) => head.classList.contains(name));
   let stop = $("#stop") ? Number($("#stop").value) : 0, only = "";
-  const C = Object.fromEntries(read("items").columns.map((column) => [column.key, column]));
+  const C = Object.fromEntries(itemData.columns.map((column) => [column.key, column]));
   function chance(k) {
-    const row = S.percent[k], at = stop - row[0];
+    const row = S.percent[k];
+    if (!row) return NaN; // nobody judged it
+    const at = stop - row[0];
     // Draws that all say the same do not make it certain.
     return at < 0 ? .001 : at >= row.length - 1 ? .999 : row[at + 1] / 100;
   }
   function stateOf(k) {
-    if (S.percent) { const p = chance(k); return p >= S.sure ? "in" : p <= 1 - S.sure + 1e-12 ? "out" : "edge"; }
+    if (S.percent) { const p = chance(k); return p >= S.sure ? "in" : p > 1 - S.sure + 1e-12 ? "edge" : "out"; }
     if (!C.rank || !C.rank.low) return "in";
     return C.rank.high[k] <= S.stops[stop] ? "in" : C.rank.low[k] > S.stops[stop] ? "out" : "edge";
   }
@@ -177,7 +185,7 @@
     inside.colSpan = row.children.length; inside.append(parts); detail.append(inside);
     details.addEventListener("toggle", () => {
       if (parts.firstChild) return;
-      if (C.item.texts && C.item.texts[k]) { const says = make("div", "says"), text = make("p", "", C.item.texts[k]); text.dir = "auto"; says.append(make("h4", "", "Text"), text); parts.append(says); }
+      if (C.item.texts && C.item.texts[k]) { const says = make("div", "says"), text = make("p", "", C.item.texts[k]); text.dir = "auto"; says.append(make("h3", "sub", "Text"), text); parts.append(says); }
       const nums = make("p", "nums");
       for (const column of Object.values(C)) if (column.kind === "number") { const one = make("span"); one.append(make("span", "muted", column.title[0].toUpperCase() + column.title.slice(1)), " " + shown(column, k)); if (interval(column, k)) one.append(" (" + interval(column, k) + ")"); nums.append(one); }
       if (C.item.values[k].length > 120) { const name = make("span", "", C.item.values[k]); name.dir = "auto"; nums.append(name); }
@@ -187,7 +195,7 @@
     body.append(row, detail);
     return body;
   }
-  const items = table({ box: itemTable, data: read("items"), fixedRows: S.static, build: buildItem, pager: $("#pager"), none: $("#no-items"), count: $("#item-count"), nouns: "items",
+  const items = table({ box: itemTable, data: itemData, fixedRows: S.static, build: buildItem, pager: $("#pager"), none: $("#no-items"), count: $("#item-count"), nouns: "items",
     keys: { chance: () => Float64Array.from(C.item.values, (_, k) => chance(k)), share: () => Float64Array.from(C.item.values, (_, k) => won(k)) } });
   function colour(part) {
     for (const k of part) {
@@ -195,7 +203,7 @@
       row.className = "row " + state;
       if (square) { square.className = "sq " + state; square.title = page.states[state]; }
       const cell = $(".c-chance", row);
-      if (cell) cell.textContent = percent(chance(k));
+      if (cell) cell.textContent = S.percent[k] ? percent(chance(k)) : "";
       body.classList.toggle("cut", Boolean($("#topk")) && items.state.sort === "rank" && items.state.up && !only && C.rank && C.rank.values[k] === S.stops[stop] && (k + 1 >= items.n || C.rank.values[k + 1] > S.stops[stop]));
     }
   }
@@ -270,7 +278,7 @@
   // Annotators.
   let people = null;
   if ($("#annotator-table")) {
-    const A = page.annotators, box = $("#annotator-table"), data = read("annotators"), P = Object.fromEntries(data.columns.map((column) => [column.key, column]));
+    const A = page.annotators, box = $("#annotator-table"), data = peopleData, P = Object.fromEntries(data.columns.map((column) => [column.key, column]));
     const chips = {};
     $$(".chip", box).forEach((one) => { chips[one.className] ||= one; });
     people = table({ box, data, fixedRows: A.static, pager: $("#annotator-pager"), none: $("#no-annotators"), count: $("#annotator-count"), keys: {}, nouns: "annotators", build(k) {

@@ -13,8 +13,11 @@ from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERD
 from aggcal.errors import TableError, count, some
 from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
-from aggcal.report import claims, commands, contents, findings, glossary, headline
+from aggcal.report import claims, commands, contents, findings, glossary
 from aggcal.report.detail import Details
+from aggcal.report.headline import Trust
+from aggcal.report.headline import headline as verdict_of
+from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
 from aggcal.report.rows import ItemRows
 
@@ -135,13 +138,13 @@ class Report:
     @cached_property
     def headline(self) -> tuple[str, str]:
         """Who leads, and the rest of the verdict."""
-        return headline.headline(self.summary, self.items, self.first_probability)
+        return verdict_of(self.summary, self.items, self.first_probability)
 
     @cached_property
-    def trust(self) -> headline.Trust:
+    def trust(self) -> Trust:
         """How far to trust the study, and why."""
         ranged = "rank_low" in self.items
-        return headline.trust(self.summary, self.annotators, intervals=ranged)
+        return trust_of(self.summary, self.annotators, intervals=ranged)
 
     @property
     def first_probability(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def ribbon(
     """
     n = len(score)
     edges = np.unique(np.linspace(0, n, max(2, min(_BINS, n // _BIN) + 1)).round().astype(np.int64))
-    bins = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    bins = [slice(a, b) for a, b in pairwise(edges)]
     x = _FRAME.x(np.array([0.0, float(n)]))
     bands: list[tuple[str, FloatArray, FloatArray]] = []
     if model is not None and np.isfinite(model).any():
@@ -48,7 +49,7 @@ def ribbon(
     flat = np.concatenate([line, *(end for _, *both in bands for end in both)])
     y = _FRAME.y(flat[np.isfinite(flat)] if np.isfinite(flat).any() else np.zeros(1))
     middle = np.array([0.5 * (own.start + own.stop) for own in bins])
-    body = "".join(_band(kind, middle, a, b, x, y) for kind, a, b in bands)
+    body = "".join(_band(kind, middle, (a, b), x, y) for kind, a, b in bands)
     body += _line(score, x, y)
     return (
         f'<svg class="ribbon" role="img" viewBox="0 0 {_FRAME.width:g} {_FRAME.height:g}" '
@@ -71,7 +72,10 @@ def _median(values: FloatArray) -> float:
     return float(np.median(known)) if known.size else np.nan
 
 
-def _band(kind: str, at: FloatArray, low: FloatArray, high: FloatArray, x: Scale, y: Scale) -> str:
+def _band(
+    kind: str, at: FloatArray, ends: tuple[FloatArray, FloatArray], x: Scale, y: Scale
+) -> str:
+    low, high = ends
     known = np.isfinite(low) & np.isfinite(high)
     if not known.any():
         return ""

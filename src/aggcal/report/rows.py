@@ -103,7 +103,7 @@ class ItemRows:
 
         Draws that all say the same do not make it certain.
         """
-        if self.top is None:
+        if self.top is None or k >= len(self.top["percent"]):
             return np.nan
         first, *rest = self.top["percent"][k]
         at = stop - first
@@ -114,6 +114,8 @@ class ItemRows:
         """Return whether a row is in the top k of a stop, on its border, or out."""
         if self.top is not None:
             share = self.probability(k, stop)
+            if isnan(share):
+                return OUT  # nobody judged it
             return IN if share >= SURE else OUT if share <= 1.0 - SURE + 1e-12 else EDGE
         ranks, limit = self.ranks, self.stops[stop]
         if ranks is None or ranks.low is None or ranks.high is None:
@@ -207,7 +209,9 @@ class ItemRows:
         return found
 
     def _at(self, column: FloatArray | None, k: int) -> str:
-        return "" if column is None or np.isnan(column[k]) else self.axis.at(float(column[k]))
+        if column is None or np.isnan(column[k]):
+            return ""
+        return self.axis.at(float(column[k]), self.score.digits)
 
     @property
     def static(self) -> list[dict[str, Any]]:

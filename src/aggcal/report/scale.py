@@ -12,8 +12,8 @@ from aggcal.report.numerals import number_text
 
 PAD = 3.0
 """Percent of the width that stay free at both ends, for the dots."""
-_MOST_TICKS = 6
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+_MOST_TICKS = 6  # more numbers would touch each other on a phone
+_STEPS = (1.0, 2.0, 5.0, 10.0)  # times a power of ten: what people call round
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,12 @@ class Axis:
             begin, end = begin - 1.0, begin + 1.0
         return cls(begin, end)
 
-    def at(self, value: float) -> str:
-        """Return where a number is, in percent; beyond the ends, at the end."""
+    def at(self, value: float, decimals: int | None = None) -> str:
+        """Return where a number is, in percent; beyond the ends, at the end.
+
+        ``decimals`` are those that the page's script knows of it: both must draw alike.
+        """
+        value = value if decimals is None or not isfinite(value) else round(value, decimals)
         share = (min(self.high, max(self.low, value)) - self.low) / (self.high - self.low)
         return f"{PAD + (100.0 - 2.0 * PAD) * share:.2f}"
 
