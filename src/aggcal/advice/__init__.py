@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aggcal._core.text import brief, clipped
@@ -20,8 +20,9 @@ from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, AlikeIdsWarning
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 SUGGESTED = 10
@@ -110,19 +111,19 @@ def advise(
             on_iteration=on_iteration,
         )
     except Exception as error:  # noqa: BLE001
-        looked = Check({}, (_failed("the data check failed", error),))
+        looked = Check({}, (_failed("The data check failed", error),))
     if on_step is not None:
         on_step("choosing pairs to ask next")
     asked = None
     try:
         asked = _asked_next(judgments, scores, fit, method if method in PREDICTABLE else None, seed)
     except Exception as error:  # noqa: BLE001
-        failed = _failed("no pairs could be suggested", error)
-        looked = replace(looked, findings=(*looked.findings, failed))
+        failed = _failed("No pairs could be suggested", error)
+        looked = looked.with_findings((*looked.findings, failed))
     # Annotators have one verdict: the check's, where it held them against each other.
     tested = looked.accused.against_others
     said = [w for w in warnings if not (tested and w.code == _REVERSED)]
-    return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
+    return Advice(looked.with_findings(_with_warnings(looked.findings, said, whole)), asked)
 
 
 def _asked_next(
@@ -151,20 +152,21 @@ def _failed(what: str, error: Exception) -> Finding:
     return Finding(
         "note",
         "check-failed",
-        f"{what}: {reason}",
-        "the scores do not depend on it; please report it, with the data if you can",
+        f"{what} ({reason}). The scores do not depend on it.",
+        "Please report this, with the data if you can.",
+        title=what,
     )
 
 
 def _with_warnings(
-    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning]
+    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning], judgments: Judgments
 ) -> tuple[Finding, ...]:
-    """Add what the fit warned of, but for what was found anyway; problems stand first."""
+    """Add what the fit warned of, except what was found anyway; problems come first."""
     messages, codes = {f.message for f in findings}, {f.code for f in findings}
     more = [
-        Finding.of_warning(w)
+        Finding.of_warning(w, judgments=judgments)
         for w in warnings
-        if w.what not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
+        if ended(w.what) not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
     ]
     return tuple(sorted([*findings, *more], key=_gravity))
 

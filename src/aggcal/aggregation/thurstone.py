@@ -282,10 +282,11 @@ def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
         return []
     return [
         DividedWarning(
-            "annotators contradict each other so much that quite another order fits their "
-            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f})",
-            "which way round the consensus runs is not certain: ask who misread the "
-            "question, or add annotators you trust",
+            "Annotators contradict each other so much that a very different order fits their "
+            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f}). Which end "
+            "of the consensus is the top is uncertain.",
+            "Find out who misread the question, or add annotators whom you trust.",
+            title="Two very different orders fit the judgments about equally well",
         )
     ]
 

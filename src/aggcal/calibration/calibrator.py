@@ -60,8 +60,7 @@ class FullCalibrator:
     tuned_by_anchors: bool = False
     """Whether anchors change its scores: those that do cannot measure them."""
     covers: str = (
-        "Each range covers what the calibrated score would be if the annotators' consensus were "
-        "known exactly"
+        "Each interval covers the calibrated score that the annotators' exact consensus would give"
     )
     """What its intervals cover without anchors, as a sentence to be continued; "" for none."""
     does: str = ""

@@ -224,7 +224,7 @@ class Calibration:
             "n_items": int((self.rank > 0).sum()),
             "n_calibrated": self.n_calibrated,
             "n_without_score": len(self.unscored_ids),
-            **self._interpolated_count(),
+            **({"n_interpolated": self.n_interpolated} if self.n_interpolated else {}),
             "n_without_judgment": len(self.unjudged_ids),
             "weighted": self.weighted,
             "blocks": self.blocks,
@@ -237,10 +237,11 @@ class Calibration:
         # Whatever a calibrator of the user's is called, it changes nothing else.
         return ({self.method: made} if made else {}) | whole
 
-    def _interpolated_count(self) -> dict[str, int]:
+    @property
+    def n_interpolated(self) -> int:
+        """How many items have no model score, and one between those of their neighbours."""
         between = self.interpolated
-        found = 0 if between is None else int(np.isfinite(between.values).sum())
-        return {"n_interpolated": found} if found else {}
+        return 0 if between is None else int(np.isfinite(between.values).sum())
 
     def __repr__(self) -> str:
         return str(self)

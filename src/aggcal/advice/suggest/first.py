@@ -137,8 +137,10 @@ def _reasons(one: IntArray, other: IntArray, n_items: int) -> TextArray:
 def _warnings(n: int, n_items: int) -> tuple[DisconnectedWarning, ...]:
     if n >= n_items - 1:
         return ()
-    what = f"{count(n, 'pair')} cannot join {count(n_items, 'item')} into one comparison"
-    remedy = f"ask for at least {n_items - 1:,}, and {2 * n_items:,} or more for a first order"
+    what = f"{count(n, 'pair')} cannot connect {count(n_items, 'item')}."
+    remedy = (
+        f"Ask for at least {n_items - 1:,} pairs, and {2 * n_items:,} or more for a first order."
+    )
     return (DisconnectedWarning(what, remedy),)
 
 
