@@ -342,6 +342,6 @@ def test_efficiency_is_that_of_one_machine_or_says_less(where: str) -> None:
 def test_separate_pieces_are_told_and_connected_ones_are_not() -> None:
     rows = [("u1", "a", "b"), ("u2", "b", "c"), ("u3", "c", "a")]
     there = held("sharded", aggcal.read_judgments(rows))
-    assert "joins two pieces" not in aggcal.suggest_pairs(there, n=2).reason
+    assert "connects components" not in aggcal.suggest_pairs(there, n=2).reason
     apart = held("sharded", aggcal.read_judgments([*rows, ("u4", "x", "y")]))
-    assert "joins two pieces" in aggcal.suggest_pairs(apart, n=2).reason
+    assert "connects components" in aggcal.suggest_pairs(apart, n=2).reason

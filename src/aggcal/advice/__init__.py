@@ -91,7 +91,7 @@ def advise(
     >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
     >>> found = advise(aggcal.read_judgments(rows))
     >>> found.check.findings[0].code, found.suggestions.reason[0]
-    ('disconnected', 'joins two pieces')
+    ('disconnected', 'connects components')
     """
     whole = judgments.local
     if whole is None or len(whole.count) > MANY:

@@ -103,13 +103,13 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
     Examples
     --------
     >>> print(unmatched_warnings(["7"], ["007"])[0].what)
-    1 judged item has no model score ('7'). 1 of them differs from an id in the other table ...
+    1 item in the consensus has no model score ('7'). 1 of them differs from an id in the other ...
     """
     found: list[AggcalWarning] = []
     alike = _padded(unscored, unjudged)
     if unscored:
         has = "has" if len(unscored) == 1 else "have"
-        unscored_ = f"{count(len(unscored), 'judged item')} {has} no model score"
+        unscored_ = f"{count(len(unscored), 'item')} in the consensus {has} no model score"
         found.append(
             UnmatchedItemsWarning(
                 f"{unscored_} ({some(unscored)}).{alike} A missing score is interpolated between "

@@ -73,45 +73,11 @@ def _never_compared(alike: list[list[str]], judgments: AnyJudgments) -> list[lis
 
 def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     found: list[AggcalWarning] = []
-    unfitted, counts = judgments.unfitted, judgments.unfitted.counts
-    selves = counts.pop("self-pair", 0)
-    if selves:
-        mine = unfitted.reason == "self-pair"
-        who, what = unfitted.annotator[mine], unfitted.left[mine]
-        shown = [
-            f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)
-        ]
-        more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
-        verb = "was" if selves == 1 else "were"
-        found.append(
-            SelfPairWarning(
-                f"{count(selves, 'comparison')} of an item with itself {verb} not fitted "
-                f"({', '.join(shown)}{more}).",
-                "Correct or remove these rows.",
-                title=f"{count(selves, 'row compares', 'rows compare')} an item with itself",
-                items=np.unique(what),
-                annotators=np.unique(who),
-                judgments=selves,
-            )
-        )
+    counts = judgments.unfitted.counts
+    if selves := counts.pop("self-pair", 0):
+        found.append(_self_pairs(judgments, selves))
     if counts:
-        aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
-        lost = judgments.unjudged_ids
-        only = f" Items that appear in no other row: {some(lost)}." if lost else ""
-        mute = sorted(set(unfitted.annotator) - set(judgments.annotator_ids))
-        silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
-        number = sum(counts.values())
-        found.append(
-            UnansweredWarning(
-                f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
-                f"kept but not fitted ({aside}).{only}{silent}",
-                "Nothing to do unless there are many.",
-                title=f"{count(number, 'row has', 'rows have')} no usable answer",
-                items=lost,
-                annotators=mute,
-                judgments=number,
-            )
-        )
+        found.append(_unanswered(judgments, counts))
     if judgments.n_duplicates:
         verb = "is" if judgments.n_duplicates == 1 else "are"
         found.append(
@@ -134,6 +100,42 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
             )
         )
     return found
+
+
+def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
+    unfitted = judgments.unfitted
+    mine = unfitted.reason == "self-pair"
+    who, what = unfitted.annotator[mine], unfitted.left[mine]
+    shown = [f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)]
+    more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
+    verb = "was" if number == 1 else "were"
+    return SelfPairWarning(
+        f"{count(number, 'comparison')} of an item with itself {verb} not fitted "
+        f"({', '.join(shown)}{more}).",
+        "Correct or remove these rows.",
+        title=f"{count(number, 'row compares', 'rows compare')} an item with itself",
+        items=np.unique(what),
+        annotators=np.unique(who),
+        judgments=number,
+    )
+
+
+def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWarning:
+    aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
+    lost = judgments.unjudged_ids
+    only = f" Items that appear in no other row: {some(lost)}." if lost else ""
+    mute = sorted(set(judgments.unfitted.annotator) - set(judgments.annotator_ids))
+    silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
+    number = sum(counts.values())
+    return UnansweredWarning(
+        f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
+        f"kept but not fitted ({aside}).{only}{silent}",
+        "Nothing to do unless there are many.",
+        title=f"{count(number, 'row has', 'rows have')} no usable answer",
+        items=lost,
+        annotators=mute,
+        judgments=number,
+    )
 
 
 def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:

@@ -164,8 +164,8 @@ def test_pieces_are_joined_first() -> None:
     rows = [("ann", f"{piece}1", f"{piece}2") for piece in "abcd"]
     rows += [("bob", "a2", "a3"), ("bob", "a1", "a3")]
     found = aggcal.suggest_pairs(rows, n=5, explore=0.0)
-    assert found.reason.tolist()[:3] == ["joins two pieces"] * 3
-    assert found.reason[3] != "joins two pieces"
+    assert found.reason.tolist()[:3] == ["connects components"] * 3
+    assert found.reason[3] != "connects components"
     answered = [("eve", left, right) for left, right in zip(found.left, found.right, strict=True)]
     from aggcal.data.graph import ComparisonGraph
 
@@ -252,9 +252,9 @@ def test_many_items_need_no_matrix() -> None:
     )
     assert set(found.reason.tolist()) <= {
         "new item",
-        "joins two pieces",
+        "connects components",
         "close and uncertain",
-        "little judged",
+        "few judgments",
     }
     assert (found.reason == "new item").sum() == 2
     assert len(set(pairs(found))) == 20
@@ -342,7 +342,7 @@ def test_the_command_prints_a_table(folder: Path, command: Command) -> None:
     assert list(rows[0])[4:] == ["information", "probability", "why"]
     assert {row["annotator"] + row["outcome"] for row in rows} == {""}  # several people judge
     assert len(rows) == 7
-    assert "information: pairs of items" in done.stderr
+    assert "information: expected number of pairs" in done.stderr
     quiet = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3, "--quiet")
     assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
 

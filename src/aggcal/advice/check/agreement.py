@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Affects, Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import benjamini_hochberg
 from aggcal.errors import count, some
@@ -123,46 +123,52 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
         f"gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f} over "
         f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 is chance)."
     )
+    level = _level(found)
+    if level is None:
+        return []
+    severity, code, than, adds, remedy = level
+    return [Finding(severity, code, f"{seen}{adds}", remedy, details, title=f"{title}, {than}")]
+
+
+def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
+    """Return how serious the level of agreement is, and what is said of it."""
     if (
         found.alpha < _BEYOND_CHANCE * found.error
         and found.alpha + 2.0 * found.error >= _NEXT_TO_NONE
     ):
-        return [
-            Finding(
-                "note",
-                "unclear-agreement",
-                f"{seen} There are too few shared pairs to tell this from chance.",
-                "Have more pairs judged by two people. If agreement stays low, check that everyone "
-                "was asked the same question.",
-                details,
-                title=f"{title}, perhaps by chance",
-            )
-        ]
-    if found.alpha < _BEYOND_CHANCE * found.error:
-        return [
-            Finding(
-                "problem",
-                "no-agreement",
-                seen,
-                "Check that everyone was asked the same question, and that the pairs were not all "
-                "chosen to be close.",
-                details,
-                title=f"{title}, no more than chance",
-            )
-        ]
-    if found.alpha >= _LOW:
-        return []
-    return [
-        Finding(
+        return (
             "note",
-            "low-agreement",
-            f"{seen} Items may be hard to tell apart, or the question ambiguous.",
-            "Make the question more precise, or collect more judgments: their average is more "
-            "certain than each one.",
-            details,
-            title=f"{title}, little more than chance",
+            "unclear-agreement",
+            "perhaps by chance",
+            " There are too few shared pairs to tell this from chance.",
+            (
+                "Have more pairs judged by two people. If agreement stays low, check that everyone was "
+                "asked the same question."
+            ),
         )
-    ]
+    if found.alpha < _BEYOND_CHANCE * found.error:
+        return (
+            "problem",
+            "no-agreement",
+            "no more than chance",
+            "",
+            (
+                "Check that everyone was asked the same question, and that the pairs were not all "
+                "chosen to be close."
+            ),
+        )
+    if found.alpha >= _LOW:
+        return None
+    return (
+        "note",
+        "low-agreement",
+        "little more than chance",
+        " Items may be hard to tell apart, or the question ambiguous.",
+        (
+            "Make the question more precise, or collect more judgments: their average is more certain "
+            "than each one."
+        ),
+    )
 
 
 def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:

@@ -81,6 +81,8 @@ class Finding:
     title: str = ""
     affects: Affects = field(default_factory=Affects)
 
+    __repr__ = brief
+
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.message.rstrip("."))
@@ -107,9 +109,11 @@ class Finding:
         ('An item is odd.', 'Look at it.', {'items': ['a'], 'number': 1})
         """
         details: dict[str, Any] = {}
-        for name in ("items", "annotators"):
-            if ids := getattr(warning, name):
-                details |= {name: listed(ids), "number": len(ids)}
+        for name, ids in (("items", warning.items), ("annotators", warning.annotators)):
+            if ids:
+                details[name] = listed(ids)
+        if not (warning.items and warning.annotators) and details:
+            details["number"] = len(warning.items or warning.annotators)
         return cls(
             severity,
             warning.code,

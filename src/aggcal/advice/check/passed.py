@@ -43,14 +43,16 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
     unfitted = judgments.unfitted.counts
     selves = unfitted.pop("self-pair", 0)
     fewest = int(judgments.judgments_per_annotator.min())
+    # A tie, or a strength between 0 and 1, is part of a win and of a loss.
+    tied = " (ties included)" if ((judgments.outcome > 0) & (judgments.outcome < 1)).any() else ""
     tests = (
         (
             "alike-ids",
             judgments.spelling is None or not judgments.spelling.normalize,
-            f"No ids of the {_things(judgments)} look like spellings of the same one.",
+            f"No ids of the {_things(judgments)} were found to be spellings of the same one.",
         ),
         ("self-pairs", not selves, "No item was compared with itself."),
-        ("unanswered", not unfitted, f"All {judgments.n_rows:,} rows have a usable answer."),
+        ("unanswered", not unfitted, "No answer is missing, skipped or failed."),
         ("duplicate-rows", not judgments.n_duplicates, "There are no duplicate rows."),
         (
             "few-judgments",
@@ -65,12 +67,12 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
         (
             "one-way",
             len(graph.strong_sizes) == 1,
-            "Each item beats every other one, directly or through a chain of wins.",
+            f"Each item beats every other one, directly or through a chain of wins{tied}.",
         ),
         (
             "separation",
             not graph.never_win and not graph.never_lose,
-            "Every item won and lost at least once.",
+            f"Every item won and lost at least once{tied}.",
         ),
     )
     return [*(Passed(code, says) for code, passes, says in tests if passes), *_times(judgments)]

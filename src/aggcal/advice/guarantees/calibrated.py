@@ -138,15 +138,9 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         elif calibration.inputs.covariance is None:
             why = "the consensus has no standard errors, and there are too few anchors or none"
         says = f"There are no intervals: {why}.{_gaps(calibration)}"
-        return Guarantee(
-            "interval",
-            "The intervals",
-            says,
-            "consensus",
-            "diagnostic",
-            {},
-            claim="There are no intervals.",
-        )
+        none = "There are no intervals."
+        what = ("interval", "The intervals", says, "consensus", "diagnostic")
+        return Guarantee(*what, {}, claim=none)
     gaps = _gaps(calibration)
     each = "For scored items, each" if gaps else "Each"
     if calibration.covers.endswith("truth"):

@@ -193,14 +193,14 @@ class _Batch:
         k, reason = self._join(worth, open_), ""
         if k is not None:
             both = self._beliefs.new[[self._i[k], self._j[k]]]
-            reason = "new item" if both.any() else "joins two pieces"
+            reason = "new item" if both.any() else "connects components"
         elif turn.exploring and person.sd > 0.0:
             # Known gaps tell about who judges them, unknown ones about the items.
             mixed = 1.0 + gained * self._criterion.variance
             tells = reliability_information(self._beliefs.link, person.reliability, self._gap)
             k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
         elif turn.exploring:
-            k, reason = self._least_judged(open_), "little judged"
+            k, reason = self._least_judged(open_), "few judgments"
         else:
             k = self._best(worth, open_)
             reason = self._why(k)
@@ -245,9 +245,9 @@ class _Batch:
 
     def _why(self, k: int) -> str:
         if self._about == "scores":
-            return "decides calibrated scores"
+            return "affects calibrated scores"
         sd = float(np.sqrt(self._criterion.variance[k]))
-        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "little known"
+        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "uncertain"
 
     def _take(self, k: int, person: Person, gained: float) -> None:
         self._criterion.ask(k, gained)

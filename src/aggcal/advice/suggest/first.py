@@ -31,7 +31,7 @@ def first_suggestions(
     --------
     >>> found = first_suggestions(as_text("abcd"), ["ann", "bob"], n=4)
     >>> found.reason.tolist()
-    ['joins two pieces', 'joins two pieces', 'joins two pieces', 'little judged']
+    ['connects components', 'connects components', 'connects components', 'few judgments']
     >>> sorted(found.annotator)
     ['ann', 'ann', 'bob', 'bob']
     """
@@ -130,7 +130,7 @@ def _reasons(one: IntArray, other: IntArray, n_items: int) -> TextArray:
     for i, j in zip(one.tolist(), other.tolist(), strict=True):
         a, b = piece(i), piece(j)
         home[a] = b
-        found.append("little judged" if a == b else "joins two pieces")
+        found.append("few judgments" if a == b else "connects components")
     return as_text(found)
 
 
