@@ -9,10 +9,17 @@ from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
+from aggcal.advice.check.findings import (
+    Affects,
+    Finding,
+    Severity,
+    annotators_named,
+    listed,
+    rounded,
+)
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import benjamini_hochberg
-from aggcal.errors import count, some
+from aggcal.errors import count
 
 _RATE = 0.01  # false discoveries: a lower one misses more misfits
 _LEAST_MISFIT = 1.3  # infit below which a misfit, however sure, changes no score to speak of
@@ -142,8 +149,8 @@ def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
             "perhaps by chance",
             " There are too few shared pairs to tell this from chance.",
             (
-                "Have more pairs judged by two people. If agreement stays low, check that everyone was "
-                "asked the same question."
+                "Have more pairs judged by two people. If agreement stays low, check that everyone "
+                "was asked the same question."
             ),
         )
     if found.alpha < _BEYOND_CHANCE * found.error:
@@ -165,8 +172,8 @@ def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
         "little more than chance",
         " Items may be hard to tell apart, or the question ambiguous.",
         (
-            "Make the question more precise, or collect more judgments: their average is more certain "
-            "than each one."
+            "Make the question more precise, or collect more judgments: their average is more "
+            "certain than each one."
         ),
     )
 
@@ -211,8 +218,8 @@ def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
         Finding(
             "note",
             "erratic",
-            f"Errors on easy pairs are more frequent than reliability on close pairs explains "
-            f"({some(ids)}; infit up to {square[who[0]]:.2f}, 1 is typical).",
+            f"'{ids[0]}' errs more on easy pairs than on close ones would suggest (infit "
+            f"{square[who[0]]:.2f}; 1 is typical).{annotators_named(ids)}",
             "Look at their answers to easy pairs for lapses of attention, or for another "
             "understanding of the question.",
             {"annotators": listed(ids), "number": len(who), "infit": rounded(square[who])},

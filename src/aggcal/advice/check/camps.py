@@ -342,6 +342,7 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
     severity: Severity = "note" if alike else "problem"
     sizes = f"{len(larger):,} and {len(smaller):,}"
+    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
     title = (
         f"Two groups of annotators ({sizes}) prefer somewhat different orders"
         if alike
@@ -351,11 +352,10 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
         Finding(
             severity,
             "divided",
-            f"{len(larger):,} annotators (such as {some(larger)}) and {len(smaller):,} (such as "
-            f"{some(smaller)}) order the items differently; {found.unclear:,} could belong to "
-            f"either group. Their orders correlate {found.correlation:.2f}, those of random groups "
-            f"{found.usual_correlation:.2f} (1 is the same order, -1 the opposite). They differ "
-            f"most on {some(items)}.",
+            f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
+            f"order the items differently{unclear}. Their orders correlate "
+            f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
+            f"the same order, -1 the opposite). They differ most on {some(items)}.",
             "Ask both groups which criterion they used. If both are legitimate, analyse them "
             "separately, or ask a narrower question.",
             {

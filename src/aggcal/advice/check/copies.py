@@ -350,10 +350,10 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
         Finding(
             "problem",
             "copies",
-            f"Their answers match far more often than independent answers would ({named}{more}). "
-            f"'{one}' and '{other}' gave {found.agreed[0]:,.0f} of {found.shared[0]:,.0f} shared "
-            f"answers alike; {found.expected[0]:,.0f} are expected, and chance gives so many "
-            f"{odds_against(max(float(found.p_value[0]), 1e-300))}.",
+            f"Some annotators' answers match far more often than independent ones would "
+            f"({named}{more}). '{one}' and '{other}' gave {found.agreed[0]:,.0f} of "
+            f"{found.shared[0]:,.0f} shared answers alike; {found.expected[0]:,.0f} are expected, "
+            f"and chance gives so many {odds_against(max(float(found.p_value[0]), 1e-300))}.",
             "Find out whether they are one person, worked together or use the same program. If so, "
             "keep one of each group, or one opinion counts several times.",
             {

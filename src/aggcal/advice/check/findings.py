@@ -14,7 +14,7 @@ from aggcal.advice.check.precision import Precision
 from aggcal.advice.check.topics import topic_of
 from aggcal.advice.verdicts import Accused
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AggcalWarning, ended, printable, sentence
+from aggcal.errors import AggcalWarning, ended, printable, sentence, some
 from aggcal.errors.voice import spoken
 
 LISTED = 200
@@ -210,7 +210,7 @@ class Check:
         }
 
     def __str__(self) -> str:
-        lines = [f"{name.replace('_', ' '):28} {_shown(v)}" for name, v in self.counts.items()]
+        lines = [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
         for finding in self.findings:
             lines += ["", f"{finding.severity}: {finding.title}."]
             # A title that was taken from the message says all of it.
@@ -240,6 +240,18 @@ def listed(ids: Iterable[object]) -> list[str]:
     return [str(one) for one in list(ids)[:LISTED]]
 
 
+def annotators_named(ids: Iterable[object]) -> str:
+    """Return a sentence that names annotators; nothing if there is one, named already.
+
+    Examples
+    --------
+    >>> annotators_named(["ann", "bob"]), annotators_named(["ann"])
+    (" Annotators: 'ann', 'bob'.", '')
+    """
+    every = list(ids)
+    return f" Annotators: {some(every)}." if len(every) > 1 else ""
+
+
 def rounded(numbers: Iterable[float], digits: int = 4) -> list[float | None]:
     """Return the first numbers as plain floats, None where there is none.
 
@@ -252,10 +264,15 @@ def rounded(numbers: Iterable[float], digits: int = 4) -> list[float | None]:
     return [round(float(x), digits) if np.isfinite(x) else None for x in every]
 
 
+def _plain(name: str) -> str:
+    return name.replace("circular", "cyclic").replace("_", " ")
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(number)}" for name, number in value.items()) or "none"
+        parts = (f"{_plain(name)} {_shown(number)}" for name, number in value.items())
+        return ", ".join(parts) or "none"
     whole = isinstance(value, int) or float(value).is_integer()
     return f"{value:,.0f}" if whole else f"{value:,.3g}"

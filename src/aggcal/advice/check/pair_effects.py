@@ -152,11 +152,10 @@ def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> F
     return Finding(
         "problem" if found.inflation >= _GRAVE else "note",
         code,
-        f"Answers are not independent ({where}; chance agrees so much "
-        f"{odds_against(max(found.p_value, 1e-300))}; a shared effect of sd {found.sd:.2f} on the "
-        "logit scale would explain it). Standard errors are about "
-        f"{np.sqrt(found.inflation):.1f} times too small, and claims that need independent "
-        "answers are withdrawn.",
+        f"The answers are not independent: {where}, chance gives so much agreement "
+        f"{odds_against(max(found.p_value, 1e-300))}. A shared effect of sd {found.sd:.2f} logits "
+        f"would explain it. Standard errors should be about {np.sqrt(found.inflation) - 1.0:.0%} "
+        "larger, and claims that need independent answers are withdrawn.",
         remedy,
         {
             "sd_logits": round(found.sd, 4),

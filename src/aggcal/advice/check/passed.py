@@ -150,10 +150,9 @@ def of_sides(found: Sides, orders: BothOrders) -> list[Passed]:
         passed.append(
             Passed(
                 "side-preferred",
-                f"No position bias that matters was found: the left item won "
+                "Over the whole study the left item has no clear advantage: it won "
                 f"{float(found.lefts.sum()) / decided:.0%} of {decided:,.0f} decided judgments "
-                f"(advantage {found.study_advantage:+.2f} logits, standard error "
-                f"{found.study_error:.2f}).",
+                f"({found.study_advantage:+.2f} logits, standard error {found.study_error:.2f}).",
             )
         )
     if orders.pairs and not orders.found:

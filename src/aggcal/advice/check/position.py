@@ -11,12 +11,12 @@ from scipy.special import ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Affects, Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.presentation import both_orders, order_findings
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
-from aggcal.errors import count, some
+from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
 
@@ -270,11 +270,11 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
         Finding(
             "problem",
             "position-bias",
-            f"Answers that follow the side say nothing about the items ({some(ids)}). '{ids[0]}' "
-            f"chose the {side} item in {chosen:,} of {given:,} decided judgments; someone who "
-            "looks only at the items would do so "
-            f"{odds_against(max(float(found.p_value[first]), 1e-300))}."
-            f"{blind if always and not one else ''}",
+            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments; "
+            "someone who looks only at the items would do so "
+            f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{annotators_named(ids)}"
+            f"{blind if always and not one else ''} Answers that follow the side say nothing about "
+            "the items.",
             f"Show {'this annotator' if one else 'these annotators'} every pair in both orders, or "
             f"leave {'them' if not one else 'the annotator'} out.",
             {

@@ -97,9 +97,8 @@ def order_findings(found: BothOrders) -> list[Finding]:
             "problem",
             "order-decides",
             f"Of {found.pairs:,} pairs that an annotator judged in both orders, {flips:,} got a "
-            f"different answer; in {more:,} of these the {side} item won both times "
-            f"({some(ids)}). Chance alone is so uneven "
-            f"{odds_against(max(found.p_value, 1e-300))}.",
+            f"different answer; in {more:,} of these the {side} item won both times. Chance alone "
+            f"is so uneven {odds_against(max(found.p_value, 1e-300))}. Most often: {some(ids)}.",
             "Keep asking in both orders, and count a pair whose answer changes as a tie.",
             {
                 "pairs_in_both_orders": found.pairs,

@@ -10,7 +10,15 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import decided, effective
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import LISTED, Affects, Finding, Severity, listed, rounded
+from aggcal.advice.check.findings import (
+    LISTED,
+    Affects,
+    Finding,
+    Severity,
+    annotators_named,
+    listed,
+    rounded,
+)
 from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
@@ -231,8 +239,8 @@ _GUESSING_WORDS = _Words(
     "guessing",
     ("answers", "answer"),
     "no better than chance",
-    " They may guess, or judge with hardly any care.",
-    "Look at how they work, and leave them out if they cannot explain it.",
+    " Possible reasons are guessing, or hardly any care.",
+    "Ask how they work, and leave them out if they cannot explain it.",
 )
 _DOUBTFUL_WORDS = _Words(
     "note",
@@ -284,7 +292,7 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
         remedy += "" if inverts else " If so, leave them out."
     elif words.code == _GUESSING_WORDS.code:
         adds += _counted_against(fitted, who)
-    others = "" if len(who) == 1 else f" All named: {some(ids)}."
+    others = annotators_named(ids)
     return Finding(
         words.severity,
         words.code,
@@ -322,8 +330,8 @@ def _counted_against(fitted: Fitted, who: IntArray) -> str:
     if not len(turned):
         return ""
     return (
-        f" Or they read the question the other way round: {consensus.method} inverts the answers "
-        f"of {some(consensus.annotator_ids[turned])}."
+        f" {consensus.method} inverts the answers of {some(consensus.annotator_ids[turned])}, who "
+        "may have read the question the other way round."
     )
 
 

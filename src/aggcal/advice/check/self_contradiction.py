@@ -9,10 +9,10 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Affects, Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
-from aggcal.errors import count, some
+from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
@@ -104,10 +104,9 @@ def _finding(
     return Finding(
         "problem",
         "self-contradiction",
-        f"Closeness of the items and {'the' if len(ids) == 1 else 'their'} reliability do not "
-        f"explain it ({some(ids)}). '{ids[0]}' gave both answers for {int(seen[0])} of "
-        f"{int(again[0])} pairs judged again; {usual[0]:.1f} are expected, and chance gives so "
-        f"many {odds_against(p_value[0])}.",
+        f"'{ids[0]}' gave both answers for {int(seen[0])} of {int(again[0])} pairs judged again; "
+        f"{usual[0]:.1f} are expected, given how close the items are and how reliable the "
+        f"annotator is. Chance gives so many {odds_against(p_value[0])}.{annotators_named(ids)}",
         "Ask them how they decide, or whether two people share the account. Ignore this if the "
         "pair was shown with different material each time (such as models on several prompts).",
         {

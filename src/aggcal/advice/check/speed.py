@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.advice.check.findings import Affects, Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.data.judgments import Judgments
-from aggcal.errors import count, some
+from aggcal.errors import count
 
 _SHARE = 0.25  # of the typical time: a higher one names the merely quick
 _AT_ONCE = 0.5  # seconds in which nobody has read two items
@@ -70,8 +70,8 @@ def too_fast(judgments: Judgments) -> list[Finding]:
         Finding(
             "note",
             "too-fast",
-            f"The median annotator takes {typical:.1f} seconds ({some(ids)} took less than "
-            f"{limit:.1f}; the fastest {seconds[fast[0]]:.1f}).",
+            f"'{ids[0]}' typically took {seconds[fast[0]]:.1f} seconds; the median annotator takes "
+            f"{typical:.1f}.{annotators_named(ids)}",
             "Ask whether they looked at both items. Leave them out only if other findings name "
             "them too.",
             {

@@ -40,7 +40,7 @@ TOPICS = {
     "self-contradiction": "self-contradiction",
     "self-pairs": "self-comparisons",
     "separation": "unbeaten or winless items",
-    "side-preferred": "position bias",
+    "side-preferred": "study-wide position bias",
     "too-fast": "fast answers",
     "unanswered": "unanswered rows",
     "unclear-agreement": "unclear agreement",
