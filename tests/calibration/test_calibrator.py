@@ -250,7 +250,11 @@ class Returns:
         (Line, {}, "has no name and calibrate"),
         (object(), {}, "has no name and calibrate"),
         (None, {}, "has no name and calibrate"),
-        (Line(), {"second_model": {"a": 1.0}}, "is of use to 'fused' only, not to 'line'"),
+        (
+            Line(),
+            {"second_model": {"a": 1.0}},
+            "only 'fused' can use a second model; leave it out for 'line'",
+        ),
         (Needy(), {}, "the needy calibrator needs the standard deviation"),
     ],
 )

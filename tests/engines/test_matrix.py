@@ -29,7 +29,9 @@ from aggcal.errors import OptionError
 from aggcal.models.rows import rows_of
 from aggcal.registry import METHODS
 
-REFUSED = "needs all rows on one machine, and an engine has spread them; choose the engine 'local'."
+REFUSED = (
+    "needs all rows on one machine, but an engine has distributed them; choose the engine 'local'."
+)
 HELD = ("sharded", "device")
 
 

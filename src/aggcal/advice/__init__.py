@@ -1,10 +1,10 @@
-"""What a reader of the results should know of the data: what is wrong, and what to ask next.
+"""What a reader of the results should know about the data: what is wrong, and what to ask next.
 
 - `check`: what is wrong with a study. `suggest`: the pairs worth asking next.
 - `guarantees`: what may be claimed, and under which conditions; `independence`: when it may not.
 - `verdicts`: the one verdict on each annotator.
 
-`advise` puts the first two together for the report, and never lets their faults cost the fit.
+`advise` combines the first two for the report; an error in either never loses the fit.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _REVERSED = "reversed-annotators"
 class Advice:
     """What was found in the data, and the pairs worth asking next.
 
-    ``check`` holds the warnings of the fit, too, where it does not tell the same itself. If one of
-    the two failed, a note in ``check`` says so, and there are no ``suggestions``.
+    ``check`` also contains the warnings of the fit, unless it found the same itself. If the check
+    or the suggestions failed, a note in ``check`` says so.
     """
 
     check: Check
@@ -66,16 +66,16 @@ def advise(
     on_step: Callable[[str], None] | None = None,
     on_iteration: Progress | None = None,
 ) -> Advice | None:
-    """Check the data and suggest pairs, as far as that takes no longer than the fit itself.
+    """Check the data and suggest pairs, as far as that takes no longer than the fit.
 
     Parameters
     ----------
     judgments, scores
         The study: its judgments and the model's scores.
     consensus
-        The fit that the results come from; used where it can be, so that nothing is fitted twice.
+        The fit that the results come from; used where possible, so that nothing is fitted twice.
     warnings
-        What the fit has said already: the check tells of it, too.
+        The warnings of the fit, which become findings too.
     seed, on_step, on_iteration
         See `aggcal.advice.check.check`.
 
@@ -83,7 +83,7 @@ def advise(
     -------
     Advice or None
         None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
-        for rows that an engine has spread over machines.
+        for rows that an engine has distributed over machines.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _asked_next(
     method: str | None,
     seed: int,
 ) -> Suggestions:
-    """Suggest a few pairs, by the fit that is there if it can tell what a judgment is worth."""
+    """Suggest a few pairs, by the given fit if it can predict what a judgment adds."""
     known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
     usable = method is not None and fit is not None and fit.quantifier is not None
     return suggest_pairs(

@@ -86,6 +86,6 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
 def refuse_auto(method: str) -> NoReturn:
     """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
     raise OptionError(
-        f"{method} cannot estimate its prior on an engine; leave the prior out or state its "
-        "spreads, or choose the engine 'local'."
+        f"{method} cannot estimate its prior on an engine; leave the prior out, set its "
+        "standard deviations, or choose the engine 'local'."
     )

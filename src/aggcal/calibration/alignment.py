@@ -194,7 +194,7 @@ def _anchors(
     if len(where) < FEWEST_ANCHORS:
         if len(where) == len(anchors):
             raise TooLittleDataError(
-                f"{anchors.source}: has {count(len(where), 'anchor')}; give at least "
+                f"{anchors.source}: has only {count(len(where), 'anchor')}; give at least "
                 f"{FEWEST_ANCHORS}."
             )
         raise TooLittleDataError(

@@ -154,7 +154,6 @@ def find(method: str | Calibrator) -> FullCalibrator:
     known = CALIBRATORS.get(name)
     if known is not None and type(method) is not type(known.make()):
         raise OptionError(
-            f"the name '{name}' is that of a calibrator of aggcal, about which more is "
-            "claimed; give your own another name."
+            f"'{name}' is the name of a built-in calibrator; give your own calibrator another name."
         )
     return method if isinstance(method, FullCalibrator) and known else _Completed(method)

@@ -286,8 +286,8 @@ def test_every_method_with_a_known_information_suggests(method: str) -> None:
     ("options", "said"),
     [
         ({"n": 0}, "at least 1"),
-        ({"n": 67}, "12 items make only 66"),
-        ({"n": 10, "per_item": 1}, "make only 6"),
+        ({"n": 67}, "12 items allow only 66"),
+        ({"n": 10, "per_item": 1}, "allow only 6"),
         ({"per_item": 0}, "at least 1"),
         ({"per_annotator": 0}, "at least 1"),
         ({"explore": 1.5}, "from 0 to 1"),
@@ -312,7 +312,7 @@ def test_one_who_has_judged_everything_is_named() -> None:
     rows = [("ann", "a", "b"), ("ann", "b", "c"), ("ann", "a", "c"), ("bob", "a", "b")]
     with pytest.raises(OptionError, match="'ann' has judged the others"):
         aggcal.suggest_pairs(rows, n=1, annotators=["ann"])
-    with pytest.raises(OptionError, match="is of other judgments"):
+    with pytest.raises(OptionError, match="belongs to other judgments"):
         aggcal.suggest_pairs(rows, consensus=aggcal.aggregate(rows[:1], warn=False))
     assert len(aggcal.suggest_pairs(rows)) == 3
 
@@ -369,7 +369,7 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
     ("options", "said"),
     [
         (("--annotator", "nobody"), "'nobody'"),
-        (("-n", "1000"), "make only 105"),
+        (("-n", "1000"), "allow only 105"),
         (("-n", "0"), "at least 1"),
         (("--about", "scores"), "need the model's scores"),
         (("--items", "missing.csv"), "missing.csv"),

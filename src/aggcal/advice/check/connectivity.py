@@ -1,4 +1,4 @@
-"""How the comparisons hang together: separate pieces, what would join them, and one-way streets."""
+"""How comparisons connect items: components, what would connect them, and one-way comparisons."""
 
 from __future__ import annotations
 

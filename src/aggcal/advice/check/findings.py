@@ -212,10 +212,12 @@ class Check:
     def __str__(self) -> str:
         lines = [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
         for finding in self.findings:
-            lines += ["", f"{finding.severity}: {finding.title}."]
-            # A title that was taken from the message says all of it.
-            if finding.title != finding.message.rstrip("."):
-                lines.append(f"  {ended(finding.message)}")
+            # A message that begins with its title says it all.
+            if finding.message.startswith(finding.title):
+                lines += ["", f"{finding.severity}: {ended(finding.message)}"]
+            else:
+                title = f"{finding.severity}: {finding.title}."
+                lines += ["", title, f"  {ended(finding.message)}"]
             lines.append(f"  What to do: {sentence(spoken(finding.remedy))}")
         if not self.findings:
             lines += ["", "No problems were found."]

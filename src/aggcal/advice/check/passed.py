@@ -142,10 +142,10 @@ def of_sides(found: Sides, orders: BothOrders) -> list[Passed]:
     """List what is in order with the sides on which items were shown."""
     decided = float(found.decided.sum())
     passed = []
-    if decided and not len(found.biased):
-        passed.append(
-            Passed("position-bias", "No annotator favours one side beyond what the items explain.")
-        )
+    active = int(np.sum(found.decided >= FEW))
+    if active and not len(found.biased):
+        says = f"None of {_active(active)} was found to favour one side of the screen."
+        passed.append(Passed("position-bias", says))
     if decided and np.isfinite(found.study_error):
         passed.append(
             Passed(
@@ -183,9 +183,10 @@ def of_copies(found: Copies) -> list[Passed]:
 
 def of_camps(fitted: Fitted) -> list[Passed]:
     """Say that the annotators share one consensus, where there are enough of them to differ."""
-    m = fitted.judgments.n_annotators
-    if m < FEWEST_ANNOTATORS:
+    active = int(np.sum(fitted.judgments.judgments_per_annotator >= FEW))
+    if active < FEWEST_ANNOTATORS:
         return []
+    m = fitted.judgments.n_annotators
     return [Passed("divided", f"No opposing groups were found among the {m:,} annotators.")]
 
 
@@ -234,14 +235,19 @@ def of_annotators(fitted: Fitted, found: Sequence[str]) -> list[Passed]:
     found
         Codes of what was found of them.
     """
-    m = fitted.judgments.n_annotators
-    passed = []
+    active = int(np.sum(fitted.judgments.judgments_per_annotator >= FEW))
+    if not active:
+        return []
+    passed, who = [], f"None of {_active(active)} was found to"
     if not {"reversed-annotators", "contradicting"} & set(found):
-        says = f"None of {m:,} annotators was found to answer the opposite of the others."
-        passed.append(Passed("reversed-annotators", says))
+        passed.append(Passed("reversed-annotators", f"{who} answer the opposite of the others."))
     if not {"guessing", "perhaps-guessing"} & set(found):
-        passed.append(Passed("guessing", f"None of {m:,} annotators was found to be guessing."))
+        passed.append(Passed("guessing", f"{who} be guessing."))
     return passed
+
+
+def _active(number: int) -> str:
+    return f"{count(number, 'annotator')} with {FEW} or more judgments"
 
 
 def of_repeats(again: int, both_ways: int) -> list[Passed]:

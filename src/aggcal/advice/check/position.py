@@ -1,4 +1,4 @@
-"""Whether the side on which an item is shown decides: for one annotator, and over the study."""
+"""Position bias: of single annotators, and over the whole study."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
 
 
 def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
-    """Put into words what the sides do."""
+    """Report position bias."""
     orders = both_orders(fitted)
     return [*_per_annotator(fitted, found), *_over_the_study(found), *order_findings(orders)]
 
