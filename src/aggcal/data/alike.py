@@ -145,7 +145,8 @@ def alike_warning(
     'essay 20' with 1). Merge them with normalize_ids=True, or list which is which with
     aliases=FILE.
     """
-    number = sum(map(len, found))
+    every_id = [label for spellings in found for label in spellings]
+    number = len(every_id)
     shown = [_group(spellings, counts) for spellings in found[:_GROUPS]]
     more = f"; and {count(len(found) - _GROUPS, 'more group')}" if len(found) > _GROUPS else ""
     every = dict.fromkeys(part for one in found[:_LOOKED_AT] for part in difference(one))
@@ -155,7 +156,8 @@ def alike_warning(
         f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more}).",
         "Merge them with --normalize-ids, or list which is which with --alias FILE.",
         title=f"{number:,} {kind} ids are probably {count(len(found), kind)}",
-        **{f"{kind}s": [label for spellings in found for label in spellings]},
+        items=every_id if kind == "item" else (),
+        annotators=every_id if kind == "annotator" else (),
     )
 
 

@@ -148,7 +148,7 @@ def test_the_order_of_presentation_names_whom_it_decides_for() -> None:
     ]
     finding = of(check(aggcal.read_judgments(rows), with_precision=False), "order-decides")
     assert finding.title == "The order of presentation changed 28 of 112 answers"
-    assert finding.details["annotators"] == ["eve"]
+    assert finding.details["changed_by"] == ["eve"]
     assert finding.details["changed_pairs"] == [28]
     assert {tuple(row) for row in finding.details["pairs"]} == {
         ("eve", a, b) for a, b in combinations("abcdefgh", 2)

@@ -105,8 +105,8 @@ def order_findings(found: BothOrders) -> list[Finding]:
                 "verdict_changed": flips,
                 "left_both_times": found.left_twice,
                 "right_both_times": found.right_twice,
-                "annotators": listed(ids),
-                "number": len(ids),
+                # Not "annotators": an answer that changed by chance is nothing against anybody.
+                "changed_by": listed(ids),
                 "changed_pairs": [int(n) for n in often[who][:LISTED]],
                 "pairs": [
                     [

@@ -44,7 +44,7 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
     _refuse_unnamed(names, orders)
     voters = sum(number for _, number, _ in orders)
     if claimed is not None and claimed != voters:
-        notes.append(f"the header speaks of {claimed:,} voters, the orders are those of {voters:,}")
+        notes.append(f"the header gives {claimed:,} voters, the orders are those of {voters:,}")
     sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
     pairs = voter = 0
