@@ -114,9 +114,9 @@ def test_every_claim_is_one_short_sentence(clean: aggcal.Assessment) -> None:
     anchors = dict(zip(study.item_ids.tolist(), study.truth.tolist(), strict=True))
     results = [clean]
     for calibrator in ("atc", "fused", "safe"):
-        options = {"model_sd": 0.5} if calibrator != "fused" else {}
+        model_sd = None if calibrator == "fused" else 0.5
         made = aggcal.assess(
-            study.judgments, study.scores, calibrator=calibrator, warn=False, **options
+            study.judgments, study.scores, calibrator=calibrator, model_sd=model_sd, warn=False
         )
         results.append(made)
     for level in (0.8, 0.95):

@@ -132,7 +132,7 @@ def test_warnings_of_the_fit_take_back_what_passed() -> None:
     study = simulate(items=12, annotators=8, judgments=800, seed=2)
     judgments = aggcal.read_judgments(study.judgments)
     warning = AggcalWarning("The kernel is odd", "choose another")
-    warning.code = "disconnected"  # type: ignore[misc]
+    warning.code = "disconnected"
     found = advise(judgments, warnings=[warning])
     assert found is not None
     assert of(found.check, "disconnected").message == "The kernel is odd."
