@@ -39,7 +39,7 @@ def test_independence_is_a_condition_and_says_whether_it_was_checked(
         assert note(clean, name) == "not checked"
         assert clean.guarantees[name].holds is None
     for name in ORDER:
-        assert note(checked, name) == "the data check found no sign against it"
+        assert note(checked, name) == "the data check found nothing against it"
         assert checked.guarantees[name].holds is None
 
 
@@ -78,7 +78,7 @@ def test_a_fit_that_did_not_converge_claims_nothing(clean: aggcal.Assessment) ->
     found = guarantees(lost, None)
     for name in ORDER:
         assert found[name].holds is False
-        assert "the fit converged" in found[name].says
+        assert "the fit did not converge" in found[name].says
 
 
 def test_what_was_not_looked_for_is_said() -> None:
@@ -86,9 +86,9 @@ def test_what_was_not_looked_for_is_said() -> None:
     looked = check(aggcal.read_judgments(study.judgments), quick=True)
     known = Independence.of((f.code for f in looked.findings), looked.not_checked)
     assert known.holds is None
-    assert known.note.startswith("checked in part; not looked for:")
-    assert "annotators who copy" in known.note
-    assert "camps" in known.note
+    assert known.note.startswith("partly checked; not checked:")
+    assert "copied answers" in known.note
+    assert "opposing groups" in known.note
     assert "speed" not in known.note
 
 
@@ -107,3 +107,40 @@ def test_copying_annotators_cost_the_claim() -> None:
     result = aggcal.assess(table, warn=False).with_advice()
     assert result.guarantees["certified_pairs"].holds is False
     assert result.to_dict()["guarantees"]["certified_pairs"]["values"]["certified"] is None
+
+
+def test_every_claim_is_one_short_sentence(clean: aggcal.Assessment) -> None:
+    study = simulate(items=10, annotators=12, judgments=900, reliability_sd=0.3, seed=3)
+    anchors = dict(zip(study.item_ids.tolist(), study.truth.tolist(), strict=True))
+    results = [clean]
+    for calibrator in ("atc", "fused", "safe"):
+        model_sd = None if calibrator == "fused" else 0.5
+        made = aggcal.assess(
+            study.judgments, study.scores, calibrator=calibrator, model_sd=model_sd, warn=False
+        )
+        results.append(made)
+    for level in (0.8, 0.95):
+        made = aggcal.assess(
+            study.judgments, study.scores, anchors=anchors, level=level, warn=False
+        )
+        results.append(made)
+    assert {made.guarantees["interval"].about for made in results[1:]} == {"consensus", "truth"}
+    for each in (claim for result in results for claim in result.guarantees):
+        assert len(each.claim.split()) < 30, each.claim
+        assert each.claim.count(". ") == 0
+        assert each.claim.endswith(".")
+        assert each.to_dict()["claim"] == each.claim
+
+
+def test_no_coverage_is_claimed_for_items_without_a_model_score() -> None:
+    study = simulate(items=10, annotators=12, judgments=900, reliability_sd=0.3, seed=3)
+    scores = aggcal.read_scores(study.scores)
+    scored = dict(zip(scores.item_ids.tolist(), scores.values.tolist(), strict=True))
+    whole = aggcal.assess(study.judgments, scored, warn=False).guarantees["interval"]
+    assert "no coverage" not in whole.says
+    consensus = aggcal.aggregate(study.judgments, warn=False)
+    del scored[consensus.item_ids[np.argsort(consensus.scores)[4]]]
+    part = aggcal.assess(study.judgments, scored, warn=False).guarantees["interval"]
+    assert part.claim.startswith("For scored items, each interval")
+    assert "1 item has no model score: its interval is the gap" in part.says
+    assert part.says.endswith("no coverage is claimed for it.")

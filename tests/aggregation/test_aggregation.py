@@ -300,7 +300,7 @@ def test_two_opposite_annotators_are_told_apart_and_called_out() -> None:
     consensus = aggcal.aggregate(rows, estimator="mode", warn=False)
     assert np.ptp(consensus.scores) > 1.0
     assert (np.sort(consensus.reliabilities) * [-1, 1] > 0.5).all()
-    assert any("quite another order" in str(w) for w in consensus.warnings)
+    assert any("a very different order" in str(w) for w in consensus.warnings)
 
 
 def test_the_better_of_two_optima_is_found() -> None:
@@ -378,7 +378,7 @@ def test_a_plug_in_that_returns_nonsense_is_refused() -> None:
 
 
 def test_aggregate_emits_its_warnings() -> None:
-    with pytest.warns(AggcalWarning, match="one annotator only"):
+    with pytest.warns(AggcalWarning, match="only one annotator"):
         aggcal.aggregate([("u", "a", "b"), ("u", "b", "a")])
 
 

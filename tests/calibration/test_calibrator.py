@@ -163,12 +163,12 @@ def test_it_goes_through_both_stages_the_report_and_the_files(
     assert set(result.guarantees.to_dict()) >= {"unidentified", "interval"}
     for theirs in ("gain", "sure", "risk_bound", "safe"):
         assert theirs not in result.guarantees, "a theorem about another calibrator"
-    assert "consensus were known exactly" in result.guarantees["interval"].says
+    assert "annotators' exact consensus would give" in result.guarantees["interval"].says
     result.save(tmp_path / "out", check=False)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["calibrator"] == "line"
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "a calibrator of the user&#39;s own" in page
+    assert "from a custom calibrator" in page
     assert "isotonic" not in page
     assert "never contradict" not in page
     assert "moved as little as possible" not in page
@@ -211,7 +211,7 @@ def test_what_it_says_of_itself_is_told(study: Simulation) -> None:
     assert "It is half." in page
     assert "It is half." in result.report("md", check=False)
     assert "calibrated_low" not in result.items
-    assert "only with anchors" in result.guarantees["interval"].says
+    assert "only gives intervals with enough anchors" in result.guarantees["interval"].says
 
 
 def test_its_name_does_not_change_the_summary(study: Simulation) -> None:
@@ -250,7 +250,11 @@ class Returns:
         (Line, {}, "has no name and calibrate"),
         (object(), {}, "has no name and calibrate"),
         (None, {}, "has no name and calibrate"),
-        (Line(), {"second_model": {"a": 1.0}}, "is of use to 'fused' only, not to 'line'"),
+        (
+            Line(),
+            {"second_model": {"a": 1.0}},
+            "only 'fused' can use a second model; leave it out for 'line'",
+        ),
         (Needy(), {}, "the needy calibrator needs the standard deviation"),
     ],
 )

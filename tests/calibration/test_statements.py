@@ -168,8 +168,8 @@ def test_the_sentences_hold_the_stated_sd(method: str) -> None:
         consensus = aggcal.aggregate(made.judgments, warn=False)
         found = aggcal.calibrate(made.scores, consensus, method=method, model_sd=1.5, warn=False)
         said = guarantees(consensus, found)["unidentified"].says
-        words.add("too small to tell from 0" in said)
-        assert "the model's own is 1.5, as stated" in said
+        words.add("not distinguishable from 0" in said)
+        assert "the model's error is 1.5, as stated" in said
         assert "typically 0" not in said.replace("typically 0.", "")
         if method == "atc":
             value = guarantees(consensus, found)["sure"].values["sure"]

@@ -27,7 +27,7 @@ BAD_JUDGMENTS = {
     "missing annotator": ("winner,loser\na,b\n", "'annotator' missing"),
     "no header": ("u,a,b\nu,b,c\n", "missing (found: u, a, b)"),
     "long form without outcome": ("annotator,left,right\nu,a,b\n", "'outcome' missing"),
-    "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "stands twice"),
+    "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "duplicate column 'winner'"),
     "too few values": ("annotator,winner,loser\nu,a,b\nu,a\n", "line 3 has too few"),
     "too many values": ("annotator,winner,loser\nu,a,b\n\nu,a,b,c\n", "line 4 has too many"),
     "open quotation": ('annotator,winner,loser\nu,"a,b\nu,a,c\n', "line 2 has a quotation mark"),

@@ -26,15 +26,15 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     expected = [
-        "1 self-pair was not fitted ('u' compared 'd' with itself)",
+        "1 comparison of an item with itself was not fitted ('u' compared 'd' with itself)",
         "1 duplicate row (every column equal) is counted separately",
         "1 skip",
-        "one annotator only ('u')",
-        "into 2 separate pieces",
+        "only one annotator ('u')",
+        "form 2 connected components",
         "outside it: 'x', 'y'",
-        "2 items never win ('d', 'y')",
-        "1 item never loses ('x')",
-        "3 items of the consensus have no model score",
+        "2 items ('d', 'y') lost every comparison, so their deficits cannot be estimated",
+        "'x' won every comparison, so its lead cannot be estimated. Compare it with other top",
+        "3 items in the consensus have no model score",
         "1 scored item was never judged ('extra')",
     ]
     for said in expected:
@@ -123,7 +123,7 @@ def test_check_tells_what_is_wrong_and_what_to_do(tmp_path: Path, command: Comma
     assert (counts["rows"], counts["judgments"], counts["items"]) == (8, 6, 6)
     assert (counts["components"], counts["never_win"], counts["never_lose"]) == (2, 2, 1)
     shown = command("check", "j.csv")
-    assert "what to do:" in shown.stdout
+    assert "What to do:" in shown.stdout
     assert command("check", "j.csv", "--strict", "-q").returncode == 1
     (tmp_path / "other.csv").write_text("item,score\nq,1\n")
     assert "no-common-item" in command("check", "j.csv", "other.csv", "--json").stdout
@@ -136,7 +136,7 @@ def test_check_of_sound_data_finds_nothing(study_folder: Path, command: Command)
     )
     done = command("check", "j.csv", "--strict")
     assert done.returncode == 0
-    assert "nothing stands out" in done.stdout
+    assert "No problems were found." in done.stdout
 
 
 def test_a_model_that_runs_against_the_consensus_is_called_out(
@@ -155,10 +155,10 @@ def test_ids_that_nearly_match_are_pointed_out(tmp_path: Path, command: Command)
     (tmp_path / "s.csv").write_text("item,score\ngpt 4,1\nb,2\n1.0,3\n")
     done = command("run", "j.csv", "s.csv", "-o", "out")
     first = done.stderr.splitlines()[0]
-    assert first.startswith("warning: 4 item ids are likely 2 items, since they differ only in")
+    assert first.startswith("warning: 4 item ids are probably 2 items: they differ only in")
     assert "('1', '1.0'; 'GPT-4', 'gpt 4')" in first
     found = command("check", "j.csv", "s.csv").stdout.partition("problem: ")[2]
-    assert found.startswith("4 item ids are likely 2 items")
+    assert found.startswith("4 item ids are probably 2 items")
     merged = command("run", "j.csv", "s.csv", "-o", "out", "--normalize-ids")
-    assert "likely" not in merged.stderr
+    assert "probably" not in merged.stderr
     assert "no model score" not in merged.stderr

@@ -29,7 +29,9 @@ from aggcal.errors import OptionError
 from aggcal.models.rows import rows_of
 from aggcal.registry import METHODS
 
-REFUSED = "needs all rows on one machine, and an engine has spread them; choose the engine 'local'."
+REFUSED = (
+    "needs all rows on one machine, but an engine has distributed them; choose the engine 'local'."
+)
 HELD = ("sharded", "device")
 
 
@@ -342,6 +344,6 @@ def test_efficiency_is_that_of_one_machine_or_says_less(where: str) -> None:
 def test_separate_pieces_are_told_and_connected_ones_are_not() -> None:
     rows = [("u1", "a", "b"), ("u2", "b", "c"), ("u3", "c", "a")]
     there = held("sharded", aggcal.read_judgments(rows))
-    assert "joins two pieces" not in aggcal.suggest_pairs(there, n=2).reason
+    assert "connects components" not in aggcal.suggest_pairs(there, n=2).reason
     apart = held("sharded", aggcal.read_judgments([*rows, ("u4", "x", "y")]))
-    assert "joins two pieces" in aggcal.suggest_pairs(apart, n=2).reason
+    assert "connects components" in aggcal.suggest_pairs(apart, n=2).reason

@@ -225,7 +225,7 @@ def test_pieces_and_edges_are_found_across_shards() -> None:
     wanted = aggcal.aggregate(judgments, warn=False)
     found = aggcal.aggregate(judgments, engine=LocalEngine(shards=4), warn=False)
     said = [str(warning) for warning in found.warnings]
-    assert any("2 separate pieces" in text for text in said)
+    assert any("2 connected components" in text for text in said)
     assert said == [str(warning) for warning in wanted.warnings]
 
 

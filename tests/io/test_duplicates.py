@@ -202,7 +202,7 @@ def test_a_repeated_question_is_no_call_to_remove() -> None:
     judgments = aggcal.read_judgments(rows)
     said = [str(warning) for warning in data_warnings(judgments)]
     assert said[0] == (
-        "1 duplicate row (every column equal) is counted separately; remove any that were "
+        "1 duplicate row (every column equal) is counted separately. Remove any that were "
         "recorded twice."
     )
     assert not any("repeat" in message for message in said)

@@ -639,7 +639,7 @@ def test_a_header_of_preflib_that_says_something_else(tmp_path: Path) -> None:
     path = tmp_path / "x.toc"
     path.write_text(PREFLIB.removesuffix("1: 4,1,{2,3}\n"))
     found = aggcal.read_judgments(path)
-    assert "the header speaks of 6 voters, the orders are those of 5" in found.notes
+    assert "the header gives 6 voters, the orders are those of 5" in found.notes
     path.write_text(PREFLIB.replace("2: 3,2,1,4", "2: 3,2,1,9"))
     with pytest.raises(TableError, match="line 11: ranks the alternative 9"):
         aggcal.read_judgments(path)

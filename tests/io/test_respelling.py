@@ -127,9 +127,9 @@ def test_aliases_from_a_table(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("alias,id\na,b\nb,a\n", "stand for each other"),
-        ("alias,id\na,b\na,c\n", "'a' stands for 'b' and for 'c'"),
-        ("alias,id\na,\n", "'a' stands alone"),
+        ("alias,id\na,b\nb,a\n", "are aliases of each other"),
+        ("alias,id\na,b\na,c\n", "'a' is an alias of both 'b' and 'c'"),
+        ("alias,id\na,\n", "'a' is alone in its row"),
         ("alias,id,note\na,b,c\n", "has two columns"),
         ("alias,id,kind\na,b,person\n", "write item or annotator"),
     ],

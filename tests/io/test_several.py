@@ -104,7 +104,7 @@ def test_parquet_beside_other_files(tmp_path: Path) -> None:
     rest = _write(tmp_path / "rest.csv", ROWS[40:])
     whole = aggcal.read_judgments(_write(tmp_path / "whole.csv", ROWS))
     assert _columns(aggcal.read_judgments([folder, rest])) == _columns(whole)
-    with pytest.raises(OptionError, match=r"0\.parquet lies in .*parts, which is given, too"):
+    with pytest.raises(OptionError, match=r"0\.parquet is in .*parts, which is also given"):
         aggcal.read_judgments([folder, folder / "0.parquet"])
     _write(folder / "more.csv", ROWS[:2])
     with pytest.raises(FileError, match=r"read as one table, and others \('more\.csv'\)"):

@@ -51,7 +51,7 @@ def test_a_text_that_is_cut_is_never_read_as_whole(layout: str) -> None:
     ("text", "message"),
     [
         ('[{"a": 1}, {"b": 2}', "ends too early"),
-        ('[{"a": 1}] {"b": 2}', "goes on after the end"),
+        ('[{"a": 1}] {"b": 2}', "continues after the end"),
         ('[\n{"a": 1}\n{"b": 2}]', "line 3 is not valid JSON"),
         ('{"a": 1}\n\n{"a": }\n{"a": 2}', "line 3 is not valid JSON"),
         ("[1,]", "not valid JSON"),

@@ -156,10 +156,10 @@ def test_large_studies_get_the_quick_look_and_the_page_says_so(
     result = assess(study.judgments, study.scores, warn=False)
     monkeypatch.setattr("aggcal.advice.IN_FULL", 10)
     quick = result.with_advice().to_report()
-    assert any("left out to be quick" in each for each in quick.not_checked)
+    assert any("left out to save time" in each for each in quick.not_checked)
     page = visible(RENDERERS["html"](quick))
     assert "Not checked" in page
-    assert "Camps and circles (left out to be quick)" in page
+    assert "Opposing groups and cycles (left out to save time)" in page
     assert "aggcal check JUDGMENTS SCORES" in page
     monkeypatch.setattr("aggcal.advice.MANY", 10)
     none = result.with_advice().to_report()
@@ -172,7 +172,7 @@ def test_without_a_check_the_warnings_are_told() -> None:
     result = assess(rows, warn=False)
     page, text = result.report(check=False), result.report("md", check=False)
     for each in (visible(page), text):
-        assert "separate pieces" in each
+        assert "connected components" in each
     assert "--no-check" in page
     assert "suggestions" not in result.to_report().summary
 

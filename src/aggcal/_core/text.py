@@ -15,7 +15,7 @@ import numpy as np
 from aggcal._core.arrays import TextArray
 from aggcal._core.palette import AMBER
 from aggcal._core.tables import Columns, cells
-from aggcal.errors import AggcalWarning, count, printable, some
+from aggcal.errors import AggcalWarning, count, ended, printable, sentence, some
 
 WIDTH = 88
 """Columns that a printed line may take."""
@@ -143,7 +143,7 @@ def warning_text(warning: AggcalWarning) -> str:
     >>> len(warning_text(AggcalWarning("x" * 10_000, "shorten it")))
     313
     """
-    return f"{clipped(warning.what, _LONGEST_NOTE)}; {warning.remedy}."
+    return f"{ended(clipped(warning.what, _LONGEST_NOTE))} {sentence(warning.remedy)}"
 
 
 def card(

@@ -1,16 +1,16 @@
-"""What a reader of the results should know of the data: what is wrong, and what to ask next.
+"""What a reader of the results should know about the data: what is wrong, and what to ask next.
 
 - `check`: what is wrong with a study. `suggest`: the pairs worth asking next.
 - `guarantees`: what may be claimed, and under which conditions; `independence`: when it may not.
 - `verdicts`: the one verdict on each annotator.
 
-`advise` puts the first two together for the report, and never lets their faults cost the fit.
+`advise` combines the first two for the report; an error in either never loses the fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aggcal._core.text import brief, clipped
@@ -20,8 +20,9 @@ from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, AlikeIdsWarning
+from aggcal.errors import AggcalWarning, AlikeIdsWarning, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
 
 SUGGESTED = 10
@@ -40,8 +41,8 @@ _REVERSED = "reversed-annotators"
 class Advice:
     """What was found in the data, and the pairs worth asking next.
 
-    ``check`` holds the warnings of the fit, too, where it does not tell the same itself. If one of
-    the two failed, a note in ``check`` says so, and there are no ``suggestions``.
+    ``check`` also contains the warnings of the fit, unless it found the same itself. If the check
+    or the suggestions failed, a note in ``check`` says so.
     """
 
     check: Check
@@ -65,16 +66,16 @@ def advise(
     on_step: Callable[[str], None] | None = None,
     on_iteration: Progress | None = None,
 ) -> Advice | None:
-    """Check the data and suggest pairs, as far as that takes no longer than the fit itself.
+    """Check the data and suggest pairs, as far as that takes no longer than the fit.
 
     Parameters
     ----------
     judgments, scores
         The study: its judgments and the model's scores.
     consensus
-        The fit that the results come from; used where it can be, so that nothing is fitted twice.
+        The fit that the results come from; used where possible, so that nothing is fitted twice.
     warnings
-        What the fit has said already: the check tells of it, too.
+        The warnings of the fit, which become findings too.
     seed, on_step, on_iteration
         See `aggcal.advice.check.check`.
 
@@ -82,7 +83,7 @@ def advise(
     -------
     Advice or None
         None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
-        for rows that an engine has spread over machines.
+        for rows that an engine has distributed over machines.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def advise(
     >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
     >>> found = advise(aggcal.read_judgments(rows))
     >>> found.check.findings[0].code, found.suggestions.reason[0]
-    ('disconnected', 'joins two pieces')
+    ('disconnected', 'connects components')
     """
     whole = judgments.local
     if whole is None or len(whole.count) > MANY:
@@ -110,19 +111,19 @@ def advise(
             on_iteration=on_iteration,
         )
     except Exception as error:  # noqa: BLE001
-        looked = Check({}, (_failed("the data check failed", error),))
+        looked = Check({}, (_failed("The data check failed", error),))
     if on_step is not None:
         on_step("choosing pairs to ask next")
     asked = None
     try:
         asked = _asked_next(judgments, scores, fit, method if method in PREDICTABLE else None, seed)
     except Exception as error:  # noqa: BLE001
-        failed = _failed("no pairs could be suggested", error)
-        looked = replace(looked, findings=(*looked.findings, failed))
+        failed = _failed("No pairs could be suggested", error)
+        looked = looked.with_findings((*looked.findings, failed))
     # Annotators have one verdict: the check's, where it held them against each other.
     tested = looked.accused.against_others
     said = [w for w in warnings if not (tested and w.code == _REVERSED)]
-    return Advice(replace(looked, findings=_with_warnings(looked.findings, said)), asked)
+    return Advice(looked.with_findings(_with_warnings(looked.findings, said, whole)), asked)
 
 
 def _asked_next(
@@ -132,7 +133,7 @@ def _asked_next(
     method: str | None,
     seed: int,
 ) -> Suggestions:
-    """Suggest a few pairs, by the fit that is there if it can tell what a judgment is worth."""
+    """Suggest a few pairs, by the given fit if it can predict what a judgment adds."""
     known = set(judgments.item_ids) | set(() if scores is None else scores.item_ids)
     usable = method is not None and fit is not None and fit.quantifier is not None
     return suggest_pairs(
@@ -151,20 +152,21 @@ def _failed(what: str, error: Exception) -> Finding:
     return Finding(
         "note",
         "check-failed",
-        f"{what}: {reason}",
-        "the scores do not depend on it; please report it, with the data if you can",
+        f"{what} ({reason}). The scores do not depend on it.",
+        "Please report this, with the data if you can.",
+        title=what,
     )
 
 
 def _with_warnings(
-    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning]
+    findings: tuple[Finding, ...], warnings: Iterable[AggcalWarning], judgments: Judgments
 ) -> tuple[Finding, ...]:
-    """Add what the fit warned of, but for what was found anyway; problems stand first."""
+    """Add what the fit warned of, except what was found anyway; problems come first."""
     messages, codes = {f.message for f in findings}, {f.code for f in findings}
     more = [
-        Finding.of_warning(w)
+        Finding.of_warning(w, judgments=judgments)
         for w in warnings
-        if w.what not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
+        if ended(w.what) not in messages and not (w.code in _TOLD_BETTER and w.code in codes)
     ]
     return tuple(sorted([*findings, *more], key=_gravity))
 

@@ -1,7 +1,7 @@
-"""Whether answers are independent given the model: what every claim of Stage 1 supposes.
+"""Whether answers are independent given the model: what every claim of Stage 1 assumes.
 
-A check can find signs against it, and never proves it. Where there is such a sign, probabilities
-that suppose independence are not claimed.
+A check can find evidence against it, but never proves it. Where there is such evidence,
+probabilities that assume independence are not claimed.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SIGNS = {
-    "copies": "some annotators agree far more than independent people would",
-    "divided": "the annotators form camps",
+    "copies": "some annotators' answers match far more often than independent ones would",
+    "divided": "the annotators form opposing groups",
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
-    "circular": "more triples of items go round in circles than chance explains",
+    "circular": "more triples of items are cycles than chance explains",
 }
-"""Codes of the findings that speak against independent answers, and what they say."""
+"""Codes of the findings that contradict independent answers, and what they say."""
 
-_LOOKED_FOR = ("annotators who copy", "camps", "whether answers")
+_LOOKED_FOR = ("copied answers", "opposing groups", "independent answers")
 """How those entries of a check's ``not_checked`` begin that concern independence."""
 
 
@@ -26,7 +26,7 @@ _LOOKED_FOR = ("annotators who copy", "camps", "whether answers")
 class Independence:
     """What is known about it.
 
-    ``checked`` tells whether the data were looked over; ``signs`` what was found against it;
+    ``checked`` says whether the data were checked; ``signs`` what was found against it;
     ``not_looked_for`` what was left out.
 
     Examples
@@ -35,9 +35,9 @@ class Independence:
     ('not checked', None)
     >>> found = Independence.of(["copies", "few-judgments"])
     >>> found.holds, found.note
-    (False, 'some annotators agree far more than independent people would')
+    (False, "some annotators' answers match far more often than independent ones would")
     >>> Independence.of([]).note
-    'the data check found no sign against it'
+    'the data check found nothing against it'
     """
 
     checked: bool = False
@@ -73,5 +73,5 @@ class Independence:
         if not self.checked:
             return "not checked"
         if self.not_looked_for:
-            return f"checked in part; not looked for: {'; '.join(self.not_looked_for)}"
-        return "the data check found no sign against it"
+            return f"partly checked; not checked: {'; '.join(self.not_looked_for)}"
+        return "the data check found nothing against it"

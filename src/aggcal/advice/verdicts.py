@@ -24,23 +24,23 @@ VERDICTS = (REVERSED, GUESSING, ONE_SIDED, PERHAPS_GUESSING, TOO_FEW, UNCLEAR, R
 """All verdicts; of those that apply to an annotator, the first is given."""
 
 FEW = 10
-"""An annotator with fewer judgments tells little about their own reliability: a higher number
-leaves more annotators without a verdict, a lower one trusts the prior instead of the answers.
+"""Fewer judgments say little about an annotator's reliability: a higher number leaves more
+annotators without a verdict, a lower one trusts the prior instead of the answers.
 """
 
 
 @dataclass(frozen=True)
 class Accused:
-    """What a check has to say about annotators, by their ids: a verdict and its reason.
+    """What a check found about annotators, by their ids: a verdict and its reason.
 
-    ``against_others`` tells whether annotators were held against each other at all; if not, only
-    the intervals of the fit can say that somebody is reversed.
+    ``against_others`` says whether annotators were compared with each other at all; if not, only
+    the intervals of the fit can show that somebody is reversed.
     """
 
     against_others: bool = False
     named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unproven: frozenset[str] = frozenset()
-    """Those who agree with the others no more than some of so many coin tossers would."""
+    """Those who agree with the others no more than some of so many guessers would."""
 
     __repr__ = brief
 
@@ -94,7 +94,10 @@ class Verdicts:
                 ends, given, border, tested=accused.against_others
             )
             if verdict[0] == RELIABLE and str(name) in accused.unproven:
-                verdict = UNCLEAR, "among so many annotators somebody who guesses may agree as much"
+                verdict = (
+                    UNCLEAR,
+                    "among so many annotators, somebody who guesses could agree as often",
+                )
             found.append(verdict)
         return cls(
             consensus.annotator_ids,
@@ -115,19 +118,19 @@ class Verdicts:
 def _by_interval(
     ends: tuple[float, float] | None, given: int, border: float, *, tested: bool
 ) -> tuple[str, str]:
-    random = f"{border:g}, which is random"
+    random = f"{border:g} (random)"
     if ends is not None and ends[1] < border and not tested:
-        return REVERSED, f"the whole interval of the reliability is below {random}"
+        return REVERSED, f"the whole reliability interval is below {random}"
     if given < FEW:
         return TOO_FEW, count(given, "judgment")
     if ends is None:
-        return UNCLEAR, "there is no interval of the reliability"
+        return UNCLEAR, "no reliability interval was computed"
     if ends[1] < border:
         # What the check allows for (that somebody is always the worst) the interval does not.
-        return UNCLEAR, f"the reliability is below {random}, but the check does not confirm it"
+        return UNCLEAR, f"the reliability is below {random}, but the data check does not confirm it"
     if ends[0] <= border:
-        return UNCLEAR, f"the interval of the reliability includes {random}"
-    return RELIABLE, f"the whole interval of the reliability is above {random}"
+        return UNCLEAR, f"the reliability interval includes {random}"
+    return RELIABLE, f"the whole reliability interval is above {random}"
 
 
 def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:

@@ -58,7 +58,7 @@ def aggregate(
     warn: bool = True,
     on_iteration: Progress | None = None,
 ) -> Consensus:
-    """Stage 1: find the scores and reliabilities on which the judgments agree best.
+    """Stage 1: estimate the scores and reliabilities that fit the judgments best.
 
     Parameters
     ----------
@@ -71,24 +71,24 @@ def aggregate(
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator
         For the named methods with reliabilities: ``"marginal"`` (the default) or ``"mode"`` (see
-        `HRA`); an engine has ``"mode"`` only.
+        `HRA`); an engine only supports ``"mode"``.
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
     start
-        Where to begin: an earlier consensus, scores (items without one begin at 0), or one
-        number per item of the judgments. The optimum does not depend on it; the time does.
+        Starting point: an earlier consensus, scores (items without one start at 0), or one
+        number per item of the judgments. It changes the time that a fit takes, not the optimum.
     seed
         Seed for all random numbers, 0 by default (the default methods use none). For a method
-        that is an object it takes the place of the object's own, where that has one.
+        that is an object, it replaces the object's own seed if it has one.
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.Dask``
         takes the address of a scheduler). With an engine, methods with reliabilities are fitted
         by the mode, to the same optimum as ``estimator="mode"`` finds here, and judgments given
-        as a path are read where they are to lie.
+        as a path are read by the engine itself.
     warn
-        Emit the consensus's warnings as Python warnings too.
+        Also emit the warnings of the consensus as Python warnings.
     on_iteration
         Called with the iteration and the relative gradient norm.
 
@@ -188,8 +188,8 @@ def check_features(method: str, *, given: bool) -> None:
     needed = METHODS.find(method).from_features
     if needed and not given:
         raise OptionError(
-            f"{method} works from features of the items: give --features FILE, or "
-            "--features identity to take every item on its own."
+            f"{method} needs features of the items: give --features FILE, or --features identity "
+            "to treat all items as unrelated."
         )
     if given and not needed:
         those = ", ".join(known.name for known in METHODS.values() if known.from_features)
@@ -269,15 +269,15 @@ def check_uncertainty(
         )
     if kind == BOOTSTRAP.name and draws < FEWEST_DRAWS:
         raise OptionError(
-            f"a bootstrap of {draws} draws says little; give at least {FEWEST_DRAWS}."
+            f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
         )
     if kind in (LAPLACE.name, BOOTSTRAP.name) or not isinstance(method, str):
         return
     if not METHODS.find(method).sandwich:
         alike = ", ".join(known.name for known in METHODS.values() if known.sandwich)
         raise OptionError(
-            f"'{kind}' is for methods that take annotators to be alike ({alike}), not for "
-            f"{method}; choose {LAPLACE.name} or {BOOTSTRAP.name}."
+            f"'{kind}' is for methods in which all annotators are equally reliable ({alike}), not "
+            f"for {method}; choose {LAPLACE.name} or {BOOTSTRAP.name}."
         )
 
 

@@ -31,10 +31,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """Item scores and annotator reliabilities on which the judgments agree best.
+    """The item scores and annotator reliabilities that fit the judgments best.
 
     The order of ``scores`` is the consensus ranking. Their unit is that of the link for the typical
-    annotator, who has reliability 1. It is what the annotators agree on, not the truth.
+    annotator, who has reliability 1. The consensus is what the annotators agree on, not the truth.
 
     Examples
     --------
@@ -62,14 +62,14 @@ class Consensus:
     estimator: str | None = None
     """``"marginal"`` where reliabilities were integrated out, ``"mode"`` where not."""
     reversed_share: float | None = None
-    """Estimated share of annotators who answer the other way round; ``prior`` has the spreads."""
+    """Estimated share of reversed annotators; ``prior`` has the standard deviations."""
     unit: float = 1.0
     """What the scores at the optimum were multiplied by, so that the typical reliability is 1."""
     seconds: float = 0.0
     warnings: tuple[AggcalWarning, ...] = ()
     backend: str | None = None
     random_reliability: float = 0.0
-    """The reliability of one who answers at random; below it, answers are reversed."""
+    """The reliability of random answers; below it, answers are reversed."""
     quantifier: Quantifier | None = field(default=None, repr=False)
     stated: Uncertainty | None = field(default=None, repr=False)
     """The uncertainty that was asked for; see `uncertainty`."""
@@ -128,7 +128,7 @@ class Consensus:
         seed: int = 0,
         on_draw: Callable[[int, int], None] | None = None,
     ) -> Consensus:
-        """Return the same consensus with its uncertainty worked out.
+        """Return the same consensus with its uncertainty computed.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Consensus:
         """
         check_seed(seed)
         work_out = self._known_fit(
-            "gave scores without a way to work out their uncertainty; aggregate the judgments with "
+            "gave scores without a way to compute their uncertainty; aggregate the judgments with "
             "aggcal.aggregate"
         )
         found = work_out(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
@@ -173,21 +173,21 @@ class Consensus:
 
     @property
     def quantifiable(self) -> bool:
-        """Whether its uncertainty can be worked out without fitting again."""
+        """Whether its uncertainty can be computed without fitting again."""
         return self.quantifier is not None and self.quantifier.quick
 
     @cached_property
     def uncertainty(self) -> Uncertainty | None:
-        """How far the scores can be trusted; worked out when first asked for."""
+        """The uncertainty of the scores, computed when first asked for."""
         if self.stated is not None or not self.quantifiable:
             return self.stated
         return self.quantify().stated
 
     def efficiency(self) -> dict[str, float] | None:
-        """Return diagnostics of what telling annotators apart is worth.
+        """Return diagnostics of what weighting annotators by reliability gains.
 
-        None where it is not done, or where the estimated reliabilities differ no more than chance
-        makes those of equal annotators differ.
+        None where it is not done, or where the estimated reliabilities differ no more than those of
+        equal annotators would by chance.
 
         ``cv`` is the coefficient of variation of the reliabilities, their sampling variance taken
         off (the intervals' whole, so it is rather too small), and ``first_order_factor``
@@ -227,8 +227,8 @@ class Consensus:
         """Return, for each row, the probability that its annotator prefers the left item.
 
         It is averaged over what is uncertain: the scores and the annotator's reliability. An
-        annotator whom the consensus does not know is taken as any, an item as in the middle and
-        as uncertain as the spread of the scores.
+        unknown annotator is treated as a random one, an unknown item as one in the middle, with
+        the standard deviation of the scores as its uncertainty.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class Consensus:
     def order_probability(self, above: str, below: str) -> float:
         """Probability that one item is above another in the consensus (not in truth).
 
-        Refused where nothing compares the two, not even through other items, or too little does.
+        Refused where no chain of comparisons links the two, or too few judgments do.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class Consensus:
         0.78
         """
         if self.uncertainty is None:
-            raise OptionError(f"method '{self.method}' has no uncertainty to tell this from.")
+            raise OptionError(f"method '{self.method}' has no uncertainty, which this needs.")
         found = {item: np.flatnonzero(self.item_ids == str(item))[:1] for item in (above, below)}
         for item, position in found.items():
             if not len(position):
@@ -272,8 +272,8 @@ class Consensus:
         probability = float(self.uncertainty.order_probability(found[above], found[below])[0])
         if np.isnan(probability):
             raise OptionError(
-                f"nothing compares '{above}' with '{below}', not even through other items, or too "
-                "few judgments join their groups; ask for more that do (see aggcal suggest)."
+                f"no chain of comparisons links '{above}' and '{below}', or too few judgments "
+                "connect their groups; ask for more that do (see aggcal suggest)."
             )
         return probability
 
@@ -289,10 +289,10 @@ class Consensus:
 
     @property
     def reversed_ids(self) -> list[str]:
-        """Annotators whose answers run against the consensus beyond doubt.
+        """Annotators who clearly answer against the consensus.
 
-        The whole interval of their reliability is below that of random answers; a negative
-        reliability alone may be chance. Nobody where there are no such intervals. After a check
+        Their whole reliability interval is below that of random answers; a negative reliability
+        alone may be chance. Empty where there are no such intervals. After a check
         (``Assessment.with_advice``) its verdict counts instead: see ``Assessment.verdicts``.
         """
         return reversed_annotators(self.annotator_ids, self.uncertainty, self.random_reliability)
@@ -345,7 +345,7 @@ class Consensus:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is told of the fit as a whole: plain data, as in ``summary.json``."""
+        """Return the facts about the whole fit: plain data, as in ``summary.json``."""
         record, prior, known = self.convergence, self.prior, self.uncertainty
         names = ("converged", "iterations", "gradient_norm")
         return {

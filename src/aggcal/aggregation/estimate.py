@@ -132,7 +132,7 @@ class Quantify:
         if not isinstance(own, Curved):
             raise OptionError(
                 f"'{kind}' needs the curvature of the fit, which method '{consensus.method}' does "
-                "not tell; choose bootstrap."
+                "not provide; choose bootstrap."
             )
         if kind != registry.LAPLACE.name:
             return self._sandwich(own, consensus, kind, level, seed)
@@ -157,13 +157,11 @@ class Quantify:
         """Return errors that do not suppose annotators to be alike, though the fit does."""
         if not isinstance(own, Alike) or own.heterogeneous:
             raise OptionError(
-                f"'{kind}' is for methods that take annotators to be alike (btl, tcv), not for "
-                f"{consensus.method}; choose laplace or bootstrap."
+                f"'{kind}' is for methods in which all annotators are equally reliable (btl, tcv), "
+                f"not for {consensus.method}; choose laplace or bootstrap."
             )
         if kind == registry.SANDWICH.name and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
-            raise OptionError(
-                f"'{kind}' needs two annotators at least to tell how they differ; choose laplace."
-            )
+            raise OptionError(f"'{kind}' needs at least two annotators; choose laplace.")
         curved = self._information(own, consensus, observed=True)
         curved.fix_location()
         fixed, weight = kind == _FIXED, float(self.judgments.on_one_machine(kind).weight.sum())
@@ -354,11 +352,11 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         if draws < _FEWEST_DRAWS:
-            raise OptionError(f"a bootstrap of {draws} draws says little; give at least 10.")
+            raise OptionError(f"a bootstrap of {draws} draws is too small; give at least 10.")
         m = len(consensus.annotator_ids)
         if m < _FEWEST_ANNOTATORS:
             raise OptionError(
-                "a bootstrap by annotator needs two annotators at least; choose laplace."
+                "a bootstrap by annotator needs at least two annotators; choose laplace."
             )
         random = np.random.default_rng(seed)
         scores = np.empty((draws, len(consensus.scores)))
@@ -393,6 +391,6 @@ def _refuse_pieces(judgments: AnyJudgments) -> None:
     pieces = len(judgments.graph.component_sizes)
     if pieces > 1:
         raise OptionError(
-            f"the comparison graph is in {pieces:,} pieces and there is no prior, so scores of "
-            "different pieces have no common scale; use a prior (the default)."
+            f"the comparisons form {pieces:,} connected components and there is no prior, so "
+            "scores of different components have no common scale; use a prior (the default)."
         )

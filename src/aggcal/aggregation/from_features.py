@@ -252,17 +252,20 @@ def _gaussian_warnings(
     if not chosen.settled:
         said.append(
             ConvergenceWarning(
-                f"the kernel of {name} did not come to rest where the evidence is largest",
-                "give a kernel of your own, from Python with kernel=",
+                f"The choice of a kernel for {name} did not converge to the largest evidence.",
+                "Give your own kernel, from Python with kernel=.",
+                title="The choice of a kernel did not converge",
             )
         )
     if chosen.open_ended:
         said.append(
             KernelWarning(
-                f"the judgments do not determine the {' and the '.join(chosen.open_ended)} of "
-                f"{name}'s kernel: the evidence rises to the end of the range",
-                "trust the order of the scores more than their size: gather more judgments, or "
-                "give a kernel of your own, from Python with kernel=",
+                f"The judgments do not determine the {' and the '.join(chosen.open_ended)} of "
+                f"{name}'s kernel: the evidence rises to the end of the range. Trust the order of "
+                "the scores more than their size.",
+                "Collect more judgments, or give your own kernel, from Python with kernel=.",
+                title=f"The judgments do not determine the {' and the '.join(chosen.open_ended)} "
+                "of the kernel",
             )
         )
     return tuple(said)

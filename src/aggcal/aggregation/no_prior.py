@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.solve.fit import Fit
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
-from aggcal.errors import AggcalWarning, FewJudgmentsWarning, NoMaximumWarning, some
+from aggcal.errors import AggcalWarning, FewJudgmentsWarning, NoMaximumWarning, count, some
 from aggcal.models.rows import Rows
 
 VANISHING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -68,13 +68,16 @@ def no_prior_warnings(
         return []
     found: list[AggcalWarning] = []
     outside = list(graph.item_ids[graph.strong > 0])
-    remedy = "use a prior (the default), or gather judgments that contradict these"
+    remedy = "Use a prior (the default), or collect judgments that contradict these."
     if outside:
         found.append(
             NoMaximumWarning(
-                f"the maximum-likelihood estimate does not exist for {some(outside)}: no chain "
-                "of wins and losses ties them to the other items both ways",
+                f"The maximum-likelihood estimate does not exist for {some(outside)}: no chain "
+                "of wins and losses connects them to the other items in both directions.",
                 remedy,
+                title=f"{count(len(outside), 'item has', 'items have')} no maximum-likelihood "
+                "score",
+                items=outside,
             )
         )
     if not heterogeneous:
@@ -84,21 +87,25 @@ def no_prior_warnings(
     one_sided = np.minimum.reduceat(gap, begins) > 0.0
     one_sided |= np.maximum.reduceat(gap, begins) < 0.0
     if one_sided.any():
+        who = list(judgments.annotator_ids[one_sided])
         found.append(
             NoMaximumWarning(
-                "the maximum-likelihood reliability is infinite for "
-                f"{some(judgments.annotator_ids[one_sided])}, who never (or always) "
-                "contradict the consensus",
+                f"The maximum-likelihood reliability is infinite for {some(who)}, who never (or "
+                f"always) {'contradicts' if len(who) == 1 else 'contradict'} the consensus.",
                 remedy,
+                title=f"{count(len(who), 'annotator has', 'annotators have')} an infinite "
+                "maximum-likelihood reliability",
+                annotators=who,
             )
         )
     typical = float(np.median(judgments.judgments_per_annotator))
     if typical < _ENOUGH_EACH:
         found.append(
             FewJudgmentsWarning(
-                f"half of the annotators gave {typical:g} judgments or fewer, and no prior holds "
-                "their reliabilities",
-                "standard errors are then several times too small: use a prior (the default)",
+                f"Half of the annotators gave {typical:g} judgments or fewer, and no prior "
+                "limits their reliabilities. Standard errors are then several times too small.",
+                "Use a prior (the default).",
+                title=f"Half of the annotators gave {typical:g} judgments or fewer",
             )
         )
     return found

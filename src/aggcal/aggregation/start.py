@@ -66,17 +66,19 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
     if record.gradient_norm <= record.tolerance:
         return [
             ConvergenceWarning(
-                f"the spreads of scores and reliabilities that {name} estimates did not settle "
-                f"within {record.iterations} iterations",
-                "state them (--score-sd, --reliability-sd), or look for items that always win or "
-                "lose",
+                f"The prior sds of scores and reliabilities that {name} estimates did not converge "
+                f"within {record.iterations} iterations.",
+                "Set them with --score-sd and --reliability-sd, or look for items that always win "
+                "or lose.",
+                title="The estimated prior did not converge",
             )
         ]
     return [
         ConvergenceWarning(
-            f"{name} did not reach its optimum (relative gradient {record.gradient_norm:.1e}, "
-            f"wanted {record.tolerance:.0e})",
-            "use a stronger prior, or look for items and annotators with few judgments",
+            f"The fit ({name}) did not converge: its relative gradient is "
+            f"{record.gradient_norm:.1e}, and {record.tolerance:.0e} is required.",
+            "Use a stronger prior, or look for items and annotators with few judgments.",
+            title="The fit did not converge",
         )
     ]
 
@@ -84,6 +86,6 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
 def refuse_auto(method: str) -> NoReturn:
     """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
     raise OptionError(
-        f"{method} cannot estimate its prior on an engine; leave the prior out or state its "
-        "spreads, or choose the engine 'local'."
+        f"{method} cannot estimate its prior on an engine; leave the prior out, set its "
+        "standard deviations, or choose the engine 'local'."
     )

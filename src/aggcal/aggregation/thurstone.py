@@ -69,7 +69,7 @@ class ThurstoneAggregator:
         start: Start = None,
         on_iteration: Progress | None = None,
     ) -> Consensus:
-        """Fit the model, and say what the data leave open."""
+        """Fit the model, and warn of what the data do not determine."""
         return self._fitted(judgments, start, on_iteration)
 
     def _fitted(
@@ -282,25 +282,26 @@ def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
         return []
     return [
         DividedWarning(
-            "annotators contradict each other so much that quite another order fits their "
-            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f})",
-            "which way round the consensus runs is not certain: ask who misread the "
-            "question, or add annotators you trust",
+            "Annotators contradict each other so much that a very different order fits their "
+            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f}). Which end "
+            "of the consensus is the top is uncertain.",
+            "Find out who misread the question, or add annotators whom you trust.",
+            title="Two very different orders fit the judgments about equally well",
         )
     ]
 
 
 @dataclass(frozen=True)
 class HRA(ThurstoneAggregator):
-    """Heterogeneous rank aggregation: each annotator has a reliability of their own.
+    """Heterogeneous rank aggregation: each annotator has a reliability.
 
     Parameters
     ----------
     link
         ``logistic`` (the paper's HRA-G), ``normal`` (HRA-N) or ``laplace`` (HRA-E).
     prior
-        ``"default"`` to estimate the spreads of scores and reliabilities from the data; a `Prior`
-        that states them; None for the pure maximum-likelihood estimate, scaled to a mean
+        ``"default"`` to estimate the standard deviations of scores and reliabilities from the data;
+        a `Prior` that states them; None for the maximum-likelihood estimate, scaled to a mean
         reliability of 1. With ``estimator="mode"``, ``"default"`` is N(0, 1) for scores and
         N(1, 0.5²) for reliabilities, and ``"auto"`` estimates both.
     tolerance
@@ -335,7 +336,7 @@ class HRA(ThurstoneAggregator):
 
 @dataclass(frozen=True)
 class BTL(ThurstoneAggregator):
-    """Bradley–Terry–Luce: the logistic link, every annotator alike.
+    """Bradley–Terry–Luce: the logistic link, all annotators equally reliable.
 
     Examples
     --------
@@ -354,7 +355,7 @@ class BTL(ThurstoneAggregator):
 
 @dataclass(frozen=True)
 class TCV(ThurstoneAggregator):
-    """Thurstone's case V: the normal link, every annotator alike.
+    """Thurstone's case V: the normal link, all annotators equally reliable.
 
     Examples
     --------

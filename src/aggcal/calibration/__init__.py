@@ -59,7 +59,7 @@ def calibrate(
         minimise  Σ w_i (x_i − model_i)²   over x with x_i ≥ x_j wherever i ranks above j,
 
     by pool-adjacent-violators. Items tied in the consensus share one value. ``fused`` is closer to
-    the truth on average, most of all with a model sd, anchors or a second model, but not monotone
+    the truth on average, especially with a model sd, anchors or a second model, but not monotone
     in the consensus. ``safe`` cannot do worse than the model on average, however wrong the ranking,
     and needs the model's sd.
 
@@ -68,7 +68,7 @@ def calibrate(
     scores
         `Scores`, or anything that `read_scores` takes.
     consensus
-        A `Consensus`, or any order at all: `Scores` (whose sd counts as the standard error), a
+        A `Consensus`, or any other order: `Scores` (whose sd is used as the standard error), a
         mapping of item to number, or anything else that `read_scores` takes.
     method
         ``"atc"``, ``"fused"`` or ``"safe"``, or a `Calibrator` of your own.
@@ -76,12 +76,12 @@ def calibrate(
         Weights of the items. ``"sd"``: 1/sd² where the scores carry an sd, else equal; a mapping
         of item to a positive weight; None: equal.
     model_sd
-        Standard deviation of the model's errors, such as its validation error. For ``fused`` rather
-        too large than too small; ``safe`` stays safe up to 1.4 times the true one. An sd column of
-        the scores says the same, item by item.
+        Standard deviation of the model's errors, such as its validation error. For ``fused``, too
+        large is better than too small; ``safe`` stays safe up to 1.4 times the true one. An sd
+        column of the scores gives the same item by item.
     anchors
-        True scores of some items drawn at random (item, truth). They tell how much of the model to
-        keep, measure what calibration gains, and give intervals that cover the truth.
+        True scores of some randomly drawn items (item, truth). They determine how much of the model
+        to keep, measure the gain of calibration, and give intervals that cover the truth.
     second_model
         Scores of another model whose errors are independent of the first's; for ``fused``.
     level
@@ -89,11 +89,11 @@ def calibrate(
     seed
         Seed for all random numbers.
     bounds
-        The lowest and the highest score there is, such as (0, 100): nothing is given beyond them.
+        The lowest and the highest possible score, such as (0, 100): results stay within them.
     digits
         Decimals of the calibrated scores; the ends of intervals are rounded outwards.
     warn
-        Emit the calibration's warnings as Python warnings too.
+        Also emit the warnings of the calibration as Python warnings.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def check_calibration(
     if second_model is not None and not calibrator.takes_second_model:
         those = [f"'{k}'" for k, info in CALIBRATORS.items() if info.make().takes_second_model]
         raise OptionError(
-            f"a second model is of use to {', '.join(those)} only, not to '{calibrator.name}'."
+            f"only {', '.join(those)} can use a second model; leave it out for '{calibrator.name}'."
         )
     if level is not None:
         check_level(level)

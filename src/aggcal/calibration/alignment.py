@@ -194,7 +194,7 @@ def _anchors(
     if len(where) < FEWEST_ANCHORS:
         if len(where) == len(anchors):
             raise TooLittleDataError(
-                f"{anchors.source}: has {count(len(where), 'anchor')}; give at least "
+                f"{anchors.source}: has only {count(len(where), 'anchor')}; give at least "
                 f"{FEWEST_ANCHORS}."
             )
         raise TooLittleDataError(
@@ -207,12 +207,18 @@ def _anchors(
     lost = [i for i in anchors.item_ids if i not in here]
     said: tuple[AggcalWarning, ...] = ()
     if lost:
+        verb = "is" if len(lost) == 1 else "are"
+        unused = (
+            f"{count(len(lost), 'anchor')} of {len(anchors):,} {verb} not among the calibrated "
+            "items"
+        )
         said = (
             AnchorsWarning(
-                f"{count(len(lost), 'anchor')} of {len(anchors):,} "
-                f"{'is' if len(lost) == 1 else 'are'} not among the calibrated items "
-                f"({some(lost)})",
-                "an anchor needs a judgment and a model score: the others were used",
+                f"{unused} ({some(lost)}). An anchor needs a judgment and a model score; the "
+                "others were used.",
+                "Check the ids of these anchors.",
+                title=unused,
+                items=lost,
             ),
         )
     return (where, truth[where]), said

@@ -128,28 +128,32 @@ def _warnings(
     if len(where) >= ENOUGH_TO_TELL and correlation * (len(where) - 1) ** 0.5 < -BEYOND_CHANCE:
         said.append(
             AnchorsWarning(
-                "the anchors' true scores fall where the consensus rises (rank correlation "
-                f"{correlation:.2f})",
-                "in both, more must mean higher: check which end of the scale is the good one, and "
-                "which column is the winner",
+                "The anchors' true scores fall where the consensus rises (rank correlation "
+                f"{correlation:.2f}). In both, higher must mean better.",
+                "Check which end of the true scale is the good one, and which column of the "
+                "judgments is the winner.",
+                title=f"The anchors run against the consensus (rank correlation {correlation:.2f})",
             )
         )
     lost = int(np.isnan(values).sum())
     if lost:
         said.append(
             AnchorsWarning(
-                f"{count(lost, 'item')} {'is' if lost == 1 else 'are'} compared with fewer than "
-                f"{FEWEST_ANCHORS} anchors, directly or through others",
-                "they have no score: give anchors among them, or have them compared with others",
+                f"{count(lost, 'item has', 'items have')} no score: fewer than {FEWEST_ANCHORS} "
+                "anchors are connected to "
+                f"{'it' if lost == 1 else 'them'}, directly or through other items.",
+                "Add anchors among these items, or have them compared with others.",
+                title=f"{count(lost, 'item has', 'items have')} no score for lack of anchors",
             )
         )
     if np.isnan(low[np.isfinite(values)]).any():
         needed = fewest_anchors(level) + FEWEST_ANCHORS
+        few = count(len(where), "anchor is", "anchors are")
         said.append(
             AnchorsWarning(
-                f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
-                f"{level:g}",
-                f"give at least {needed}, or a lower level",
+                f"{few} too few for intervals of the truth at level {level:g}.",
+                f"Give at least {needed} anchors, or a lower level.",
+                title=f"{few} too few for intervals of the truth",
             )
         )
     return tuple(said)

@@ -43,30 +43,31 @@ class ATC(FullCalibrator):
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
         if len(inputs.model) < ENOUGH_TO_TELL:
             return []
-        remedy = f"use --calibrator {FUSED.name} or {SAFE.name}"
+        remedy = f"Use --calibrator {FUSED.name} or {SAFE.name}"
         if inputs.variances is None:
-            remedy = f"use --calibrator {FUSED.name} (or {SAFE.name}, with --model-sd)"
+            remedy = f"Use --calibrator {FUSED.name} (or {SAFE.name}, with --model-sd)"
         said = ""
         if gain is not None and gain.mean < -gain.se:
             said = (
-                f"on {count(gain.n, 'anchor')} the calibrated scores have a larger squared error "
-                f"than the model's (by {-gain.mean:.3g}, give or take {gain.se:.2g})"
+                f"On {count(gain.n, 'anchor')} the calibrated scores have a larger mean squared "
+                f"error than the model's (by {-gain.mean:.3g}, standard error {gain.se:.2g})."
             )
         elif inputs.variances is not None and inputs.risk.hurts:
             own = inputs.model_variance
             said = (
-                "projection is likely to hurt: its estimated squared error is "
-                f"{own + inputs.risk.excess:.3g}, that of the model by the stated sd {own:.3g}"
+                "Calibration is likely to make the scores worse: their estimated mean squared "
+                f"error is {own + inputs.risk.excess:.3g}, the model's (from its stated sd) "
+                f"{own:.3g}."
             )
         elif inputs.variances is None and inputs.outlook and inputs.outlook.hurts > _LIKELY:
-            remedy += ", or gather more judgments"
+            remedy += ", or collect more judgments"
             said = (
-                "projection is likely to hurt: even if the truth follows exactly what the "
-                "annotators agree on, the ranking is so uncertain that in "
-                f"{inputs.outlook.hurts:.0%} of simulated cases the model's own scores are closer "
-                "to it"
+                "Calibration is likely to make the scores worse, because the ranking is uncertain. "
+                "Even if the truth is exactly the annotators' consensus, the model's own scores "
+                f"are closer to it in {inputs.outlook.hurts:.0%} of simulations."
             )
-        return [HarmfulWarning(said, remedy)] if said else []
+        title = "Calibration is likely to make the scores worse"
+        return [HarmfulWarning(said, f"{remedy}.", title=title)] if said else []
 
     def claims(self, inputs: Inputs, /, *, weighted: bool, measured: bool) -> list[Guarantee]:
         """Return when it helps, and by a stated sd how far off it is.
@@ -134,19 +135,20 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
     if outlook is not None:
         near = outlook.distance < 0.5 * size
         hint = (
-            f" If the truth followed exactly what the annotators agree on, that distance would be "
-            f"about {outlook.distance:.3g}: "
-            + ("near enough." if near else "more than that, so that calibration may help or hurt.")
+            " If the truth were exactly the annotators' consensus, that distance would be about "
+            f"{outlook.distance:.3g}: "
+            + ("near enough." if near else "too far, so calibration may help or hurt.")
         )
     if size == 0.0:
-        says = "The model's scores follow the consensus order already: calibration changed nothing."
+        says = "The model's scores already follow the consensus order: calibration changed nothing."
+        claim = says
         within = False
     else:
-        says = (
-            f"Calibration moved the scores by {size:.4g}, typically (root mean square). They are "
-            "closer to the truth than the model's own if the true scores are no further, in the "
-            f"same sense, than {0.5 * size:.4g} from scores in the annotators' order.{hint}"
+        claim = (
+            "The calibrated scores are closer to the truth than the model's if the truth is within "
+            f"{0.5 * size:.4g} (RMS) of some scores in the annotators' order."
         )
+        says = f"Calibration moved the scores by {size:.4g} (RMS). {claim}{hint}"
     return Guarantee(
         "gain",
         "When calibration helps",
@@ -166,20 +168,22 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
                 within,
             ),
         ),
+        claim=claim,
     )
 
 
 def _sure(inputs: Inputs) -> Guarantee:
     variance, risk = inputs.model_variance, inputs.risk
     limit = "" if risk.at_most is None else f" (at most {risk.at_most:.3g}, with 95% confidence)"
-    said = f"is estimated (by Stein's method) as {risk.estimate:.3g}{limit}"
+    said = f"is estimated as {risk.estimate:.3g}"
     if risk.estimate == 0.0:
-        said = f"is too small to tell from 0{limit}"
+        said = "is not distinguishable from 0"
+    own = f"the model's is {variance:.3g} by its stated sd"
     return Guarantee(
         "sure",
         "Estimated error of the projection",
-        f"The mean squared error of the calibrated scores, from what the model would say without "
-        f"noise, {said}; that of the model's own scores, by the stated sd, is {variance:.3g}.",
+        "The mean squared error of the calibrated scores, measured from the model's noise-free "
+        f"scores, {said}{limit} (Stein's unbiased risk estimate); {own}.",
         "model",
         "estimate",
         {
@@ -189,9 +193,10 @@ def _sure(inputs: Inputs) -> Guarantee:
             "blocks": int(inputs.projected[1].max()),
         },
         (
-            Condition("the stated model sd is right: a larger one makes the estimate too small"),
+            Condition("the stated model sd is correct (a larger one makes the estimate too small)"),
             *noise_conditions(inputs)[1:],
         ),
+        claim=f"The mean squared error of the calibrated scores {said}; {own}.",
     )
 
 
@@ -207,15 +212,17 @@ def _risk_bound(inputs: Inputs) -> Guarantee:
         "What is left of the model's noise",
         f"If the true scores within each block are equal ({count(len(sizes), 'block')} here) and "
         f"the model is right on average, its noise adds at most {noise:.3g} to the mean squared "
-        f"error, instead of {variance:.3g} without calibration. Where true scores differ within a "
-        "block, or the model is off on average, that comes on top.",
+        f"error, instead of {variance:.3g} without calibration. Differences within a block, and a "
+        "bias of the model, come on top.",
         "truth",
         "estimate",
         {"noise_part": noise, "model_variance": variance, "sum_of_harmonics": complexity},
         (
             *noise_conditions(inputs),
             Condition(
-                "the blocks do not depend on the noise (these do: it is a guide)", holds=False
+                "the blocks do not depend on the noise (they do, so this is a guide)", holds=False
             ),
         ),
+        claim=f"The model's noise adds at most {noise:.3g} to the mean squared error, instead of "
+        f"{variance:.3g} without calibration.",
     )

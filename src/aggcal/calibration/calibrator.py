@@ -60,8 +60,7 @@ class FullCalibrator:
     tuned_by_anchors: bool = False
     """Whether anchors change its scores: those that do cannot measure them."""
     covers: str = (
-        "Each range covers what the calibrated score would be if the annotators' consensus were "
-        "known exactly"
+        "Each interval covers the calibrated score that the annotators' exact consensus would give"
     )
     """What its intervals cover without anchors, as a sentence to be continued; "" for none."""
     does: str = ""
@@ -155,7 +154,6 @@ def find(method: str | Calibrator) -> FullCalibrator:
     known = CALIBRATORS.get(name)
     if known is not None and type(method) is not type(known.make()):
         raise OptionError(
-            f"the name '{name}' is that of a calibrator of aggcal, about which more is "
-            "claimed; give your own another name."
+            f"'{name}' is the name of a built-in calibrator; give your own calibrator another name."
         )
     return method if isinstance(method, FullCalibrator) and known else _Completed(method)

@@ -29,6 +29,8 @@ class Condition:
 class Guarantee:
     """One statement.
 
+    ``claim`` is the claim alone, in one sentence; ``says`` the fuller text.
+
     ``about`` is ``consensus``, ``model`` or ``truth``; ``kind`` is ``bound`` (proved), ``identity``
     (exact), ``posterior`` (a probability under the model and its priors), ``estimate`` or
     ``diagnostic`` (neither promises anything).
@@ -41,8 +43,13 @@ class Guarantee:
     kind: str
     values: dict[str, float | int | None]
     conditions: tuple[Condition, ...] = ()
+    claim: str = ""
 
     __repr__ = brief
+
+    def __post_init__(self) -> None:
+        if not self.claim:
+            object.__setattr__(self, "claim", self.says)
 
     @property
     def holds(self) -> bool | None:
@@ -64,10 +71,10 @@ def noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:
     variances = inputs.variances
     even = variances is None or float(variances.max() / variances.min()) <= _EVEN_SD**2
     return (
-        Condition("the stated model sd is right, or at most 1.4 times too large"),
-        Condition("the model's errors have one standard deviation", even),
+        Condition("the stated model sd is correct, or at most 1.4 times too large"),
+        Condition("the model's errors have the same sd for all items", even),
         Condition(
-            "they are independent of each other and of the judgments, and about normal",
+            "the model's errors are independent (also of the judgments) and roughly normal",
             False if inputs.dependent else None,
         ),
     )

@@ -48,10 +48,11 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
     off = stated * (left / degrees_of_freedom) ** 0.5
     return [
         HarmfulWarning(
-            f"the stated model sd ({stated:.3g}) is too large: model and consensus differ by "
-            f"{off:.3g} in all (errors of the stated sd would give so little in fewer than 1 of "
-            "1,000 studies)",
-            "check its unit, and that the model's scores were not made from these judgments",
+            f"The stated model sd ({stated:.3g}) is too large: model and consensus differ by only "
+            f"{off:.3g} in total. Errors of the stated sd would differ so little in fewer than 1 "
+            "of 1,000 studies.",
+            "Check its unit, and that the model's scores were not made from these judgments.",
+            title=f"The stated model sd ({stated:.3g}) is too large",
         )
     ]
 
@@ -64,9 +65,11 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
     if truth.min() > inputs.model.max() or truth.max() < inputs.model.min():
         return [
             AnchorsWarning(
-                f"the anchors' truths ({truth.min():.3g} to {truth.max():.3g}) lie outside all "
-                f"model scores ({inputs.model.min():.3g} to {inputs.model.max():.3g})",
-                "check that both are in one unit",
+                f"The anchors' true scores ({truth.min():.3g} to {truth.max():.3g}) are all "
+                "outside the range of the model's scores "
+                f"({inputs.model.min():.3g} to {inputs.model.max():.3g}).",
+                "Check that both are in the same unit.",
+                title="The anchors and the model's scores do not overlap",
             )
         ]
     if len(truth) >= ENOUGH_TO_TELL and np.ptp(truth) > 0.0 and np.ptp(model) > 0.0:
@@ -74,9 +77,10 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
         if together * np.sqrt(len(truth) - 1.0) < -BEYOND_CHANCE:
             return [
                 AnchorsWarning(
-                    f"the anchors' truths fall where the consensus rises (correlation "
-                    f"{together:.2f})",
-                    "check which end of the truth is the good one",
+                    "The anchors' true scores fall where the consensus rises (correlation "
+                    f"{together:.2f}).",
+                    "Check which end of the true scale is the good one.",
+                    title=f"The anchors run against the consensus (correlation {together:.2f})",
                 )
             ]
     return []

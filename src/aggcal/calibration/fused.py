@@ -44,8 +44,8 @@ class Fused(FullCalibrator):
     takes_second_model = True
     tuned_by_anchors = True
     covers = (
-        "Each range covers what the calibrated score would be for the exact consensus of these "
-        "annotators, with as much of the model and of a straight line kept as here"
+        "Each interval covers the calibrated score that the annotators' exact consensus would "
+        "give, with as much of the model and of a straight line kept as here"
     )
 
     def calibrate(self, inputs: Inputs, /) -> Calibrated:
@@ -80,8 +80,9 @@ class Fused(FullCalibrator):
         if inputs.covariance is None:
             found.append(
                 HarmfulWarning(
-                    "the consensus came without standard errors, and fused takes it to be exact",
-                    "give it some (a consensus_se or sd column), or leave --uncertainty on",
+                    "The consensus has no standard errors, so fused treats it as exact.",
+                    "Add a consensus_se or sd column to it, or leave --uncertainty on.",
+                    title="The consensus has no standard errors",
                 )
             )
         if inputs.second is not None:
@@ -198,17 +199,20 @@ def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
     if inputs.variances is None and inputs.moments.known is None:
         return [
             DependentModelsWarning(
-                "the second model's scores do not clearly rise with the consensus: not used",
-                "check its direction and its ids",
+                "The second model is not used: its scores do not clearly rise with the consensus.",
+                "Check the direction of its scores and its ids.",
+                title="The second model is not used",
             )
         ]
     alike = float(np.corrcoef(mine, other)[0, 1])
     if alike > _TOO_ALIKE:
         return [
             DependentModelsWarning(
-                f"the second model's scores are nearly those of the first (correlation "
-                f"{alike:.3f}), so their errors are hardly independent",
-                "give a model of another kind, or leave it out: fused now trusts both too much",
+                "The second model's scores are nearly those of the first (correlation "
+                f"{alike:.3f}), so their errors are hardly independent and fused trusts both too "
+                "much.",
+                "Use a model of another kind, or leave the second model out.",
+                title=f"The two models are nearly the same (correlation {alike:.3f})",
             )
         ]
     return []

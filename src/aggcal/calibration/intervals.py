@@ -201,10 +201,10 @@ def _conformal(
         low, high = np.minimum(centre - radius, values), np.maximum(centre + radius, values)
         return Intervals(low, high, TRUTH, gain, how=how)
     warning = AnchorsWarning(
-        f"{count(len(where), 'anchor')} cannot give an interval of the truth at the level "
-        f"{inputs.level:g}",
-        f"give at least {fewest_anchors(inputs.level)}, or a lower level; the intervals "
-        "cover the consensus instead",
+        f"{count(len(where), 'anchor is', 'anchors are')} too few for intervals of the truth at "
+        f"level {inputs.level:g}. The intervals cover the consensus instead.",
+        f"Give at least {fewest_anchors(inputs.level)} anchors, or a lower level.",
+        title=f"{count(len(where), 'anchor is', 'anchors are')} too few for intervals of the truth",
     )
     return Intervals(gain=gain, warnings=(warning,))
 

@@ -32,10 +32,12 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
         return []
     return [
         DirectionWarning(
-            f"the model's scores fall where the consensus rises (rank correlation "
+            f"The model's scores fall where the consensus rises (rank correlation "
+            f"{correlation:.2f}). In both, higher must mean better.",
+            "Check which end of the model's scale is the good one, and which column of the "
+            "judgments is the winner.",
+            title="The model's scores run against the consensus (rank correlation "
             f"{correlation:.2f})",
-            "in both, more must mean higher: check which end of the scores is the good one, and "
-            "which column is the winner",
         )
     ]
 
@@ -65,7 +67,7 @@ def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalW
     Examples
     --------
     >>> print(alike_warnings(["Item 1", "b"], ["item-1", "b"])[0].what)
-    2 item ids are likely 1 item, since they differ only in case, spacing or punctuation ...
+    2 item ids are probably 1 item: they differ only in case, spacing or punctuation ...
     >>> alike_warnings(["Item 1", "item-1"], ["Item 1"])
     []
     """
@@ -90,8 +92,8 @@ def _padded(ids: list[str], others: list[str]) -> str:
         return ""
     verb = "of them differs" if len(pairs) == 1 else "of them differ"
     return (
-        f"; {len(pairs):,} {verb} from an id of the other table only in leading zeros, such as "
-        f"'{pairs[0][0]}' and '{pairs[0][1]}'"
+        f" {len(pairs):,} {verb} from an id in the other table only by leading zeros, such as "
+        f"'{pairs[0][0]}' and '{pairs[0][1]}'."
     )
 
 
@@ -101,26 +103,31 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
     Examples
     --------
     >>> print(unmatched_warnings(["7"], ["007"])[0].what)
-    1 item of the consensus has no model score ('7'); 1 of them differs from ...
+    1 item in the consensus has no model score ('7'). 1 of them differs from an id in the other ...
     """
     found: list[AggcalWarning] = []
     alike = _padded(unscored, unjudged)
     if unscored:
+        has = "has" if len(unscored) == 1 else "have"
+        unscored_ = f"{count(len(unscored), 'item')} in the consensus {has} no model score"
         found.append(
             UnmatchedItemsWarning(
-                f"{count(len(unscored), 'item')} of the consensus "
-                f"{'has' if len(unscored) == 1 else 'have'} no model score "
-                f"({some(unscored)}){alike}",
-                "they get a score between those of their neighbours in the consensus; add them to "
-                "the scores to give them one of their own",
+                f"{unscored_} ({some(unscored)}).{alike} A missing score is interpolated between "
+                "the item's neighbours in the consensus.",
+                "Add these items to the scores.",
+                title=unscored_,
+                items=unscored,
             )
         )
     if unjudged:
+        were = "was" if len(unjudged) == 1 else "were"
         found.append(
             UnmatchedItemsWarning(
-                f"{count(len(unjudged), 'scored item')} "
-                f"{'was' if len(unjudged) == 1 else 'were'} never judged ({some(unjudged)})",
-                "they get a prediction instead of a calibrated score: have them judged",
+                f"{count(len(unjudged), 'scored item')} {were} never judged ({some(unjudged)}). "
+                "Such items get a prediction instead of a calibrated score.",
+                "Have them judged.",
+                title=f"{count(len(unjudged), 'scored item')} {were} never judged",
+                items=unjudged,
             )
         )
     return found

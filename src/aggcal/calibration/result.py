@@ -28,20 +28,19 @@ SHOWN = (
     "item", "consensus", "rank", "model", "calibrated", "calibrated_low", "calibrated_high",
     "block", "n_judgments",
 )  # fmt: skip
-"""The columns of a card: what tells most, in the width of a page."""
+"""The columns of a card: the most important ones, in the width of a page."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """The model's scores, made to follow the consensus.
 
-    Items stand in the consensus order, the highest first; items that only the model scored
+    Items are in the consensus order, the highest first; items that only the model scored
     come last, by their model score. ``calibrated`` is NaN where there is no calibrated score:
-    an item without a model score has nothing to calibrate (what its neighbours leave open is in
-    ``interpolated``), an item without a judgment has no place in the order. ``block``
-    numbers the groups of items that share one value, 1 being the highest (0: not calibrated, or not
-    by projection); ``rank`` is 0 where there is no consensus. ``covers`` says what ``low`` to
-    ``high`` is an interval of.
+    an item without a model score has nothing to calibrate (the gap that its neighbours leave is in
+    ``interpolated``), an item without a judgment has no rank. ``block`` numbers the groups of items
+    that share one value, 1 being the highest (0: not calibrated, or not by projection); ``rank`` is
+    0 where there is no consensus. ``covers`` says what ``low`` to ``high`` is an interval of.
     """
 
     method: str
@@ -78,11 +77,11 @@ class Calibration:
     scale: Scale = field(default_factory=Scale)
     """The ends of the scale, and its digits."""
     interpolated: Interpolated | None = field(default=None, repr=False)
-    """What their neighbours leave open for judged items without a model score."""
+    """Scores and gaps between the neighbours, for judged items without a model score."""
 
     @property
     def blocks(self) -> int:
-        """How many different values the calibrated scores have room for."""
+        """How many different values the calibrated scores can have."""
         if self.block.any():
             return int(self.block.max())
         return len(np.unique(self.calibrated[self.done]))
@@ -216,7 +215,7 @@ class Calibration:
         return as_frame(self.item_columns(), self.backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is told of the calibration as a whole: plain data, as in ``summary.json``."""
+        """Return the facts about the whole calibration: plain data, as in ``summary.json``."""
         does, made = self.calibrator.does, self.calibrator.to_dict(self.inputs)
         whole = {
             "calibrator": self.method,
@@ -224,7 +223,7 @@ class Calibration:
             "n_items": int((self.rank > 0).sum()),
             "n_calibrated": self.n_calibrated,
             "n_without_score": len(self.unscored_ids),
-            **self._interpolated_count(),
+            **({"n_interpolated": self.n_interpolated} if self.n_interpolated else {}),
             "n_without_judgment": len(self.unjudged_ids),
             "weighted": self.weighted,
             "blocks": self.blocks,
@@ -237,10 +236,11 @@ class Calibration:
         # Whatever a calibrator of the user's is called, it changes nothing else.
         return ({self.method: made} if made else {}) | whole
 
-    def _interpolated_count(self) -> dict[str, int]:
+    @property
+    def n_interpolated(self) -> int:
+        """How many items have no model score, and one between those of their neighbours."""
         between = self.interpolated
-        found = 0 if between is None else int(np.isfinite(between.values).sum())
-        return {"n_interpolated": found} if found else {}
+        return 0 if between is None else int(np.isfinite(between.values).sum())
 
     def __repr__(self) -> str:
         return str(self)

@@ -38,8 +38,8 @@ class Safe(FullCalibrator):
     name = SAFE.name
     needs_model_sd = True
     covers = (
-        "Each range covers what the calibrated score would be for the exact consensus of these "
-        "annotators, with as much of the model kept as here"
+        "Each interval covers the calibrated score that the annotators' exact consensus would "
+        "give, with as much of the model kept as here"
     )
 
     def calibrate(self, inputs: Inputs, /) -> Calibrated:
@@ -69,9 +69,10 @@ class Safe(FullCalibrator):
             return []
         return [
             HarmfulWarning(
-                f"the model's sd differs by a factor of {widest:.1f} between items, and "
-                f"{self.name} is safe for one sd only",
-                f"use {FUSED.name}, which weighs each item by its own",
+                f"The model's sd differs between items by a factor of {widest:.1f}, and "
+                f"{self.name} is only safe for equal sds.",
+                f"Use --calibrator {FUSED.name}, which weights each item by its own sd.",
+                title=f"The model's sd differs between items by a factor of {widest:.1f}",
             )
         ]
 
@@ -84,15 +85,14 @@ class Safe(FullCalibrator):
                 self.name,
                 "Never worse than the model",
                 "Whatever the truth, and however wrong the ranking, the expected mean squared "
-                f"error of these scores is not above the model's own, {variance:.3g}.",
+                f"error of these scores is at most that of the model, {variance:.3g}.",
                 "model",
                 "bound",
                 {"model_variance": variance, "items": len(inputs.model)},
                 (
                     *noise_conditions(inputs),
                     Condition(
-                        "the model is right on average; else this is about what it would say "
-                        "without noise"
+                        "the model is right on average (else this is about its noise-free scores)"
                     ),
                 ),
             )

@@ -11,7 +11,7 @@ from aggcal.advice import Advice
 from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.provenance import given
-from aggcal.errors import count
+from aggcal.errors import count, ended
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
@@ -63,7 +63,7 @@ def finish(
     tell(result, console)
     if result.advice is not None:
         failed = (f for f in result.advice.check.findings if f.code == "check-failed")
-        console.say(*(f"note: {each.message}." for each in failed), _found(result.advice))
+        console.say(*(f"note: {ended(each.message)}" for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
             "the data were not looked over: there are too many rows for that, or they lie on a "

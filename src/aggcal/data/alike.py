@@ -141,18 +141,23 @@ def alike_warning(
     Examples
     --------
     >>> print(alike_warning("item", [["Essay 20", "essay 20"]], {"Essay 20": 12, "essay 20": 1}))
-    2 item ids are likely 1 item, since they differ only in case ('Essay 20' with 12 judgments,
-    'essay 20' with 1); merge them with normalize_ids=True, or say which is which with aliases=FILE.
+    2 item ids are probably 1 item: they differ only in case ('Essay 20' with 12 judgments,
+    'essay 20' with 1). Merge them with normalize_ids=True, or list which is which with
+    aliases=FILE.
     """
-    number = sum(map(len, found))
+    every_id = [label for spellings in found for label in spellings]
+    number = len(every_id)
     shown = [_group(spellings, counts) for spellings in found[:_GROUPS]]
     more = f"; and {count(len(found) - _GROUPS, 'more group')}" if len(found) > _GROUPS else ""
     every = dict.fromkeys(part for one in found[:_LOOKED_AT] for part in difference(one))
     what = " or ".join(filter(None, (", ".join([*every][:-1]), [*every][-1])))
     return AlikeIdsWarning(
-        f"{number:,} {kind} ids are likely {count(len(found), kind)}, since they differ only in "
-        f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more})",
-        "merge them with --normalize-ids, or say which is which with --alias FILE",
+        f"{number:,} {kind} ids are probably {count(len(found), kind)}: they differ only in "
+        f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more}).",
+        "Merge them with --normalize-ids, or list which is which with --alias FILE.",
+        title=f"{number:,} {kind} ids are probably {count(len(found), kind)}",
+        items=every_id if kind == "item" else (),
+        annotators=every_id if kind == "annotator" else (),
     )
 
 

@@ -168,8 +168,8 @@ class AnyJudgments(ABC):
         local = self.local
         if local is None:
             raise OptionError(
-                f"{what} needs all rows on one machine, and an engine has spread them; choose the "
-                "engine 'local'."
+                f"{what} needs all rows on one machine, but an engine has distributed them; choose "
+                "the engine 'local'."
             )
         return local
 

@@ -279,4 +279,4 @@ def _labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) ->
 
 
 def _refuse_codes(why: str) -> NoReturn:
-    raise TooLittleDataError(f"{why}; mend the codes, or give ids to read_judgments instead.")
+    raise TooLittleDataError(f"{why}; correct the codes, or give ids to read_judgments instead.")

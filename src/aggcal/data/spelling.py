@@ -59,8 +59,8 @@ class Spelling:
                 before = self.known[kind].setdefault(key(alias), label)
                 if before != label:
                     raise OptionError(
-                        f"the aliases say that '{alias}' is '{label}', and of one that is spelt "
-                        f"like it that it is '{before}'; give one, or leave --normalize-ids out."
+                        f"the aliases map '{alias}' to '{label}', but another spelling of it to "
+                        f"'{before}'; keep one, or leave --normalize-ids out."
                     )
 
     def learn(self, kind: Kind, counts: Mapping[str, int]) -> dict[str, str]:

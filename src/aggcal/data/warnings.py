@@ -30,8 +30,8 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     >>> rows = [("ann", "a", "b"), ("ann", "a", "b"), ("bob", "b", "b"), ("bob", "b", "a")]
     >>> for warning in data_warnings(aggcal.read_judgments(rows)):
     ...     print(warning.what)
-    1 self-pair was not fitted ('bob' compared 'b' with itself)
-    1 duplicate row (every column equal) is counted separately
+    1 comparison of an item with itself was not fitted ('bob' compared 'b' with itself).
+    1 duplicate row (every column equal) is counted separately.
     """
     return [
         *_alike(judgments),
@@ -73,54 +73,69 @@ def _never_compared(alike: list[list[str]], judgments: AnyJudgments) -> list[lis
 
 def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     found: list[AggcalWarning] = []
-    unfitted, counts = judgments.unfitted, judgments.unfitted.counts
-    selves = counts.pop("self-pair", 0)
-    if selves:
-        mine = unfitted.reason == "self-pair"
-        who, what = unfitted.annotator[mine], unfitted.left[mine]
-        shown = [
-            f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)
-        ]
-        more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
-        verb = "was" if selves == 1 else "were"
-        found.append(
-            SelfPairWarning(
-                f"{count(selves, 'self-pair')} {verb} not fitted ({', '.join(shown)}{more})",
-                "an item cannot be compared with itself: correct or remove these rows",
-            )
-        )
+    counts = judgments.unfitted.counts
+    if selves := counts.pop("self-pair", 0):
+        found.append(_self_pairs(judgments, selves))
     if counts:
-        aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
-        lost = judgments.unjudged_ids
-        only = f"; items {some(lost)} appear in no other row" if lost else ""
-        mute = sorted(set(unfitted.annotator) - set(judgments.annotator_ids))
-        silent = f"; annotators {some(mute)} gave no other answer" if mute else ""
-        number = sum(counts.values())
-        found.append(
-            UnansweredWarning(
-                f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
-                f"kept but not fitted ({aside}{only}{silent})",
-                "nothing to do unless there are many",
-            )
-        )
+        found.append(_unanswered(judgments, counts))
     if judgments.n_duplicates:
         verb = "is" if judgments.n_duplicates == 1 else "are"
         found.append(
             DuplicateRowsWarning(
                 f"{count(judgments.n_duplicates, 'duplicate row')} (every column equal) {verb} "
-                "counted separately",
-                "remove any that were recorded twice",
+                "counted separately.",
+                "Remove any that were recorded twice.",
+                title=count(judgments.n_duplicates, "duplicate row"),
+                judgments=judgments.n_duplicates,
             )
         )
     if len(judgments.criteria) > 1:
         found.append(
             PooledCriteriaWarning(
-                f"judgments of {len(judgments.criteria)} criteria were fitted as one "
-                f"({some(judgments.criteria)})",
-                "choose one with --criterion",
+                f"Judgments by {len(judgments.criteria)} criteria were fitted together "
+                f"({some(judgments.criteria)}).",
+                "Choose one with --criterion.",
+                title=f"Judgments by {len(judgments.criteria)} criteria were fitted together",
+                judgments=judgments.n_judgments,
             )
         )
     return found
+
+
+def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
+    unfitted = judgments.unfitted
+    mine = unfitted.reason == "self-pair"
+    who, what = unfitted.annotator[mine], unfitted.left[mine]
+    shown = [f"'{u}' compared '{i}' with itself" for u, i in zip(who[:3], what[:3], strict=True)]
+    more = f" and {len(who) - 3:,} more" if len(who) > 3 else ""  # noqa: PLR2004
+    verb = "was" if number == 1 else "were"
+    return SelfPairWarning(
+        f"{count(number, 'comparison')} of an item with itself {verb} not fitted "
+        f"({', '.join(shown)}{more}).",
+        "Correct or remove these rows.",
+        title=f"{count(number, 'row compares', 'rows compare')} an item with itself",
+        items=np.unique(what),
+        annotators=np.unique(who),
+        judgments=number,
+    )
+
+
+def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWarning:
+    aside = ", ".join(f"{n:,} {reason}" for reason, n in counts.items())
+    lost = judgments.unjudged_ids
+    only = f" Items that appear in no other row: {some(lost)}." if lost else ""
+    mute = sorted(set(judgments.unfitted.annotator) - set(judgments.annotator_ids))
+    silent = f" Annotators who gave no other answer: {some(mute)}." if mute else ""
+    number = sum(counts.values())
+    return UnansweredWarning(
+        f"{count(number, 'row')} without a usable answer {'is' if number == 1 else 'are'} "
+        f"kept but not fitted ({aside}).{only}{silent}",
+        "Nothing to do unless there are many.",
+        title=f"{count(number, 'row has', 'rows have')} no usable answer",
+        items=lost,
+        annotators=mute,
+        judgments=number,
+    )
 
 
 def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
@@ -128,8 +143,12 @@ def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
         return []
     return [
         OneAnnotatorWarning(
-            f"there is one annotator only ({some(judgments.annotator_ids)})",
-            "the consensus is that annotator's order: add others before you call it agreement",
+            f"There is only one annotator ({some(judgments.annotator_ids)}), so the consensus is "
+            "that annotator's opinion.",
+            "Add other annotators before you call it agreement.",
+            title="There is only one annotator",
+            annotators=judgments.annotator_ids,
+            judgments=judgments.n_judgments,
         )
     ]
 
@@ -141,20 +160,29 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
         outside = list(graph.item_ids[graph.component > 0])
         found.append(
             DisconnectedWarning(
-                f"the comparisons fall into {len(sizes):,} separate pieces (the largest has "
-                f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)})",
-                "nothing relates items of different pieces, so ranks across them are a convention: "
-                "ask for judgments between them",
+                f"The comparisons form {len(sizes):,} connected components (the largest has "
+                f"{count(int(sizes[0]), 'item')}; outside it: {some(outside)}). No comparison "
+                "links the components, so ranks across them are arbitrary.",
+                "Ask for judgments between the components.",
+                title=f"The comparisons form {len(sizes):,} connected components",
+                items=outside,
             )
         )
-    for items, what in ((graph.never_win, "never win"), (graph.never_lose, "never lose")):
-        if items:
-            verb = what if len(items) > 1 else what + "s"
-            found.append(
-                SeparationWarning(
-                    f"{count(len(items), 'item')} {verb} ({some(items)})",
-                    "the data do not say how far out they lie: "
-                    "compare them with items near their own level",
-                )
-            )
+    if lost := graph.never_win:
+        found.append(_separation(lost, "lost", "deficit", "low-ranked"))
+    if won := graph.never_lose:
+        found.append(_separation(won, "won", "lead", "top"))
     return found
+
+
+def _separation(items: list[str], did: str, gap: str, level: str) -> SeparationWarning:
+    """Warn of items that won or lost every comparison."""
+    one = len(items) == 1
+    who = some(items) if one else f"{count(len(items), 'item')} ({some(items)})"
+    return SeparationWarning(
+        f"{who} {did} every comparison, so {'its' if one else 'their'} "
+        f"{gap if one else gap + 's'} cannot be estimated.",
+        f"Compare {'it' if one else 'them'} with other {level} items.",
+        title=f"{some(items) if one else count(len(items), 'item')} {did} every comparison",
+        items=items,
+    )

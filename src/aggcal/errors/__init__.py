@@ -109,6 +109,28 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def sentence(text: str) -> str:
+    """Write a text as a sentence: with a capital and a full stop.
+
+    Examples
+    --------
+    >>> sentence("remove it"), sentence("Remove it.")
+    ('Remove it.', 'Remove it.')
+    """
+    return f"{text[:1].upper()}{ended(text[1:])}"
+
+
+def ended(text: str) -> str:
+    """End a text with a full stop, unless it has an end.
+
+    Examples
+    --------
+    >>> ended("1 duplicate row")
+    '1 duplicate row.'
+    """
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Name the known names that are nearest to one that is not known; nothing if none is near.
 
@@ -190,30 +212,49 @@ class OutputError(AggcalError):
 
 
 class AggcalWarning(UserWarning):
-    """Something the user should know; the work goes on.
+    """Something the user should know; the calculation continues.
 
     Parameters
     ----------
     what
-        One clause: what was found, with counts and the first few ids.
+        What was found, with counts and the first few ids: one or two sentences.
     remedy
-        One clause: what to do about it.
+        What to do about it, in the imperative.
+    title
+        The finding in a few words and numbers, for a heading; by default, ``what``.
+    items, annotators
+        Ids of all items or annotators that it concerns.
+    judgments
+        How many judgments it concerns, where that is known.
 
     Examples
     --------
-    >>> str(SelfPairWarning("2 self-pairs were not fitted", "remove them"))
-    '2 self-pairs were not fitted; remove them.'
+    >>> str(SelfPairWarning("2 self-comparisons were not fitted", "remove them"))
+    '2 self-comparisons were not fitted. Remove them.'
     """
 
     code = "notice"
 
-    def __init__(self, what: str, remedy: str) -> None:
+    def __init__(
+        self,
+        what: str,
+        remedy: str,
+        *,
+        title: str = "",
+        items: Iterable[object] = (),
+        annotators: Iterable[object] = (),
+        judgments: int | None = None,
+    ) -> None:
         super().__init__(what, remedy)
         self.what = what
         self.remedy = remedy
+        self.title = title or what.rstrip(".")
+        self.items = tuple(map(str, items))
+        self.annotators = tuple(map(str, annotators))
+        self.judgments = judgments
 
     def __str__(self) -> str:
-        return printable(spoken(f"{self.what}; {self.remedy}."))
+        return printable(spoken(f"{ended(self.what)} {sentence(self.remedy)}"))
 
 
 class AlikeIdsWarning(AggcalWarning):

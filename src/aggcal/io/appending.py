@@ -85,8 +85,8 @@ class Existing:
                 file.write(self.delimiter.join(map(self._delimited, cells)) + self.newline)
             if _state(self.path) != self.state:
                 raise OutputError(
-                    f"{printable(str(self.path))}: was changed meanwhile, and nothing was added; "
-                    "run the command again."
+                    f"{printable(str(self.path))}: was changed in the meantime; nothing was added. "
+                    "Run the command again."
                 )
 
         return write
@@ -129,8 +129,8 @@ class Copies:
         for (label, suffix), new in self._new.items():
             if found[label, suffix] == new:
                 raise OptionError(
-                    f"{name} holds every judgment of {label} already; leave {label} out, or write "
-                    f"both to a new file with 'aggcal convert {name} {label} -o NEW'."
+                    f"{name} already contains every judgment of {label}; leave {label} out, or "
+                    f"write both to a new file with 'aggcal convert {name} {label} -o NEW'."
                 )
         if taken:
             raise OptionError(

@@ -157,12 +157,12 @@ def _check(to: str, output: Path, *, append: bool, spreadsheet_safe: bool) -> No
     if to not in WRITERS:
         raise OptionError(f"cannot write '{to}'; choose one of {', '.join(WRITERS)}.")
     if spreadsheet_safe and to == PREFLIB.name:
-        raise OptionError("--spreadsheet-safe is for tables, and PrefLib is none; leave it out.")
+        raise OptionError(
+            "--spreadsheet-safe only applies to tables, not to PrefLib; leave it out."
+        )
     if append and (to == PREFLIB.name or str(output) == "-"):
         what = "standard output" if str(output) == "-" else "a PrefLib file"
-        raise OptionError(
-            f"rows can be added to a table only, and {what} is none; leave --append out."
-        )
+        raise OptionError(f"rows can only be added to a table, not to {what}; leave --append out.")
 
 
 def _read(

@@ -128,6 +128,6 @@ def _refuse_twice(files: Sequence[PathLike]) -> None:
         for folder in Path(real).parents:
             if (str(folder), None) in seen:
                 raise OptionError(
-                    f"{printable(real)} lies in {seen[str(folder), None]}, which is given, too; "
+                    f"{printable(real)} is in {seen[str(folder), None]}, which is also given; "
                     "give one of the two."
                 )

@@ -77,7 +77,7 @@ def refuse_numbers(
             hint = " (write decimals with a point)" if "," in value else ""
             raise error(
                 f"{source.name}: {location}, item '{item}': the {shown}{said} {what} "
-                f"({count(bad, 'such row')} in all); give a number{hint} or {otherwise}."
+                f"({count(bad, 'such row')} in total); give a number{hint} or {otherwise}."
             )
 
 
@@ -95,7 +95,7 @@ def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
             (
                 f"lower({name}) IN ({errors})",
                 "is an error of a spreadsheet",
-                "mend the formula that makes the id and export the table again",
+                "correct the formula that makes the id and export the table again",
             ),
             (
                 f"regexp_matches({name}, {quoted(_ABBREVIATED)})",
@@ -108,7 +108,7 @@ def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
                 location, value = source.first(where, name)
                 raise TableError(
                     f"{source.name}: {location}: '{value}' in column '{column}' {what} "
-                    f"({count(number, 'such row')} in all); {remedy}."
+                    f"({count(number, 'such row')} in total); {remedy}."
                 )
 
 

@@ -86,8 +86,8 @@ def _read_pairs(data: Any) -> tuple[str, list[tuple[str, str, str]]]:
         half = next((row for row in found if not (row[0] and row[1])), None)
         if half is not None:
             raise TableError(
-                f"{source.name}: {some([half[0] or half[1]])} stands alone in its row; give the "
-                "alias and the id that it stands for."
+                f"{source.name}: {some([half[0] or half[1]])} is alone in its row; give the "
+                "alias and the id that it means."
             )
         pairs = [(str(a), str(b), str(of).strip().lower()) for a, b, of in found]
         return source.name, pairs if told else _directed(pairs)
@@ -113,7 +113,7 @@ def _by_kind(pairs: Iterable[tuple[str, str, str]], name: str) -> dict[Kind, dic
                 before = found[kind].setdefault(alias, label)
                 if before != label:
                     raise TableError(
-                        f"{name}: '{alias}' stands for '{before}' and for '{label}'; keep one."
+                        f"{name}: '{alias}' is an alias of both '{before}' and '{label}'; keep one."
                     )
     return {kind: _resolved(mapping, name) for kind, mapping in found.items()}
 
@@ -126,8 +126,8 @@ def _resolved(aliases: Mapping[str, str], name: str) -> dict[str, str]:
         while label in aliases:
             if label in seen:
                 raise TableError(
-                    f"{name}: '{alias}' and '{aliases[alias]}' stand for each other; keep one of "
-                    "the two."
+                    f"{name}: '{alias}' and '{aliases[alias]}' are aliases of each other; keep one "
+                    "of the two."
                 )
             seen.add(label)
             label = aliases[label]

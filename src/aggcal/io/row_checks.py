@@ -93,7 +93,7 @@ def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | N
         missing = source.one("count(*)", where)
         if missing:
             location, _ = source.first(where, "1")
-            rest = "" if missing == 1 else f" ({missing:,} such rows in all)"
+            rest = "" if missing == 1 else f" ({missing:,} such rows in total)"
             raise TableError(
                 f"{source.name}: {location} has no value in column '{column}'{rest}; "
                 "fill it in or remove the row."
@@ -118,7 +118,7 @@ def _refuse_blank(source: Source, pair: tuple[str, str], means: str | None) -> N
     if number:
         location, _ = source.first(where, "1")
         raise OutcomeError(
-            f"{source.name}: {location} has no outcome ({count(number, 'such row')} in all); "
+            f"{source.name}: {location} has no outcome ({count(number, 'such row')} in total); "
             "write left, right, tie, skip, failed or a number from 0 to 1, or leave --blank error "
             "out to count them as not answered."
         )
@@ -184,7 +184,7 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         location, value = source.first(outside, "outcome")
         raise OutcomeError(
             f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
-            f"({count(number, 'such row')} in all); rescale the outcomes so that 1 is a clear "
+            f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, or say what each number means with --outcome "
             f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
         )
@@ -231,6 +231,6 @@ def refuse_weights(source: Source) -> None:
             location, value = source.first(where, "weight")
             shown = f" ('{value}')" if value else ""
             raise WeightError(
-                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in all); "
+                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in total); "
                 f"{remedy}."
             )

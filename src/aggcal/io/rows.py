@@ -212,7 +212,7 @@ class _Brought:
             return  # tables know their columns only when they are loaded
         if not (isinstance(self.format, RecordFormat) and self.format.renames):
             raise OptionError(
-                f"{self.name}: {self.format.info.name} is no table whose columns could be named; "
+                f"{self.name}: {self.format.info.name} is not a table with columns to name; "
                 "leave --column out."
             )
         for own, other in self.choices.columns.items():

@@ -71,12 +71,12 @@ def _crowd_kit(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Wri
     unsaid = sum(row["outcome"] not in ("left", "right") for row in kept())
     if unsaid:
         raise OptionError(
-            f"crowd-kit knows no ties and no strengths ({count(unsaid, 'such judgment')}); leave "
+            f"crowd-kit has no ties or strengths ({count(unsaid, 'such judgment')}); leave "
             "ties out with --outcome tie=skip."
         )
     if any(float(row.get("weight", 1)) != 1.0 for row in kept()):
         raise OptionError(
-            "crowd-kit knows no weights; for rankings give each pair full weight with "
+            "crowd-kit has no weights; for rankings give each pair full weight with "
             "--ranking-weight pair."
         )
     _refuse_criteria({row.get("criterion", "") for row in kept()}, CROWD_KIT.name)
@@ -96,7 +96,7 @@ def _crowd_kit(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Wri
 def _refuse_criteria(criteria: set[str], who: str) -> None:
     if len(criteria) > 1:
         raise OptionError(
-            f"{who} knows no criteria ({some(sorted(criteria))}); write one of them with "
+            f"{who} has no criteria ({some(sorted(criteria))}); write one of them with "
             "--criterion NAME."
         )
 
@@ -123,10 +123,10 @@ def _preflib(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Writt
             alone[pair] += 1
     if soft:
         raise OptionError(
-            f"PrefLib knows no strengths between left and right ({count(soft, 'such judgment')})."
+            f"PrefLib has no strengths between left and right ({count(soft, 'such judgment')})."
         )
     if weighted:
-        raise OptionError("PrefLib knows no weights but whole numbers of voters.")
+        raise OptionError("PrefLib has no weights except whole numbers of voters.")
     if voters:
         raise OptionError("so many voters were read as weights; they cannot be written again.")
     _refuse_criteria(criteria, "PrefLib")
@@ -161,7 +161,7 @@ def _order(pairs: list[_Pair], annotator: str, ranking: str) -> tuple[tuple[str,
     kept = all(np.sign(wins[left] - wins[right]) == said[each] for left, right, each in pairs)
     if not kept or len(pairs) != len(wins) * (len(wins) - 1) // 2:
         raise OptionError(
-            f"PrefLib knows only whole orders, and '{ranking}' of {annotator} is none (a choice "
+            f"PrefLib only has complete orders, and '{ranking}' of {annotator} is none (a choice "
             "of the best, ratings that tie at a distance, or more items than are compared in "
             "pairs)."
         )

@@ -1,8 +1,8 @@
 """Everything that is chosen by name, as plain data: methods, calibrators, links, formats, kinds.
 
-Help texts, choices, the words of the report, the tables of the documentation and ``aggcal methods``
-and ``aggcal formats`` are written from here, and no such name stands elsewhere. An entry says where
-its code lives (``home``), which is imported when it is first used.
+Help texts, choices, the wording of the report, the tables of the documentation, ``aggcal methods``
+and ``aggcal formats`` come from here, and such names appear nowhere else. An entry says where its
+code is (``home``), which is imported when it is first used.
 
 To add one of aggcal's own, write the file and an entry here. Other packages register theirs by
 entry points: ``aggcal.methods`` (each a `MethodInfo`) and ``aggcal.formats`` (each a `FormatInfo`).
@@ -30,7 +30,7 @@ class LinkInfo:
 
 
 LOGISTIC = LinkInfo("logistic", "the Bradley-Terry link", "g", 0)
-NORMAL = LinkInfo("normal", "that of Thurstone's case V", "n", 1)
+NORMAL = LinkInfo("normal", "the link of Thurstone's case V", "n", 1)
 LAPLACE_NOISE = LinkInfo("laplace", "the difference of two unit Laplace noises", "e", 2)
 
 LINKS = {link.name: link for link in (LOGISTIC, NORMAL, LAPLACE_NOISE)}
@@ -47,11 +47,11 @@ class MethodInfo:
     summary: str
     """A line for ``aggcal methods``."""
     assumes: str
-    """What it supposes, in a line of the report."""
+    """What it assumes, in a line of the report."""
     takes: tuple[str, ...] = ()
     """Options that the class is given: of ``prior``, ``seed``, ``estimator``, ``features``."""
     reliabilities: bool = False
-    """Whether annotators are told apart."""
+    """Whether annotators have different reliabilities."""
     link: LinkInfo | None = None
     """F, where the probability of a judgment is F(γ (s_i − s_j))."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -86,8 +86,8 @@ HRA_G = MethodInfo(
     "hra-g",
     f"{_STAGE_1}.thurstone:HRA",
     "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
-    "the further apart two items are, the surer an answer; and each annotator has a reliability of "
-    "their own (a Bradley-Terry model with reliabilities)",
+    "the farther apart two items are, the surer the answers; each annotator has a reliability (a "
+    "Bradley-Terry model with reliabilities)",
     _INTEGRATED,
     reliabilities=True,
     link=LOGISTIC,
@@ -96,8 +96,8 @@ HRA_G = MethodInfo(
 HRA_E = MethodInfo(
     "hra-e",
     f"{_STAGE_1}.thurstone:HRA",
-    "the same with the difference of two Laplace noises: forgiving of gross errors",
-    "as hra-g, but more forgiving of gross errors",
+    "the same with the difference of two Laplace noises: robust to gross errors",
+    "as hra-g, but more robust to gross errors",
     _INTEGRATED,
     reliabilities=True,
     link=LAPLACE_NOISE,
@@ -107,7 +107,7 @@ HRA_N = MethodInfo(
     "hra-n",
     f"{_STAGE_1}.thurstone:HRA",
     "the same with the normal link: heterogeneous Thurstone",
-    "as hra-g, with errors that follow a bell curve (Thurstone, with reliabilities)",
+    "as hra-g, with normally distributed errors (a Thurstone model with reliabilities)",
     _INTEGRATED,
     reliabilities=True,
     link=NORMAL,
@@ -116,9 +116,9 @@ HRA_N = MethodInfo(
 CROWD_BT = MethodInfo(
     "crowd-bt",
     f"{_STAGE_1}.crowd:CrowdBT",
-    "CrowdBT: logistic link, a chance per annotator of reporting the opposite",
-    "the further apart two items are, the surer an answer; and each annotator has a chance of "
-    "their own to say the opposite of what they see",
+    "CrowdBT: logistic link, a probability per annotator of reporting the opposite",
+    "the farther apart two items are, the surer the answers; each annotator has a probability of "
+    "reporting the opposite of what they see",
     _INTEGRATED,
     reliabilities=True,
 )
@@ -126,24 +126,24 @@ CROWD_TCV = MethodInfo(
     "crowd-tcv",
     f"{_STAGE_1}.crowd:CrowdTCV",
     "CrowdTCV: the same with the normal link",
-    "as crowd-bt, with errors that follow a bell curve",
+    "as crowd-bt, with normally distributed errors",
     _INTEGRATED,
     reliabilities=True,
 )
 BTL = MethodInfo(
     "btl",
     f"{_STAGE_1}.thurstone:BTL",
-    "Bradley-Terry-Luce: logistic link, every annotator alike",
-    "the further apart two items are, the surer an answer; all annotators count alike (a "
-    "Bradley-Terry model)",
+    "Bradley-Terry-Luce: logistic link, all annotators equally reliable",
+    "the farther apart two items are, the surer the answers; all annotators are equally reliable "
+    "(a Bradley-Terry model)",
     _FITTED,
     link=LOGISTIC,
 )
 TCV = MethodInfo(
     "tcv",
     f"{_STAGE_1}.thurstone:TCV",
-    "Thurstone's case V: normal link, every annotator alike",
-    "as btl, with errors that follow a bell curve (a Thurstone model)",
+    "Thurstone's case V: normal link, all annotators equally reliable",
+    "as btl, with normally distributed errors (a Thurstone model)",
     _FITTED,
     link=NORMAL,
 )
@@ -151,33 +151,33 @@ GPPL = MethodInfo(
     "gppl",
     f"{_STAGE_1}.from_features:GPPL",
     "Gaussian-process preference learning: normal link, scores smooth in the items' features",
-    "items with similar features get similar scores; all annotators count alike",
+    "items with similar features have similar scores; all annotators are equally reliable",
     ("features",),
 )
 RANK_SVM = MethodInfo(
     "rank-svm",
     f"{_STAGE_1}.from_features:RankSVM",
     "ranking SVM: scores linear in the items' features (needs scikit-learn)",
-    "scores are a weighted sum of the items' features; all annotators count alike",
+    "scores are a weighted sum of the items' features; all annotators are equally reliable",
     ("features",),
 )
 BARCW = MethodInfo(
     "barcw",
     f"{_STAGE_1}.from_features:BARCW",
-    "BARCW: as gppl, with annotators who may answer at random (our reading: no public code)",
+    "BARCW: as gppl, with annotators who may answer at random (no reference code is public)",
     "as gppl, and an annotator may answer at random",
     ("features",),
     reliabilities=True,
 )
 DEFAULT_METHOD = HRA_G.name
-"""The method where none is named."""
+"""The default method."""
 
 
 @dataclass(frozen=True)
 class CalibratorInfo:
     """A calibrator of Stage 2: where it is and what it does, for results that name it.
 
-    What is not said here is said of a user's own, of which results know the name alone.
+    The defaults here describe a user's own calibrator, of which results know only the name.
     """
 
     name: str
@@ -190,8 +190,8 @@ class CalibratorInfo:
     does: str = ""
     """What it does, in a line of the report."""
     explains: str = (
-        "The calibrated scores are what a calibrator of the user's own makes of the model's scores "
-        "and the consensus."
+        "The calibrated scores come from a custom calibrator, given the model's scores and the "
+        "consensus."
     )
     """What its scores are, for the report."""
     line: str = ""
@@ -213,24 +213,23 @@ ATC = CalibratorInfo(
     "project onto the consensus order",
     "the scores closest to the model's that never contradict the annotators' order (isotonic "
     "regression)",
-    "Only its order is used further. The calibrated scores keep the model's units and the "
-    "annotators' order; where the two disagree, items are pooled into blocks of one value. If the "
-    "annotators are wrong together, or the model is better than their ranking, calibration makes "
+    "Only the order of the consensus is used. The calibrated scores keep the model's units and the "
+    "annotators' order; where the two disagree, items are pooled into blocks of equal scores. If "
+    "the annotators share an error, or the model is better than their ranking, calibration makes "
     "the scores worse.",
-    "the closest to the dots that never contradicts that order",
+    "the scores closest to the dots that never contradict that order",
     pools=True,
 )
 FUSED = CalibratorInfo(
     "fused",
     f"{_STAGE_2}.fused:Fused",
-    "a smooth curve in the consensus, and as much of the model as is signal",
+    "a smooth curve in the consensus, plus as much of the model's deviations as is signal",
     "closer to the truth on average, not strictly in the consensus order",
-    "model and consensus mixed, each as far as it can be trusted",
-    "The calibrated scores keep the model's units. They follow the consensus as far as it can be "
-    "trusted, and the model as far as it seems to be signal, so their order may differ from the "
-    "consensus's. If the annotators are wrong together and nothing else is known, they are worse "
-    "for it.",
-    "a smooth curve in the consensus, and {kept} of each dot's distance from it",
+    "a mixture of model and consensus, each weighted by how far it can be trusted",
+    "The calibrated scores keep the model's units. They follow the consensus and the model, each "
+    "as far as it can be trusted, so their order may differ from the consensus order. If the "
+    "annotators share an error and nothing else is known, calibration makes the scores worse.",
+    "a smooth curve in the consensus, plus {kept} of each dot's distance from it",
 )
 SAFE = CalibratorInfo(
     "safe",
@@ -238,14 +237,14 @@ SAFE = CalibratorInfo(
     "James-Stein towards the projection: never worse than a model of known sd on average",
     "never worse than a model of known sd on average",
     "the model's scores, moved towards the annotators' order only as far as cannot hurt on average",
-    "The calibrated scores keep the model's units. They are the model's own, shrunk towards the "
-    "consensus order as far as a model of this standard deviation allows without loss on average.",
-    "the projection onto that order, and {kept} of each dot's distance from it",
+    "The calibrated scores keep the model's units. They are the model's scores, shrunk towards the "
+    "consensus order as far as the model's standard deviation allows without loss on average.",
+    "the projection onto that order, plus {kept} of each dot's distance from it",
 )
 CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
 DEFAULT_CALIBRATOR = ATC.name
-"""The calibrator where none is named."""
+"""The default calibrator."""
 
 
 @dataclass(frozen=True)
@@ -256,44 +255,43 @@ class UncertaintyInfo:
     covers: str
     """What its intervals are intervals of."""
     means: str
-    """How it was worked out, in the words of the report."""
+    """How it was computed, for the report."""
 
 
 _FROM_SCATTER = (
-    "the way in which the ranges were worked out: from how much the judgments really scatter about "
-    "what the fit expects of them."
+    "how the intervals were computed: from the actual scatter of the judgments around the fit."
 )
 
 LAPLACE = UncertaintyInfo(
     "laplace",
-    "the consensus of these annotators: what they would agree on if each of them went on judging "
-    "without end, and answered as the method supposes",
-    "the way in which the ranges were worked out: from how sharply the best numbers beat others "
-    "near by. The sharper, the narrower.",
+    "the consensus of these annotators: what they would agree on with unlimited judgments, if they "
+    "answer as the method assumes",
+    "how the intervals were computed: from the curvature of the posterior at its maximum. The more "
+    "curved, the narrower.",
 )
 SANDWICH = UncertaintyInfo(
     "sandwich",
-    "the consensus that this method would reach with ever more annotators of the same kind, "
-    "whether or not they are really alike",
+    "the consensus that this method would reach with unlimited annotators of the same kind, "
+    "whether or not they are equally reliable",
     _FROM_SCATTER,
 )
 SANDWICH_RANDOM = UncertaintyInfo(
     "sandwich-random",
-    "the value that this method would reach with ever more judgments, each of a random annotator "
-    "and pair",
+    "the value that this method would reach with unlimited judgments, each by a random annotator "
+    "of a random pair",
     _FROM_SCATTER,
 )
 SANDWICH_FIXED = UncertaintyInfo(
     "sandwich-fixed",
-    "the value that this method would reach with ever more judgments of the same pairs by the same "
+    "the value that this method would reach with unlimited judgments of the same pairs by the same "
     "annotators",
     _FROM_SCATTER,
 )
 BOOTSTRAP = UncertaintyInfo(
     "bootstrap",
-    "the consensus that this fit would reach with ever more annotators of the same kind",
-    "the way in which the ranges were worked out: by fitting again and again, each time with "
-    "annotators drawn anew by lot from these.",
+    "the consensus that this fit would reach with unlimited annotators of the same kind",
+    "how the intervals were computed: by refitting many times, each time to annotators resampled "
+    "from these.",
 )
 UNCERTAINTIES = {
     info.name: info for info in (LAPLACE, SANDWICH, SANDWICH_RANDOM, SANDWICH_FIXED, BOOTSTRAP)
@@ -309,9 +307,9 @@ class FormatInfo:
     home: str
     """``package.module:NAME`` of an `aggcal.io.formats.Format`."""
     summary: str
-    """What such files are and which columns tell them, for ``aggcal formats``."""
+    """What such files are and which columns identify them, for ``aggcal formats``."""
     general: bool = False
-    """Whether files of other tools may look like it, too: it is then asked after all others."""
+    """Whether files of other tools may look like it too: it is then tried after all others."""
 
 
 def _format(name: str, home: str, summary: str, *, general: bool = False) -> FormatInfo:
@@ -325,7 +323,7 @@ CROWD_KIT = _format("crowd-kit", "crowd_kit:FORMAT", "crowd-kit: worker, left, r
 RANKINGS = _format(
     "rankings",
     "rankings:RANKINGS",
-    "rankings: one a row (annotator, r1, r2, ... or ranking 'a > b = c'), or annotator, item, rank",
+    "rankings: annotator, r1, r2, ...; annotator, ranking ('a > b = c'); or annotator, item, rank",
     general=True,
 )
 RATINGS = _format(
@@ -395,6 +393,6 @@ METHODS = Names(
 WITHOUT_FEATURES = tuple(info.name for info in METHODS.own.values() if not info.from_features)
 """Those that fit judgments alone."""
 PREDICTABLE = {name: info.link for name, info in METHODS.own.items() if info.link is not None}
-"""Those of which it is known beforehand what a judgment will tell, and their links."""
+"""Those for which the information of a future judgment is known, and their links."""
 FORMATS = Names("format", FormatInfo, _OWN_FORMATS)
 """The formats of judgments."""

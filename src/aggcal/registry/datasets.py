@@ -57,7 +57,7 @@ READING_LEVEL = DatasetInfo(
 )
 LLMFAO = DatasetInfo(
     "llmfao",
-    "people compared answers of 59 LLMs; GPT-3.5 judged the same pairs; LMArena stands for truth",
+    "people compared answers of 59 LLMs; GPT-3.5 judged the same pairs; the truth is LMArena's",
     items=59,
     annotators=124,
     judgments=8931,

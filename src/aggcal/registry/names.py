@@ -96,15 +96,15 @@ def _registered(group: str, kind: type[Info], taken: Container[str]) -> Mapping[
             fault = f"cannot be imported ({type(error).__name__}: {error})"
         else:
             if not isinstance(info, kind):
-                fault = f"is no {kind.__name__}"
+                fault = f"is not a {kind.__name__}"
             elif info.name in taken or info.name in found:
                 fault = f"has the name '{info.name}', which is taken"
             else:
                 found[info.name] = info
         if fault:
             whose = "an installed package" if point.dist is None else f"'{point.dist.name}'"
-            what = f"what {whose} registers as '{point.name}' for {group} {fault}"
-            warnings.warn(PluginWarning(what, f"repair or uninstall {whose}"), stacklevel=2)
+            what = f"The entry point '{point.name}' ({group}) of {whose} {fault}, and is ignored."
+            warnings.warn(PluginWarning(what, f"Repair or uninstall {whose}."), stacklevel=2)
     return found
 
 

@@ -43,11 +43,11 @@ _EVIDENT = 4  # annotators that a card shows; the table of annotators has all
 
 REASONS = {
     "new item": "nobody has judged one of the two yet",
-    "joins two pieces": "nothing yet compares the group of the one with that of the other",
-    "close and uncertain": "they stand close, and their order is not settled",
-    "little known": "too little is known of at least one of them",
-    "little judged": "at least one of them was judged seldom",
-    "decides calibrated scores": "their order decides calibrated scores",
+    "connects components": "no comparisons link the two yet",
+    "close and uncertain": "they are close, and their order is uncertain",
+    "uncertain": "the score of at least one of them is uncertain",
+    "few judgments": "at least one of them has few judgments",
+    "affects calibrated scores": "their order affects calibrated scores",
 }
 """Why a pair is worth asking, for people."""
 

@@ -175,7 +175,7 @@ def test_a_side_that_cannot_be_told_from_the_scores_is_not_measured() -> None:
             rows.append((f"u{k % 15}", "hub", f"i{j}", "left" if left else "right"))
         found = check(aggcal.read_judgments(rows), with_precision=False)
         assert "left_advantage" not in found.counts
-        assert any("left side" in said for said in found.not_checked)
+        assert any("position bias over the whole study" in said for said in found.not_checked)
 
 
 def test_guessers_among_many_are_neither_reversed_nor_reliable() -> None:

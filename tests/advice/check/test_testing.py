@@ -32,5 +32,5 @@ def test_nothing_is_discovered_among_even_chances(random: np.random.Generator) -
 
 
 def test_what_is_rare_is_said_in_words() -> None:
-    assert odds_against(0.5) == "1 time in 2"
-    assert odds_against(1e-300).startswith("less than")
+    assert odds_against(0.5) == "with probability 1 in 2"
+    assert odds_against(1e-300) == "with probability below one in a million"

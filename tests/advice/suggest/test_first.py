@@ -88,7 +88,7 @@ def test_items_may_come_with_a_models_scores() -> None:
     [
         ({"items": None}, "neither judgments nor items"),
         ({"items": ["a"]}, "at least two"),
-        ({"n": 4}, "make only 3"),
+        ({"n": 4}, "allow only 3"),
         ({"n": 3, "per_item": 1}, "raise per_item="),
         ({"annotators": ["ann"]}, "name who can be asked with new_annotators="),
         ({"explore": 0.5}, "leave explore= out"),

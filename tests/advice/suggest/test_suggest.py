@@ -164,8 +164,8 @@ def test_pieces_are_joined_first() -> None:
     rows = [("ann", f"{piece}1", f"{piece}2") for piece in "abcd"]
     rows += [("bob", "a2", "a3"), ("bob", "a1", "a3")]
     found = aggcal.suggest_pairs(rows, n=5, explore=0.0)
-    assert found.reason.tolist()[:3] == ["joins two pieces"] * 3
-    assert found.reason[3] != "joins two pieces"
+    assert found.reason.tolist()[:3] == ["connects components"] * 3
+    assert found.reason[3] != "connects components"
     answered = [("eve", left, right) for left, right in zip(found.left, found.right, strict=True)]
     from aggcal.data.graph import ComparisonGraph
 
@@ -252,9 +252,9 @@ def test_many_items_need_no_matrix() -> None:
     )
     assert set(found.reason.tolist()) <= {
         "new item",
-        "joins two pieces",
+        "connects components",
         "close and uncertain",
-        "little judged",
+        "few judgments",
     }
     assert (found.reason == "new item").sum() == 2
     assert len(set(pairs(found))) == 20
@@ -286,8 +286,8 @@ def test_every_method_with_a_known_information_suggests(method: str) -> None:
     ("options", "said"),
     [
         ({"n": 0}, "at least 1"),
-        ({"n": 67}, "12 items make only 66"),
-        ({"n": 10, "per_item": 1}, "make only 6"),
+        ({"n": 67}, "12 items allow only 66"),
+        ({"n": 10, "per_item": 1}, "allow only 6"),
         ({"per_item": 0}, "at least 1"),
         ({"per_annotator": 0}, "at least 1"),
         ({"explore": 1.5}, "from 0 to 1"),
@@ -312,7 +312,7 @@ def test_one_who_has_judged_everything_is_named() -> None:
     rows = [("ann", "a", "b"), ("ann", "b", "c"), ("ann", "a", "c"), ("bob", "a", "b")]
     with pytest.raises(OptionError, match="'ann' has judged the others"):
         aggcal.suggest_pairs(rows, n=1, annotators=["ann"])
-    with pytest.raises(OptionError, match="is of other judgments"):
+    with pytest.raises(OptionError, match="belongs to other judgments"):
         aggcal.suggest_pairs(rows, consensus=aggcal.aggregate(rows[:1], warn=False))
     assert len(aggcal.suggest_pairs(rows)) == 3
 
@@ -342,7 +342,7 @@ def test_the_command_prints_a_table(folder: Path, command: Command) -> None:
     assert list(rows[0])[4:] == ["information", "probability", "why"]
     assert {row["annotator"] + row["outcome"] for row in rows} == {""}  # several people judge
     assert len(rows) == 7
-    assert "information: pairs of items" in done.stderr
+    assert "information: expected number of pairs" in done.stderr
     quiet = command("suggest", folder / "judgments.csv", "-n", 7, "--per-item", 3, "--quiet")
     assert (quiet.stdout, quiet.stderr) == (done.stdout, "")
 
@@ -369,7 +369,7 @@ def test_the_command_asks_annotators_and_writes_files(folder: Path, command: Com
     ("options", "said"),
     [
         (("--annotator", "nobody"), "'nobody'"),
-        (("-n", "1000"), "make only 105"),
+        (("-n", "1000"), "allow only 105"),
         (("-n", "0"), "at least 1"),
         (("--about", "scores"), "need the model's scores"),
         (("--items", "missing.csv"), "missing.csv"),

@@ -121,7 +121,7 @@ def test_components_of_very_many_items_have_intervals_of_their_own() -> None:
 def test_order_probabilities_across_components_are_refused() -> None:
     consensus, known = uncertainty([("ann", "a", "b"), ("bob", "c", "d")])
     assert consensus.order_probability("a", "b") > 0.5
-    with pytest.raises(OptionError, match="nothing compares 'a' with 'c'"):
+    with pytest.raises(OptionError, match="no chain of comparisons links 'a' and 'c'"):
         consensus.order_probability("a", "c")
     chance = known.order_probability(np.array([0, 0]), np.array([1, 2]))
     assert np.isfinite(chance[0])
@@ -149,7 +149,7 @@ def test_features_relate_what_nobody_compared() -> None:
     related = aggcal.aggregate(rows, "gppl", features=features, warn=False)
     assert 0.5 < related.order_probability("a", "d") < 1.0
     apart = aggcal.aggregate(rows, "gppl", features="identity", warn=False)
-    with pytest.raises(OptionError, match="nothing compares"):
+    with pytest.raises(OptionError, match="no chain of comparisons"):
         apart.order_probability("a", "d")
 
 
@@ -161,21 +161,21 @@ def test_the_sentences_say_so(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     claims, said = summary["guarantees"], summary["check"]["precision"]
     assert claims["whole_order"]["values"]["delta_1"] is None
-    assert "convention" in claims["whole_order"]["says"]
+    assert "arbitrary" in claims["whole_order"]["says"]
     assert claims["certified_pairs"]["values"]["pairs"] == 84
     assert claims["certified_pairs"]["values"]["pairs_across_components"] == 192
     assert "192 pairs across the 3 connected components" in claims["certified_pairs"]["says"]
-    assert "convention" in claims["rank_intervals"]["says"]
+    assert "arbitrary" in claims["rank_intervals"]["says"]
     assert said["components"] == 3
     assert said["not_compared"] == pytest.approx(192 / 276)
-    assert "nothing compares 70% of all pairs" in said["says"]
+    assert "No comparisons link 70% of all pairs" in said["says"]
     with (tmp_path / "out" / "items.csv").open() as file:
         table = list(csv.DictReader(file))
     assert {(row["item"].split(":")[0], row["component"]) for row in table} == {
         ("0", "1"), ("1", "2"), ("2", "3"),
     }  # fmt: skip
     pairs = summary["suggestions"]["pairs"]
-    joining = [pair for pair in pairs if pair["reason"] == "joins two pieces"]
+    joining = [pair for pair in pairs if pair["reason"] == "connects components"]
     assert len(joining) == 2
     assert pairs[:2] == joining
     assert all(pair["probability"] is None for pair in joining)
@@ -201,7 +201,7 @@ def test_precision_is_about_pairs_that_something_compares() -> None:
 
 def test_pairs_that_join_components_have_no_probability() -> None:
     found = aggcal.suggest_pairs(islands(2), n=4)
-    assert found.reason[0] == "joins two pieces"
+    assert found.reason[0] == "connects components"
     assert np.isnan(found.probability[0])
     apart = found.left.astype("U1") != found.right.astype("U1")
     np.testing.assert_array_equal(np.isnan(found.probability), apart)
@@ -262,7 +262,7 @@ def test_nothing_is_claimed_across_groups_that_few_judgments_join(groups: int) -
         ranks = len(truth) - np.argsort(np.argsort(truth))
         assert np.mean((found.rank_low <= ranks) & (ranks <= found.rank_high)) >= 0.9
         [warning] = [w for w in known.warnings if w.code == "weakly-joined"]
-        assert f"only 8 of 608 judgments join {groups} groups" in warning.what
+        assert f"Only 8 of 608 judgments connect {groups} groups" in warning.what
         looked = check(aggcal.read_judgments(rows), consensus=known)
         assert "weakly-joined" in {finding.code for finding in looked.findings}
 

@@ -9,15 +9,22 @@ from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.findings import (
+    Affects,
+    Finding,
+    Severity,
+    annotators_named,
+    listed,
+    rounded,
+)
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import benjamini_hochberg
-from aggcal.errors import count, some
+from aggcal.errors import count
 
 _RATE = 0.01  # false discoveries: a lower one misses more misfits
 _LEAST_MISFIT = 1.3  # infit below which a misfit, however sure, changes no score to speak of
 _BEYOND_CHANCE = 2.0  # standard errors of alpha: fewer would see agreement in noise
-_ENOUGH_PAIRS = 30  # fewer leave alpha uncertain by .2 and more
+ENOUGH_PAIRS = 30  # fewer leave alpha uncertain by .2 and more
 _LOW = 0.2  # alpha up to which agreement is called slight, as in textbooks
 _NEXT_TO_NONE = 0.1  # alpha that must be ruled out before "no agreement" is said
 
@@ -101,7 +108,7 @@ def krippendorff(answers: Answers) -> Agreement | None:
 
 
 def agreement_findings(found: Agreement | None) -> list[Finding]:
-    """Say where annotators agree hardly, or not at all.
+    """Report where annotators hardly agree, or not at all.
 
     Examples
     --------
@@ -110,55 +117,65 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
     >>> agreement_findings(Agreement(0.05, 0.52, 0.5, 100, 200, 0.1))[0].code
     'unclear-agreement'
     """
-    if found is None or found.pairs < _ENOUGH_PAIRS or not np.isfinite(found.alpha):
+    if found is None or found.pairs < ENOUGH_PAIRS or not np.isfinite(found.alpha):
         return []
     details = {
         "alpha": round(found.alpha, 4),
         "agree": round(found.agree, 4),
         "pairs_with_several_annotators": found.pairs,
     }
+    title = f"Two annotators agree on {found.agree:.0%} of shared pairs"
     seen = (
-        f"single answers of two annotators to the same pair agree to {found.agree:.0%}, where "
-        f"chance gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f}, over "
-        f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 none beyond chance)"
+        f"Two annotators give the same answer to a pair in {found.agree:.0%} of cases; chance "
+        f"gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f} over "
+        f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 is chance)."
     )
+    level = _level(found)
+    if level is None:
+        return []
+    severity, code, than, adds, remedy = level
+    return [Finding(severity, code, f"{seen}{adds}", remedy, details, title=f"{title}, {than}")]
+
+
+def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:
+    """Return how serious the level of agreement is, and what is said of it."""
     if (
         found.alpha < _BEYOND_CHANCE * found.error
         and found.alpha + 2.0 * found.error >= _NEXT_TO_NONE
     ):
-        return [
-            Finding(
-                "note",
-                "unclear-agreement",
-                f"{seen}; too few to tell it from none",
-                "have more pairs judged by two people before you speak of agreement; if it stays "
-                "low, check that everyone was asked the same question",
-                details,
-            )
-        ]
-    if found.alpha < _BEYOND_CHANCE * found.error:
-        return [
-            Finding(
-                "problem",
-                "no-agreement",
-                seen,
-                "two answers to one pair agree no more than chance: check that everyone was asked "
-                "the same question and that the pairs were not all chosen to be close",
-                details,
-            )
-        ]
-    if found.alpha >= _LOW:
-        return []
-    return [
-        Finding(
+        return (
             "note",
-            "low-agreement",
-            seen,
-            "items may be hard to tell apart or the question open to readings: sharpen it, or "
-            "collect more judgments, whose average is surer than each one",
-            details,
+            "unclear-agreement",
+            "perhaps by chance",
+            " There are too few shared pairs to tell this from chance.",
+            (
+                "Have more pairs judged by two people. If agreement stays low, check that everyone "
+                "was asked the same question."
+            ),
         )
-    ]
+    if found.alpha < _BEYOND_CHANCE * found.error:
+        return (
+            "problem",
+            "no-agreement",
+            "no more than chance",
+            "",
+            (
+                "Check that everyone was asked the same question, and that the pairs were not all "
+                "chosen to be close."
+            ),
+        )
+    if found.alpha >= _LOW:
+        return None
+    return (
+        "note",
+        "low-agreement",
+        "little more than chance",
+        " Items may be hard to tell apart, or the question ambiguous.",
+        (
+            "Make the question more precise, or collect more judgments: their average is more "
+            "certain than each one."
+        ),
+    )
 
 
 def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
@@ -186,7 +203,7 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
 
 
 def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
-    """Tell of annotators who err on easy pairs more than their own reliability explains."""
+    """Report annotators who err on easy pairs more than their own reliability explains."""
     judgments = fitted.judgments
     square, beyond = infit(fitted)
     chosen = benjamini_hochberg(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
@@ -201,12 +218,13 @@ def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
         Finding(
             "note",
             "erratic",
-            f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
-            f"{'is' if len(who) == 1 else 'are'} careful on close pairs yet "
-            f"{'errs' if len(who) == 1 else 'err'} on easy ones ({some(ids)}; infit up to "
-            f"{square[who[0]]:.2f}, where 1 is usual)",
-            "look at their answers to easy pairs: slips of attention, or another idea of what is "
-            "asked",
+            f"'{ids[0]}' errs more on easy pairs than on close ones would suggest (infit "
+            f"{square[who[0]]:.2f}; 1 is typical).{annotators_named(ids)}",
+            "Look at their answers to easy pairs for lapses of attention, or for another "
+            "understanding of the question.",
             {"annotators": listed(ids), "number": len(who), "infit": rounded(square[who])},
+            title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
+            f"{'errs' if len(who) == 1 else 'err'} on easy pairs",
+            affects=Affects.by_annotators(judgments, who.tolist()),
         )
     ]

@@ -202,7 +202,7 @@ def decided(judgments: Judgments) -> IntArray:
 def effective(judgments: Judgments) -> FloatArray:
     """Return how many independent answers each row stands for, ties left out.
 
-    The pairs of one ranking weigh less than 1 each: together they tell as much as the ranking. A
+    The pairs of one ranking weigh less than 1 each: together they count as much as the ranking. A
     weight above 1 makes an answer more important, not more numerous.
 
     Examples

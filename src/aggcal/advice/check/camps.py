@@ -10,10 +10,10 @@ from scipy.special import log_expit
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.tables import aligned
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Finding, Severity, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.aggregation.methods import BTL, HRA
 from aggcal.data.judgments import Judgments
-from aggcal.errors import count, some
+from aggcal.errors import some
 from aggcal.metrics import spearman
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
@@ -27,7 +27,7 @@ _NEXT_TO_NOTHING = 1e-6  # weight of held-out rows: items they alone join stay j
 _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
 _LEAST_SHARE, _FEWEST = 0.1, 2  # smallest camp: fewer are odd ones out, not a camp
-_FEWEST_ANNOTATORS = 4  # two camps of two
+FEWEST_ANNOTATORS = 4  # two camps of two
 _ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 _ROUNDS_SMALL, _ROUNDS_LARGE = 12, 5  # of sorting into camps: few move later
 _CLEAR = 2.0  # nats by which an annotator belongs to one camp rather than the other
@@ -77,7 +77,7 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
         Seed for the drawn studies.
     """
     m = fitted.judgments.n_annotators
-    if m < _FEWEST_ANNOTATORS:
+    if m < FEWEST_ANNOTATORS:
         return None, 0.0
     kept = np.ones(m, dtype=bool)
     kept[list(dropped)] = False
@@ -333,7 +333,7 @@ def _seen(judgments: Judgments, side: BoolArray) -> FloatArray:
 
 
 def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
-    """Put into words who is divided over what."""
+    """Report who is divided over what."""
     if found is None:
         return []
     judgments = fitted.judgments
@@ -341,22 +341,23 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
     items = judgments.item_ids[found.items]
     alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
     severity: Severity = "note" if alike else "problem"
-    what = (
-        "two groups of annotators lean to somewhat different orders"
+    sizes = f"{len(larger):,} and {len(smaller):,}"
+    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
+    title = (
+        f"Two groups of annotators ({sizes}) prefer somewhat different orders"
         if alike
-        else "there is not one consensus but two camps"
+        else f"The annotators form two opposing groups ({sizes})"
     )
     return [
         Finding(
             severity,
             "divided",
-            f"{what}: {len(larger):,} annotators (such as {some(larger)}) against {len(smaller):,} "
-            f"(such as {some(smaller)}), and {count(found.unclear, 'of them', 'of them')} could "
-            f"belong to either; their orders correlate by {found.correlation:.2f}, where groups "
-            f"drawn by lot give {found.usual_correlation:.2f} (1 the same order, -1 the opposite), "
-            f"and differ most on {some(items)}",
-            "ask both what they went by; if both are right in their way, analyse them separately, "
-            "or ask a narrower question",
+            f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
+            f"order the items differently{unclear}. Their orders correlate "
+            f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
+            f"the same order, -1 the opposite). They differ most on {some(items)}.",
+            "Ask both groups which criterion they used. If both are legitimate, analyse them "
+            "separately, or ask a narrower question.",
             {
                 "larger_camp": listed(larger),
                 "larger_size": len(larger),
@@ -369,5 +370,7 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
                 "differences": rounded(found.differences),
                 "standard_deviations_beyond_chance": round(found.beyond, 2),
             },
+            title=title,
+            affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
         )
     ]

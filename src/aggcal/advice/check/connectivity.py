@@ -1,4 +1,4 @@
-"""How the comparisons hang together: separate pieces, what would join them, and one-way streets."""
+"""How comparisons connect items: components, what would connect them, and one-way comparisons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from aggcal._core.arrays import sums
-from aggcal.advice.check.findings import LISTED, Finding, listed
+from aggcal.advice.check.findings import LISTED, Affects, Finding, listed
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
@@ -61,13 +61,12 @@ def with_joining_pairs(finding: Finding, judgments: Judgments, graph: Comparison
     named = ", ".join(f"'{a}' with '{b}'" for a, b in pairs)
     sizes = graph.component_sizes
     rest = len(sizes) - 1 - len(pairs)
-    more = f", and so on for {count(rest, 'more piece')}" if rest else ""
+    more = f", and so on for {count(rest, 'more component')}" if rest else ""
     return replace(
         finding,
-        remedy=f"nothing relates items of different pieces, so ranks across them are a convention: "
-        f"have several annotators compare "
-        f"{named}{more}",
-        details={
+        remedy=f"Have several annotators compare {named}{more}.",
+        details=finding.details
+        | {
             "pieces": len(sizes),
             "sizes": listed_sizes(sizes),
             "joining_pairs": [list(pair) for pair in pairs],
@@ -87,9 +86,9 @@ def listed_sizes(sizes: np.ndarray) -> list[int]:
 
 
 def one_way(judgments: Judgments, graph: ComparisonGraph) -> list[Finding]:
-    """Tell of groups of items that never lose to the rest: their distance has no upper bound.
+    """Report groups of items that never lose to the rest: their distance has no upper bound.
 
-    Items that never win or lose at all are told of by themselves (`aggcal.data.warnings`).
+    Items that never win or lose at all are reported separately (`aggcal.data.warnings`).
 
     Examples
     --------
@@ -111,11 +110,18 @@ def one_way(judgments: Judgments, graph: ComparisonGraph) -> list[Finding]:
         Finding(
             "note",
             "one-way",
-            f"{count(len(outside), 'item')} ({some(outside)}) won every comparison with a group of "
-            "other items, or lost every one, so that nothing says how far apart they are "
-            "(a plain maximum-likelihood fit, --prior none, would put them infinitely far apart)",
-            "the default prior keeps them near; for a real distance have them compared again with "
-            "items just above and just below them",
+            f"{count(len(outside), 'item')} ({some(outside)}) won, or lost, every comparison with "
+            "a group of other items. Only the prior limits how far apart they are "
+            "(--prior none would put them infinitely far apart).",
+            "Have them compared again with items just above and just below them.",
             {"strong_components": len(sizes), "items": listed(outside), "number": len(outside)},
+            title=f"{count(len(outside), 'item')} won or lost every comparison with a group of "
+            "others",
+            affects=Affects.by_items(judgments, _positions(judgments, outside)),
         )
     ]
+
+
+def _positions(judgments: Judgments, ids: list[str]) -> list[int]:
+    chosen = set(ids)
+    return [k for k, one in enumerate(judgments.item_ids.tolist()) if one in chosen]

@@ -95,7 +95,7 @@ class Fitted:
         if consensus.method not in FITTED:
             raise OptionError(f"a check cannot use '{consensus.method}'; leave the consensus out.")
         if consensus.item_ids.tolist() != judgments.item_ids.tolist():
-            raise OptionError("the consensus is of other judgments; leave it out.")
+            raise OptionError("the consensus belongs to other judgments; leave it out.")
         aggregator = METHODS.own[consensus.method].make()
         stretch = pi / sqrt(3.0) / link(getattr(aggregator, "link", LOGISTIC.name)).sd
         fit = consensus

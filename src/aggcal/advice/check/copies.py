@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import LISTED, Finding, listed, rounded
+from aggcal.advice.check.findings import LISTED, Affects, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance
 from aggcal.advice.check.testing import benjamini_hochberg, odds_against
 from aggcal.errors import count
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _RATE = 0.01
 """Of studies without copies in which anyone is accused, at most: e-values make it far fewer."""
 _FEWEST_ANNOTATORS = 3
-_LEAST_SHARED = 8
+LEAST_SHARED = 8
 """Pairs that two must share: copied answers to fewer are no proof among many annotators."""
 _MOST_WORK = 2e8
 """Couples of annotators, each counted once a pair: some ten seconds."""
@@ -69,10 +69,12 @@ class Copies:
     expected: FloatArray
     p_value: FloatArray
     skipped: str | None = None
+    compared: int = 0
+    """How many couples of annotators share enough pairs to be compared."""
 
     @classmethod
     def none(cls, *, skipped: str | None = None) -> Copies:
-        """No such pair, or none looked for."""
+        """No such couple, or none looked for."""
         who: IntArray = np.empty(0, dtype=np.int64)
         what: FloatArray = np.empty(0)
         return cls(who, who, what, what, what, what, skipped)
@@ -113,22 +115,21 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
     True
     """
     if fitted.judgments.n_annotators < _FEWEST_ANNOTATORS:
-        return Copies.none(
-            skipped="annotators who copy each other (it takes three annotators or more)"
-        )
+        return Copies.none(skipped="copied answers (this needs three or more annotators)")
     said = _Said.of(fitted, set(dropped))
     work = float(np.sum(np.square(said.judged)))
     if work > _MOST_WORK:
         why = (
-            "annotators who copy each other (so many share the same pairs that comparing all of "
-            f"them takes {work:.0e} steps)"
+            "copied answers (so many annotators share the same pairs that comparing all of them "
+            f"takes {work:.0e} steps)"
         )
         return Copies.none(skipped=why)
+    alone = f"copied answers (no two annotators share {LEAST_SHARED} or more pairs)"
     if not len(said.pair):
-        return Copies.none()
+        return Copies.none(skipped=alone)
     couples = _couples(said)
     if not len(couples.one):
-        return Copies.none()
+        return Copies.none(skipped=alone)
     return _tested(couples, _Yardstick.of(said, couples))
 
 
@@ -157,9 +158,7 @@ class _Said:
         mean = np.bincount(grouped.of_row, toward) / np.bincount(grouped.of_row)
         kept = number > 0
         kept[np.isin(grouped.annotator, list(dropped))] = False
-        kept &= (
-            np.bincount(grouped.annotator[kept], minlength=m)[grouped.annotator] >= _LEAST_SHARED
-        )
+        kept &= np.bincount(grouped.annotator[kept], minlength=m)[grouped.annotator] >= LEAST_SHARED
         judged = np.bincount(grouped.pair[kept], minlength=answers.n_pairs).astype(np.float64)
         kept &= judged[grouped.pair] > 1.0
         return cls(
@@ -204,7 +203,7 @@ def _couples(said: _Said) -> _Couples:
     for rows in _blocks(np.asarray(present @ said.judged)):
         shared = (present[rows] @ present.T).tocoo()
         u, v = shared.row.astype(np.int64) + rows.start, shared.col.astype(np.int64)
-        enough = (u < v) & (shared.data >= _LEAST_SHARED)
+        enough = (u < v) & (shared.data >= LEAST_SHARED)
         u, v = u[enough], v[enough]
         at = (u - rows.start, v)
         together = _entries(off[rows] @ off.T, at)
@@ -328,11 +327,12 @@ def _tested(couples: _Couples, yardstick: _Yardstick) -> Copies:
     who = suspects[order]
     numbers = np.array([[found[k].matched, found[k].same, found[k].expected] for k in order])
     shared, same, expected = numbers.reshape(-1, 3).T
-    return Copies(couples.one[who], couples.other[who], shared, same, expected, p_value[who])
+    one, other, compared = couples.one[who], couples.other[who], len(couples.one)
+    return Copies(one, other, shared, same, expected, p_value[who], compared=compared)
 
 
 def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
-    """Put into words who seems to copy whom."""
+    """Report who seems to copy whom."""
     groups = found.groups
     if not groups:
         return []
@@ -342,20 +342,20 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
         + (f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else "")
         for group in groups[:_SHOWN]
     )
-    more = f"; and {len(groups) - _SHOWN} more groups" if len(groups) > _SHOWN else ""
+    rest = len(groups) - _SHOWN
+    more = f"; and {count(rest, 'more group')}" if rest > 0 else ""
+    everyone = sorted(u for group in groups for u in group)
     one, other = str(ids[found.one[0]]), str(ids[found.other[0]])
     return [
         Finding(
             "problem",
             "copies",
-            f"{count(len(groups), 'group')} of annotators "
-            f"{'agrees' if len(groups) == 1 else 'agree'} with each other far more than "
-            f"independent people would ({named}{more}; of the answers that '{one}' and '{other}' "
-            f"gave to the same pairs {found.agreed[0]:,.0f} of {found.shared[0]:,.0f} match, where "
-            f"{found.expected[0]:,.0f} are expected; chance does that "
-            f"{odds_against(max(float(found.p_value[0]), 1e-300))})",
-            "find out whether they are one person, worked together or use the same program; keep "
-            "one of each group, or the same opinion is counted several times",
+            f"Some annotators' answers match far more often than independent ones would "
+            f"({named}{more}). '{one}' and '{other}' gave {found.agreed[0]:,.0f} of "
+            f"{found.shared[0]:,.0f} shared answers alike; {found.expected[0]:,.0f} are expected, "
+            f"and chance gives so many {odds_against(max(float(found.p_value[0]), 1e-300))}.",
+            "Find out whether they are one person, worked together or use the same program. If so, "
+            "keep one of each group, or one opinion counts several times.",
             {
                 "groups": [listed(ids[group]) for group in groups[:LISTED]],
                 "number": len(groups),
@@ -370,5 +370,8 @@ def copy_findings(fitted: Fitted, found: Copies) -> list[Finding]:
                 "expected": rounded(found.expected),
                 "chance": rounded(found.p_value, 10),
             },
+            title=f"{count(len(everyone), 'annotator')} in {count(len(groups), 'group')} gave "
+            "nearly the same answers",
+            affects=Affects.by_annotators(fitted.judgments, everyone),
         )
     ]

@@ -1,4 +1,4 @@
-"""Going round in circles: a above b, b above c, c above a, more than chance explains."""
+"""Cycles: a above b, b above c, c above a, more often than chance explains."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Finding
+from aggcal.advice.check.findings import Affects, Finding
 from aggcal.advice.check.pair_answers import TIE, Answers
 
 _MOST_ITEMS = 400  # triples grow with their cube; these are the most judged
 _DRAWS = 40  # simulated studies: more sharpen the expected share and take longer
 _SURE = 4.0  # deviations: lower ones find circles in clean studies
 _LEAST_EXCESS = 0.02  # share of the triples below which circles do not matter
-_FEWEST = 30  # triples: of fewer a share says little
+FEWEST_TRIPLES = 30  # triples: of fewer a share says little
 _CLEAR = 1.7  # deviations from a tie at which a pair has a clear majority
 
 
@@ -105,7 +105,7 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)[rows]
     tied = judgments.outcome[rows] == TIE
     shares, clears = [], []
-    for _ in range(_DRAWS if triads >= _FEWEST else 0):
+    for _ in range(_DRAWS if triads >= FEWEST_TRIPLES else 0):
         drawn = random.binomial(number, toward) - TIE * number
         net = sums(pair, np.where(tied, 0.0, drawn), size)
         of, round_ = count_triads(answers, net, chosen)
@@ -122,7 +122,7 @@ def _clear(net: FloatArray, times: FloatArray) -> FloatArray:
 
 
 def cycle_findings(found: Cycles) -> list[Finding]:
-    """Say so where there are too many circles.
+    """Report where there are too many cycles.
 
     Examples
     --------
@@ -133,18 +133,18 @@ def cycle_findings(found: Cycles) -> list[Finding]:
     more = found.clear - found.expected_clear
     many = excess >= _LEAST_EXCESS and excess >= _SURE * found.sd
     firm = more >= _LEAST_EXCESS * found.triads and more >= _SURE * max(found.sd_clear, 1.0)
-    if found.triads < _FEWEST or not (many or firm):
+    if found.triads < FEWEST_TRIPLES or not (many or firm):
         return []
     return [
         Finding(
             "note",
             "circular",
-            f"{found.share:.1%} of {found.triads:,} triples of items go round in a circle (the "
-            f"majority puts a above b, b above c, yet c above a), where chance and close items "
-            f"explain {found.expected:.1%}; in {found.clear:,} of them all three majorities are "
-            f"clear, where {found.expected_clear:.0f} are expected",
-            "one ranking cannot tell everything here: see whether different things are compared "
-            "in different pairs, and ask for one criterion at a time",
+            f"Majorities put a above b, b above c, yet c above a in {found.share:.1%} of "
+            f"{found.triads:,} triples; close items and chance explain {found.expected:.1%}. In "
+            f"{found.clear:,} of these cycles all three majorities are clear "
+            f"({found.expected_clear:.0f} expected), so a single ranking misses something.",
+            "Find out whether different pairs are compared by different criteria, and ask about "
+            "one criterion at a time.",
             {
                 "triads": found.triads,
                 "circular": found.circular,
@@ -155,5 +155,8 @@ def cycle_findings(found: Cycles) -> list[Finding]:
                 "spread_clear": round(found.sd_clear, 2),
                 "items": found.items,
             },
+            title=f"{found.circular:,} of {found.triads:,} triples of items are cycles "
+            f"({found.expected:.1%} expected, {found.share:.1%} found)",
+            affects=Affects(items=found.items),
         )
     ]

@@ -1,33 +1,76 @@
-"""What a check returns: counts, findings, what was not looked at, and how precise the study is."""
+"""What a check returns: counts, findings, what passed, what was not checked, and the precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from aggcal._core.arrays import IntArray
 from aggcal._core.text import brief
 from aggcal.advice.check.precision import Precision
+from aggcal.advice.check.topics import topic_of
 from aggcal.advice.verdicts import Accused
-from aggcal.errors import AggcalWarning, printable
+from aggcal.data.judgments import Judgments
+from aggcal.errors import AggcalWarning, ended, printable, sentence, some
 from aggcal.errors.voice import spoken
 
 LISTED = 200
-"""Ids that the details of a finding list at most; the number of all of them stands beside."""
+"""Ids that the details of a finding list at most; ``number`` is the number of all of them."""
 
 Severity = Literal["problem", "note"]
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was found: how grave, what, what to do, and the numbers behind it.
+class Affects:
+    """How many judgments, items and annotators a finding concerns; None where undefined.
 
     Examples
     --------
-    >>> Finding("note", "few-judgments", "1 annotator gave 2 judgments", "ask for more").details
-    {}
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "c", "a")]
+    >>> judgments = aggcal.read_judgments(rows)
+    >>> Affects.by_annotators(judgments, [0])
+    Affects(judgments=2, items=None, annotators=1)
+    >>> Affects.by_items(judgments, [0])
+    Affects(judgments=2, items=1, annotators=None)
+    """
+
+    judgments: int | None = None
+    items: int | None = None
+    annotators: int | None = None
+
+    @classmethod
+    def by_annotators(cls, judgments: Judgments, who: Iterable[int]) -> Affects:
+        """Count these annotators (given by number) and all their judgments."""
+        chosen: IntArray = np.unique(np.fromiter(who, dtype=np.int64))
+        given = int(judgments.judgments_per_annotator[chosen].sum())
+        return cls(judgments=given, annotators=len(chosen))
+
+    @classmethod
+    def by_items(cls, judgments: Judgments, which: Iterable[int]) -> Affects:
+        """Count these items (given by number) and all judgments of any of them."""
+        chosen = np.zeros(judgments.n_items, dtype=bool)
+        chosen[np.fromiter(which, dtype=np.int64)] = True
+        touched = chosen[judgments.left] | chosen[judgments.right]
+        return cls(judgments=int(judgments.count[touched].sum()), items=int(chosen.sum()))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: how serious it is, what it is, what to do, and the numbers behind it.
+
+    ``title`` is the finding in a few words and numbers, ``message`` the evidence and why it
+    matters, ``remedy`` what to do, ``affects`` how many judgments, items and annotators it
+    concerns.
+
+    Examples
+    --------
+    >>> finding = Finding("note", "few-judgments", "1 annotator gave 2 judgments.", "Ask for more.")
+    >>> finding.title, finding.topic, finding.details
+    ('1 annotator gave 2 judgments', 'few judgments', {})
     """
 
     severity: Severity
@@ -35,25 +78,101 @@ class Finding:
     message: str
     remedy: str
     details: dict[str, Any] = field(default_factory=dict)
+    title: str = ""
+    affects: Affects = field(default_factory=Affects)
+
+    __repr__ = brief
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.message.rstrip("."))
+
+    @property
+    def topic(self) -> str:
+        """The kind of finding in two or three words, for a list."""
+        return topic_of(self.code)
 
     @classmethod
-    def of_warning(cls, warning: AggcalWarning, severity: Severity = "problem") -> Finding:
-        """Make a finding of a warning that another part of aggcal gives too.
+    def of_warning(
+        cls,
+        warning: AggcalWarning,
+        severity: Severity = "problem",
+        judgments: Judgments | None = None,
+    ) -> Finding:
+        """Make a finding of a warning that another part of aggcal also gives.
 
         Examples
         --------
-        >>> Finding.of_warning(AggcalWarning("an item is odd", "look at it")).remedy
-        'look at it'
+        >>> warning = AggcalWarning("An item is odd", "look at it", items=["a"])
+        >>> found = Finding.of_warning(warning)
+        >>> found.message, found.remedy, found.details
+        ('An item is odd.', 'Look at it.', {'items': ['a'], 'number': 1})
         """
-        return cls(severity, warning.code, warning.what, warning.remedy)
+        details: dict[str, Any] = {}
+        for name, ids in (("items", warning.items), ("annotators", warning.annotators)):
+            if ids:
+                details[name] = listed(ids)
+        if not (warning.items and warning.annotators) and details:
+            details["number"] = len(warning.items or warning.annotators)
+        return cls(
+            severity,
+            warning.code,
+            ended(warning.what),
+            sentence(warning.remedy),
+            details,
+            title=warning.title,
+            affects=_affected(warning, judgments),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return asdict(self) | {"topic": self.topic}
+
+
+def _affected(warning: AggcalWarning, judgments: Judgments | None) -> Affects:
+    """Count what a warning concerns; the judgments, too, where they are at hand."""
+    number = warning.judgments
+    if judgments is not None and number is None:
+        for ids, known, count_them in (
+            (warning.items, judgments.item_ids, Affects.by_items),
+            (warning.annotators, judgments.annotator_ids, Affects.by_annotators),
+        ):
+            if ids:
+                at = np.flatnonzero(np.isin(known, np.array(ids, dtype=known.dtype)))
+                number = count_them(judgments, at.tolist()).judgments
+    return Affects(number, len(warning.items) or None, len(warning.annotators) or None)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A check that ran on this data and found nothing, with its numbers.
+
+    Examples
+    --------
+    >>> Passed("disconnected", "All 60 items are connected by comparisons.").to_dict()["topic"]
+    'disconnected items'
+    """
+
+    code: str
+    says: str
+
+    @property
+    def topic(self) -> str:
+        """What was looked for, in two or three words."""
+        return topic_of(self.code)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain data for JSON."""
+        return {"code": self.code, "says": self.says, "topic": self.topic}
 
 
 @dataclass(frozen=True)
 class Check:
-    """The counts of a data set and what was found in it.
+    """The counts of a dataset and what was found in it.
 
-    ``not_checked`` says what was left out and why; ``precision`` how sure the order is and how
-    many judgments a surer one takes.
+    ``passed`` lists the checks that ran and found nothing, ``not_checked`` what was left out and
+    why; ``precision`` says how certain the order is and how many judgments a more certain one
+    takes.
     """
 
     counts: dict[str, Any]
@@ -62,6 +181,7 @@ class Check:
     precision: Precision | None = None
     accused: Accused = field(default_factory=Accused)
     """Verdicts on annotators; `aggcal.advice.verdicts.Verdicts` joins them with the fit's."""
+    passed: tuple[Passed, ...] = ()
 
     __repr__ = brief
 
@@ -70,30 +190,44 @@ class Check:
         """How many findings need attention."""
         return sum(f.severity == "problem" for f in self.findings)
 
+    def with_findings(self, findings: Iterable[Finding]) -> Check:
+        """Return the check with these findings instead; what they name did not pass."""
+        every = tuple(findings)
+        codes = {finding.code for finding in every}
+        return replace(
+            self, findings=every, passed=tuple(p for p in self.passed if p.code not in codes)
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return {
             "counts": self.counts,
-            "findings": [asdict(f) for f in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
+            "passed": [each.to_dict() for each in self.passed],
             "not_checked": list(self.not_checked),
             "precision": None if self.precision is None else self.precision.to_dict(),
             "accused": {name: verdict for name, (verdict, _) in self.accused.named.items()},
         }
 
     def __str__(self) -> str:
-        lines = [f"{name.replace('_', ' '):28} {_shown(v)}" for name, v in self.counts.items()]
+        lines = [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
         for finding in self.findings:
-            lines += [
-                "",
-                f"{finding.severity}: {finding.message}.",
-                f"  what to do: {spoken(finding.remedy)}.",
-            ]
+            # A message that begins with its title says it all.
+            if finding.message.startswith(finding.title):
+                lines += ["", f"{finding.severity}: {ended(finding.message)}"]
+            else:
+                title = f"{finding.severity}: {finding.title}."
+                lines += ["", title, f"  {ended(finding.message)}"]
+            lines.append(f"  What to do: {sentence(spoken(finding.remedy))}")
         if not self.findings:
-            lines += ["", "nothing stands out."]
+            lines += ["", "No problems were found."]
         if self.precision is not None:
-            lines += ["", f"precision: {self.precision}"]
+            lines += ["", f"Precision: {self.precision}"]
+        if self.passed:
+            topics = dict.fromkeys(each.topic for each in self.passed)
+            lines += ["", f"Checked, nothing found: {', '.join(topics)}."]
         if self.not_checked:
-            lines += ["", "not checked: " + "; ".join(self.not_checked) + "."]
+            lines += ["", "Not checked: " + "; ".join(self.not_checked) + "."]
         return "\n".join(map(printable, lines))
 
 
@@ -108,6 +242,18 @@ def listed(ids: Iterable[object]) -> list[str]:
     return [str(one) for one in list(ids)[:LISTED]]
 
 
+def annotators_named(ids: Iterable[object]) -> str:
+    """Return a sentence that names annotators; nothing if there is one, named already.
+
+    Examples
+    --------
+    >>> annotators_named(["ann", "bob"]), annotators_named(["ann"])
+    (" Annotators: 'ann', 'bob'.", '')
+    """
+    every = list(ids)
+    return f" Annotators: {some(every)}." if len(every) > 1 else ""
+
+
 def rounded(numbers: Iterable[float], digits: int = 4) -> list[float | None]:
     """Return the first numbers as plain floats, None where there is none.
 
@@ -120,10 +266,15 @@ def rounded(numbers: Iterable[float], digits: int = 4) -> list[float | None]:
     return [round(float(x), digits) if np.isfinite(x) else None for x in every]
 
 
+def _plain(name: str) -> str:
+    return name.replace("circular", "cyclic").replace("_", " ")
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(number)}" for name, number in value.items()) or "none"
+        parts = (f"{_plain(name)} {_shown(number)}" for name, number in value.items())
+        return ", ".join(parts) or "none"
     whole = isinstance(value, int) or float(value).is_integer()
     return f"{value:,.0f}" if whole else f"{value:,.3g}"

@@ -112,7 +112,7 @@ def repeated_answers(fitted: Fitted) -> Shared | None:
 
 
 def effect_findings(between: Shared | None, within: Shared | None) -> list[Finding]:
-    """Put into words what answers share.
+    """Report what answers share.
 
     Examples
     --------
@@ -126,11 +126,11 @@ def effect_findings(between: Shared | None, within: Shared | None) -> list[Findi
             _finding(
                 between,
                 "pair-effects",
-                "answers of different annotators to the same pair agree more than the scores "
-                f"explain (in {count(between.groups, 'pair')}",
-                "look for what they share: copied answers, a pair always shown in the same way, "
-                "or a difference that matters for this pair only; ask about more pairs rather "
-                "than for more answers to the same ones",
+                "Different annotators' answers to the same pair agree more than the scores explain",
+                f"over {count(between.groups, 'pair')}",
+                "Look for copied answers, pairs that are always shown in the same way, or "
+                "differences that matter for one pair only. Ask about more pairs rather than for "
+                "more answers to the same ones.",
             )
         )
     if within is not None and within.found:
@@ -138,23 +138,24 @@ def effect_findings(between: Shared | None, within: Shared | None) -> list[Findi
             _finding(
                 within,
                 "repeated-answers",
-                "annotators who judged a pair again repeated themselves more than the scores "
-                f"explain (in {count(within.groups, 'case')}",
-                "remove rows that were recorded twice; count an annotator's answers to one pair "
-                "as one opinion",
+                "Annotators who judged a pair again repeated their answer more than the scores "
+                "explain",
+                f"in {count(within.groups, 'case')}",
+                "Remove rows that were recorded twice, and count an annotator's answers to one "
+                "pair as one opinion.",
             )
         )
     return found
 
 
-def _finding(found: Shared, code: str, what: str, remedy: str) -> Finding:
+def _finding(found: Shared, code: str, title: str, where: str, remedy: str) -> Finding:
     return Finding(
         "problem" if found.inflation >= _GRAVE else "note",
         code,
-        f"{what}; an effect of sd {found.sd:.2f} on the logit scale would do that, and chance does "
-        f"{odds_against(max(found.p_value, 1e-300))}): standard errors are about "
-        f"{np.sqrt(found.inflation):.1f} times too small, and what supposes independent answers "
-        "is not claimed",
+        f"The answers are not independent: {where}, chance gives so much agreement "
+        f"{odds_against(max(found.p_value, 1e-300))}. A shared effect of sd {found.sd:.2f} logits "
+        f"would explain it. Standard errors should be about {np.sqrt(found.inflation) - 1.0:.0%} "
+        "larger, and claims that need independent answers are withdrawn.",
         remedy,
         {
             "sd_logits": round(found.sd, 4),
@@ -162,6 +163,7 @@ def _finding(found: Shared, code: str, what: str, remedy: str) -> Finding:
             "chance": round(found.p_value, 10),
             "compared": found.groups,
         },
+        title=title,
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the side on which an item is shown decides: for one annotator, and over the study."""
+"""Position bias: of single annotators, and over the whole study."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from scipy.special import ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
+from aggcal.advice.check.presentation import both_orders, order_findings
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
-from aggcal.errors import count, some
+from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
 
@@ -36,8 +37,6 @@ _WORTH_A_LOOK = 2.0  # deviations: below, the exact test is not worth its time
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
 _ROUNDS = 12  # of Newton's steps: it has settled before
 _ENOUGH_ANNOTATORS = 10  # fewer make the robust error itself too uncertain
-_LEAST_FLIPS = 0.05  # of the pairs: less changes no order to speak of
-_FLIP_CHANCE = 0.001  # p-value: a higher one finds more and accuses more
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +235,9 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
 
 
 def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
-    """Put into words what the sides do."""
-    return [*_per_annotator(fitted, found), *_over_the_study(found), *both_orders(fitted)]
+    """Report position bias."""
+    orders = both_orders(fitted)
+    return [*_per_annotator(fitted, found), *_over_the_study(found), *order_findings(orders)]
 
 
 def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
@@ -263,22 +263,20 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
     judgments, who = fitted.judgments, found.biased
     ids, first = judgments.annotator_ids[who], int(found.biased[0])
     given, (side, chosen) = int(found.decided[first]), _chosen(found, first)
-    always = found.lefts[who] == found.decided[who]
-    always |= found.lefts[who] == 0.0
-    blind = (
-        f"; {count(int(always.sum()), 'chooses', 'choose')} one side always" if any(always) else ""
-    )
+    always = int(np.sum((found.lefts[who] == found.decided[who]) | (found.lefts[who] == 0.0)))
+    blind = f" {count(always, 'of them always chooses', 'of them always choose')} one side."
+    one = len(who) == 1
     return [
         Finding(
             "problem",
             "position-bias",
-            f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
-            f"{'favours' if len(who) == 1 else 'favour'} one side of the screen ({some(ids)}; "
-            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments, which "
-            f"someone who looks only at the items does "
-            f"{odds_against(max(float(found.p_value[first]), 1e-300))}{blind})",
-            "show these annotators every pair in both orders, or leave them out; answers that "
-            "follow the side say nothing about the items",
+            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments; "
+            "someone who looks only at the items would do so "
+            f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{annotators_named(ids)}"
+            f"{blind if always and not one else ''} Answers that follow the side say nothing about "
+            "the items.",
+            f"Show {'this annotator' if one else 'these annotators'} every pair in both orders, or "
+            f"leave {'them' if not one else 'the annotator'} out.",
             {
                 "annotators": listed(ids),
                 "number": len(who),
@@ -288,6 +286,9 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
                 "left_advantage_logits": rounded(found.advantage[who]),
                 "chance": rounded(found.p_value[who], 10),
             },
+            title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
+            f"{'favours' if one else 'favour'} one side of the screen",
+            affects=Affects.by_annotators(judgments, who.tolist()),
         )
     ]
 
@@ -301,18 +302,17 @@ def _over_the_study(found: Sides) -> list[Finding]:
     even = float(LOGISTIC.probability(np.array([abs(whole)]))[0])
     order = ""
     if found.switched is not None:
-        pairs = count(found.switched, "pair of items changes", "pairs of items change")
-        order = f"; {pairs if found.switched else 'no pair of items changes'} places in the order "
-        order += "if that is allowed for"
+        pairs = count(found.switched, "pair of items swaps", "pairs of items swap")
+        order = f" Correcting for it, {pairs if found.switched else 'no pair of items swaps'} "
+        order += "places in the order."
     return [
         Finding(
             "problem" if large else "note",
             "side-preferred",
-            f"over the whole study the {side} item is chosen too often: of two equal items it "
-            f"would win {even:.1%} of the time ({whole:+.2f} logits, standard error {error:.2f})"
-            f"{order}",
-            "see that each pair is shown in both orders about equally often, so that the "
-            "preference cancels out; if one annotator causes it, deal with that one first",
+            f"Of two equal items the {side} one would win {even:.1%} of the time "
+            f"({whole:+.2f} logits for the left, standard error {error:.2f}).{order}",
+            "Show each pair in both orders about equally often, so that the bias cancels out. If "
+            "one annotator causes it, deal with that one first.",
             {
                 "left_advantage_logits": round(whole, 4),
                 "standard_error": round(error, 4),
@@ -320,51 +320,7 @@ def _over_the_study(found: Sides) -> list[Finding]:
                 "decided": int(found.decided.sum()),
                 "pairs_switched": found.switched,
             },
-        )
-    ]
-
-
-def both_orders(fitted: Fitted) -> list[Finding]:
-    """Tell whether pairs that one annotator saw in both orders get a verdict that follows the side.
-
-    Under chance the left item wins both times as often as the right one does.
-    """
-    judgments, answers = fitted.judgments, fitted.answers
-    grouped, first_left = answers.grouped, answers.first_is_left
-    size = len(grouped.pair)
-
-    def verdict(rows: BoolArray) -> FloatArray:
-        number = sums(grouped.of_row[rows], judgments.count[rows], size)
-        ups = sums(grouped.of_row[rows], (judgments.count * answers.up)[rows], size)
-        share: FloatArray = np.full(size, np.nan)
-        np.divide(ups, number, out=share, where=number > 0.0)
-        return share
-
-    shown, mirrored = verdict(first_left), verdict(~first_left)
-    both = np.isfinite(shown) & np.isfinite(mirrored) & (shown != TIE) & (mirrored != TIE)
-    left_twice = int(np.sum(both & (shown > TIE) & (mirrored < TIE)))
-    right_twice = int(np.sum(both & (shown < TIE) & (mirrored > TIE)))
-    flips, pairs = left_twice + right_twice, int(both.sum())
-    if not flips:
-        return []
-    more = max(left_twice, right_twice)
-    p_value = min(1.0, 2.0 * probability_of_at_least(more, np.full(flips, 0.5)))
-    if p_value > _FLIP_CHANCE or (2 * more - flips) < _LEAST_FLIPS * pairs:
-        return []
-    side = "left" if left_twice > right_twice else "right"
-    return [
-        Finding(
-            "problem",
-            "order-decides",
-            f"of {pairs:,} times that an annotator saw the same pair in both orders, the verdict "
-            f"changed with the order {flips:,} times, and {more:,} of these chose the {side} item "
-            f"both times (chance alone is so uneven {odds_against(max(p_value, 1e-300))})",
-            "keep asking in both orders and count a pair whose verdict changes as a tie",
-            {
-                "pairs_in_both_orders": pairs,
-                "verdict_changed": flips,
-                "left_both_times": left_twice,
-                "right_both_times": right_twice,
-            },
+            title=f"Position bias: the {side} item of two equal ones wins {even:.0%} of the time",
+            affects=Affects(judgments=int(found.decided.sum())),
         )
     ]

@@ -1,4 +1,4 @@
-"""How sure the order is, and how many more judgments a surer one takes."""
+"""How certain the order is, and how many more judgments a more certain one takes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aggcal.advice.check.context import Fitted
 
 RIGHT_ORDER = 0.9
-"""Unless a standard error is wanted: the chance that two random items are in the right order."""
+"""Unless a standard error is wanted: the probability that a random pair is ordered correctly."""
 
 _MOST = 1e6
 _GAPS, _DRAWS = 20_000, 200
@@ -29,14 +29,21 @@ _GAPS, _DRAWS = 20_000, 200
 
 @dataclass(frozen=True)
 class Precision:
-    """Where the study stands, and the judgments that the wanted precision takes in all.
+    """How precise the study is, and how many judgments the wanted precision takes in total.
 
-    ``right_order`` is the chance that two random items are in the order in which ever more
-    judgments by such annotators would put them; ``standard_error`` the root mean square one of
-    the scores, on the consensus scale. ``needed`` is None where no number of judgments that one
-    can hope for is enough. Where there are several connected ``components``, both are about items
-    of the same one, and ``not_compared`` is the share of all pairs that nothing
-    compares, or too little (see ``divided``).
+    ``right_order`` is the probability that two random items are in the order that unlimited
+    judgments by such annotators would give; ``standard_error`` the root mean square standard error
+    of the scores, on the consensus scale. ``needed`` is None where no realistic number of judgments
+    is enough. Where there are several connected ``components``, both are about items of the same
+    one, and ``not_compared`` is the share of all pairs that no comparisons link, or too few (see
+    ``divided``).
+
+    Examples
+    --------
+    >>> print(Precision(300, 0.824, 0.31, None, 812))
+    A random pair of items is ordered correctly with probability 82% (target 90%: about 510 more
+    judgments). The typical standard error of a score is 0.31. "Correct" means according to these
+    annotators' consensus, not the truth.
     """
 
     judgments: int
@@ -50,7 +57,7 @@ class Precision:
 
     @property
     def more(self) -> int | None:
-        """Judgments that are missing."""
+        """How many more judgments are needed."""
         return None if self.needed is None else max(0, self.needed - self.judgments)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,29 +65,31 @@ class Precision:
         return asdict(self) | {"more": self.more, "says": str(self)}
 
     def __str__(self) -> str:
-        two = "two items taken at random are"
+        apart, pair = "", "A random pair of items"
         if self.components > 1:
-            what = "too little" if "weak" in self.divided else "nothing"
-            two = (
-                f"{what} compares {self.not_compared:.0%} of all pairs of items, which are in "
-                f"{self.components:,} {self.divided}; two items of the same one, "
-                "taken at random, are"
+            what = "Too few comparisons link" if "weak" in self.divided else "No comparisons link"
+            apart = (
+                f"{what} {self.not_compared:.0%} of all pairs of items: they are in different ones "
+                f"of {self.components:,} {self.divided}. "
             )
-        now = (
-            f"{two} in the right order with a chance of {self.right_order:.0%}, and a score has a "
-            f"standard error of {self.standard_error:.2f} (right: as ever more such judgments "
-            "would have it)"
+            pair = "A random pair within one of them"
+        order, error = f" ({self._target(f'{RIGHT_ORDER:.0%}')})", ""
+        if self.wanted_error is not None:
+            order, error = "", f" ({self._target(f'{self.wanted_error:g}')})"
+        return (
+            f"{apart}{pair} is ordered correctly with probability {self.right_order:.0%}{order}. "
+            f"The typical standard error of a score is {self.standard_error:.2f}{error}. "
+            '"Correct" means according to these annotators\' consensus, not the truth.'
         )
-        wanted = (
-            f"a chance of {RIGHT_ORDER:.0%}"
-            if self.wanted_error is None
-            else f"a standard error of {self.wanted_error:g}"
-        )
+
+    def _target(self, wanted: str) -> str:
+        """Say how far away the target is."""
         if self.more is None:
-            return f"{now}; the items differ too little for {wanted}."
+            return f"target {wanted}: out of reach, the items differ too little"
         if not self.more:
-            return f"{now}; {wanted} is reached."
-        return f"{now}; {wanted} takes about {_two_digits(self.more):,} more judgments."
+            return f"target {wanted}: reached"
+        more = "judgment" if self.more == 1 else "judgments"
+        return f"target {wanted}: about {_two_digits(self.more):,} more {more}"
 
 
 def refuse_aim(wanted_error: float | None) -> None:
@@ -97,12 +106,12 @@ def refuse_aim(wanted_error: float | None) -> None:
 
 
 def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | None:
-    """Say how many judgments like these the wanted precision takes.
+    """Estimate how many judgments like these the wanted precision takes.
 
     With f times as many judgments the information is f times as large; with its eigenvalues h
     and the prior's precision λ the mean variance of the scores is proportional to the mean of
     1 / (f h + λ). Two random items of a normal population whose scores correlate ρ with their
-    limits are in the right order with the chance 1/2 + asin(ρ)/π; where the scores are in
+    limits are ordered correctly with probability 1/2 + asin(ρ)/π; where the scores are in
     clusters, it is the mean of Φ(gap / error) over draws of the ranks' posterior.
 
     Parameters
@@ -158,7 +167,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
 
 
 def _right_order(known: Uncertainty, between: float) -> Callable[[float], float]:
-    """Return what tells, from the variance of a score, how often two items are ordered right."""
+    """Return a function from the variance of a score to how often two items are ordered right."""
     shape = known.shape
     random = np.random.default_rng(0)
     gaps = np.zeros(0)

@@ -10,7 +10,15 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.advice.check.annotator_mixture import decided, effective
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import LISTED, Finding, Severity, listed, rounded
+from aggcal.advice.check.findings import (
+    LISTED,
+    Affects,
+    Finding,
+    Severity,
+    annotators_named,
+    listed,
+    rounded,
+)
 from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
@@ -200,45 +208,52 @@ def _opposite(fitted: Fitted, agreement: FloatArray, given: FloatArray) -> BoolA
 
 
 class _Words(NamedTuple):
-    """How one kind of stray is spoken of."""
+    """How one kind of stray is described: the verb for one and for several, and what follows."""
 
     severity: Severity
     code: str
+    verbs: tuple[str, str]
     what: str
+    adds: str
     remedy: str
 
 
 _REVERSED_WORDS = _Words(
     "problem",
     "reversed-annotators",
-    "answer the opposite of what the others say",
-    "they may have read the question the other way round, or swapped buttons: ask them",
+    ("answers", "answer"),
+    "the opposite of the others",
+    "",
+    "Ask whether they read the question the other way round, or mixed up the buttons.",
 )
 _CONTRADICTING_WORDS = _Words(
     "problem",
     "contradicting",
-    "answer the opposite of what the others say, too many to call them the ones who are wrong",
-    "there may be no common order: ask what each understood by the question, and fit the sides on "
-    "their own",
+    ("answers", "answer"),
+    "the opposite of the others",
+    " They are too many to say who is wrong; there may be no common order.",
+    "Ask what each understood by the question, and fit the opposing groups separately.",
 )
 _GUESSING_WORDS = _Words(
     "problem",
     "guessing",
-    "answer so that they cannot be told from someone who tosses a coin",
-    "look at how they work: they may guess, or judge with hardly any care; leave them out if they "
-    "cannot explain it",
+    ("answers", "answer"),
+    "no better than chance",
+    " Possible reasons are guessing, or hardly any care.",
+    "Ask how they work, and leave them out if they cannot explain it.",
 )
 _DOUBTFUL_WORDS = _Words(
     "note",
     "perhaps-guessing",
-    "cannot be told from someone tossing a coin, though a careless honest annotator may look the "
-    "same",
-    "this is no proof: ask for more judgments of each before you decide",
+    ("may be", "may be"),
+    "guessing",
+    " This is no proof: a careless but honest annotator may look the same.",
+    "Ask for more judgments of each before you decide.",
 )
 
 
 def stray_findings(fitted: Fitted, found: Strays) -> list[Finding]:
-    """Put strays into words."""
+    """Report strays."""
     split = 2 * len(found.reversed) >= fitted.judgments.n_annotators
     kinds = (
         (found.reversed, _CONTRADICTING_WORDS if split else _REVERSED_WORDS),
@@ -262,25 +277,27 @@ def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
 def _why(found: Strays, u: int) -> str:
     return (
         f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
-        f"judgments, a typical annotator would in {found.expected[u]:.0%}"
+        f"judgments; a typical annotator would in {found.expected[u]:.0%}"
     )
 
 
 def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Finding:
     judgments = fitted.judgments
     ids, first = judgments.annotator_ids[who], int(who[0])
-    verb = words.what if len(who) > 1 else words.what.replace("answer ", "answers ", 1)
-    remedy = words.remedy
+    verb = words.verbs[len(who) > 1]
+    adds, remedy = words.adds, words.remedy
     if words.code == _REVERSED_WORDS.code:
-        remedy += _turned_round(fitted, who)
+        inverts, said = _inverted(fitted, who)
+        adds += said
+        remedy += "" if inverts else " If so, leave them out."
     elif words.code == _GUESSING_WORDS.code:
-        remedy += _counted_against(fitted, who)
+        adds += _counted_against(fitted, who)
+    others = annotators_named(ids)
     return Finding(
         words.severity,
         words.code,
-        f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} ({some(ids)}; "
-        f"'{ids[0]}' {_why(found, first)}; an honest one does so badly "
-        f"{odds_against(max(float(found.p_value[first]), 1e-300))})",
+        f"'{ids[0]}' {_why(found, first)}. An attentive annotator would score this low "
+        f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{others}{adds}",
         remedy,
         {
             "annotators": listed(ids),
@@ -291,28 +308,30 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
             "chance_if_honest": rounded(found.p_value[who], 10),
             "chance_if_tossed": rounded(found.p_value_if_tossed[who], 10),
         },
+        title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} {verb} {words.what}",
+        affects=Affects.by_annotators(judgments, who.tolist()),
     )
 
 
-def _turned_round(fitted: Fitted, who: IntArray) -> str:
-    """Say of whom the fit turns the answers round: of those alone whose reliability says so."""
+def _inverted(fitted: Fitted, who: IntArray) -> tuple[bool, str]:
+    """Say whose answers the fit inverts: of those alone whose reliability says so."""
     consensus = fitted.consensus
     turned = int(np.sum(consensus.reliabilities[who] < consensus.random_reliability))
-    whose = "their answers" if turned == len(who) else f"the answers of {turned:,} of them"
+    whose = "these answers" if turned == len(who) else f"the answers of {turned:,} of them"
     if not turned:
-        return f"; {consensus.method} does not turn their answers round: leave them out if need be"
-    return f"; {consensus.method} turns {whose} round"
+        return False, f" {consensus.method} does not invert these answers."
+    return True, f" {consensus.method} inverts {whose}."
 
 
 def _counted_against(fitted: Fitted, who: IntArray) -> str:
-    """Say of whom the fit counts the answers the other way round, though they may be guesses."""
+    """Say whose answers the fit inverts, though they may be guesses."""
     consensus = fitted.consensus
     turned = who[consensus.reliabilities[who] < consensus.random_reliability]
     if not len(turned):
         return ""
     return (
-        f"; or ask whether they read the question the other way round, as {consensus.method} "
-        f"supposes of {some(consensus.annotator_ids[turned])}"
+        f" {consensus.method} inverts the answers of {some(consensus.annotator_ids[turned])}, who "
+        "may have read the question the other way round."
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from aggcal._core.tables import aligned
-from aggcal.advice.check.findings import Finding, listed
+from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration.draws import Knowledge, agreement
 from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
@@ -18,7 +20,7 @@ _FEWEST_TO_COMPARE = 3  # items: of two every correlation is 1 or -1
 
 
 def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
-    """Tell of items that are in only one of the two tables.
+    """Report items that are in only one of the two tables.
 
     Examples
     --------
@@ -38,22 +40,24 @@ def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
             Finding(
                 "problem",
                 "no-common-item",
-                f"no item is in both tables (judged: {some(judgments.item_ids)}; scored: "
-                f"{some(scores.item_ids)})",
-                "use the same ids in both",
+                f"The judged items ({some(judgments.item_ids)}) and the scored items "
+                f"({some(scores.item_ids)}) have no id in common.",
+                "Use the same ids in both tables.",
                 {"judged": listed(judgments.item_ids), "scored": listed(scores.item_ids)},
+                title="No item is in both tables",
+                affects=Affects(items=len(judged | scored)),
             ),
         ]
     unscored, unjudged = sorted(judged - scored), sorted(scored - judged)
     details = {"without_score": listed(unscored), "without_judgment": listed(unjudged)}
     return alike + [
-        Finding("problem", warning.code, warning.what, warning.remedy, details)
-        for warning in unmatched_warnings(unscored, unjudged)
+        replace(finding, details=details)
+        for finding in map(Finding.of_warning, unmatched_warnings(unscored, unjudged))
     ]
 
 
 def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
-    """Tell of scores that fall where the consensus rises.
+    """Report scores that fall where the consensus rises.
 
     Examples
     --------
@@ -71,7 +75,7 @@ def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
 
 
 def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Finding]:
-    """Tell of scores that agree with the consensus more than its uncertainty allows.
+    """Report scores that agree with the consensus more than its uncertainty allows.
 
     Scores made without these judgments agree at best with what the annotators would settle on in
     the end, from which the consensus differs by chance; scores made from them share its errors. The
@@ -108,10 +112,12 @@ def same_source(consensus: Consensus, scores: Scores, seed: int = 0) -> list[Fin
         Finding(
             "note",
             "model-from-judgments",
-            "the model's scores agree with the consensus more closely than its uncertainty allows "
-            "for scores of another source; they may have been made from these judgments, and "
-            "Stage 2 assumes that the errors of both are independent",
-            "calibrate scores that were made without these judgments",
+            "The model's scores agree with the consensus more closely than independent scores "
+            "could, given its uncertainty. They may have been made from these judgments; "
+            "calibration assumes independent errors.",
+            "Calibrate scores that were made without these judgments.",
             {"pairs": near.pairs, "reversed": near.against, "expected_at_least": near.least},
+            title="The model's scores may have been made from these judgments",
+            affects=Affects(items=len(both)),
         )
     ]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray, sums
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Finding, listed, rounded
+from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
-from aggcal.errors import count, some
+from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 
 _RATE = 0.005
@@ -54,7 +55,7 @@ def repeated_questions(answers: Answers) -> int:
 
 
 def contradictions(fitted: Fitted) -> list[Finding]:
-    """Tell of annotators who contradict themselves more than their own reliability explains.
+    """Report annotators who contradict themselves more than their own reliability explains.
 
     Someone who judges a pair k times, with the chance p for one side each time, says both with the
     chance 1 − pᵏ − (1 − p)ᵏ; the number of such pairs is compared with that. The reliability is
@@ -91,24 +92,23 @@ def contradictions(fitted: Fitted) -> list[Finding]:
         return []
     chosen = chosen[np.argsort(p_value[chosen], kind="stable")]
     ids = judgments.annotator_ids[chosen]
-    return [_finding(ids, *(column[chosen] for column in (seen, usual, again_by, p_value)))]
+    affects = Affects.by_annotators(judgments, chosen.tolist())
+    numbers = (column[chosen] for column in (seen, usual, again_by, p_value))
+    return [replace(_finding(ids, *numbers), affects=affects)]
 
 
 def _finding(
     ids: TextArray, seen: FloatArray, usual: FloatArray, again: FloatArray, p_value: FloatArray
 ) -> Finding:
-    """Tell of these annotators, the least likely first."""
+    """Report these annotators, the least likely first."""
     return Finding(
         "problem",
         "self-contradiction",
-        f"{count(len(ids), 'annotator')} judged the same pair both ways more often than its "
-        f"closeness and their own reliability explain ({some(ids)}; "
-        f"'{ids[0]}' did so for {int(seen[0])} of "
-        f"{int(again[0])} pairs judged again, where {usual[0]:.1f} are expected; "
-        f"chance does that {odds_against(p_value[0])})",
-        "nothing to do if the pair was shown with other material each time (as models compared "
-        "on several prompts are); else ask them how they decide, or whether two people share "
-        "the account",
+        f"'{ids[0]}' gave both answers for {int(seen[0])} of {int(again[0])} pairs judged again; "
+        f"{usual[0]:.1f} are expected, given how close the items are and how reliable the "
+        f"annotator is. Chance gives so many {odds_against(p_value[0])}.{annotators_named(ids)}",
+        "Ask them how they decide, or whether two people share the account. Ignore this if the "
+        "pair was shown with different material each time (such as models on several prompts).",
         {
             "annotators": listed(ids),
             "number": len(ids),
@@ -117,4 +117,5 @@ def _finding(
             "judged_again": rounded(again),
             "chance": rounded(p_value, 10),
         },
+        title=f"{count(len(ids), 'annotator')} contradicted their own answers to the same pairs",
     )

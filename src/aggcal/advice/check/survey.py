@@ -1,25 +1,36 @@
-"""Look a whole study over: every check in turn, each told only what the ones before found."""
+"""Check a whole study: every check in turn, each given only what the ones before found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
 from aggcal._core.machine import check_seed
+from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.advice.check.camps import camp_findings, camps
 from aggcal.advice.check.connectivity import one_way, with_joining_pairs
 from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
 from aggcal.advice.check.cycles import cycle_findings, cycles
-from aggcal.advice.check.findings import Check, Finding, Severity
+from aggcal.advice.check.findings import (
+    LISTED,
+    Affects,
+    Check,
+    Finding,
+    Passed,
+    Severity,
+    listed,
+)
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
+from aggcal.advice.check.presentation import both_orders
 from aggcal.advice.check.reliability import stray_findings, stray_verdicts, strays
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
@@ -58,7 +69,7 @@ def check(
     on_step: Step | None = None,
     on_iteration: Progress | None = None,
 ) -> Check:
-    """Look a study over: what is wrong with it, and what to do about it.
+    """Check a study: what is wrong with it, and what to do about it.
 
     Parameters
     ----------
@@ -72,16 +83,16 @@ def check(
         The consensus of these judgments by such a method, if it was already fitted.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
-        two random items are in the right order with a chance of 90%.
+        two random items are ordered correctly with probability 90%.
     quick
-        Leave out what takes long: copies, camps, circles and, unless a consensus is given, the
-        precision. By default they are left out for more than 20 million rows.
+        Leave out what takes long: copied answers, opposing groups, cycles and, unless a consensus
+        is given, the precision. By default they are left out for more than 20 million rows.
     with_precision
-        Work out how sure the order is, which takes about half of the time.
+        Estimate how certain the order is, which takes about half of the time.
     seed
         Seed for all random numbers.
     on_step
-        Called with what is being done, in words.
+        Called with a description of the current step.
     on_iteration
         Called with the iteration and the relative gradient norm of the fit.
 
@@ -102,9 +113,10 @@ def check(
         scores = judgments.spelling.table(scores)
     if quick is None:
         quick = len(judgments.count) > MANY
-    step("looking at the comparisons")
+    step("checking the comparisons")
     graph = judgments.graph
     findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments)]
+    clear = passed.of_data(judgments, graph)
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:
         findings += unmatched(judgments, scores)
@@ -116,25 +128,33 @@ def check(
     findings += [
         Finding.of_warning(w) for w in fitted.consensus.warnings if w.code == "not-converged"
     ]
+    clear += passed.of_fit(fitted.consensus)
     if scores is not None:
         findings += opposite(fitted.consensus, scores)
+        clear += passed.of_scores(judgments, fitted.consensus, scores)
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
+    clear += looked.passed
     outlook: Precision | None = None
     # What takes long is the uncertainty of the fit, and a consensus comes with it.
     if with_precision and (consensus is not None or not quick):
-        step("working out the precision")
+        step("estimating the precision")
         outlook = precision(fitted, wanted_error)
         known = fitted.consensus.uncertainty
         said = () if known is None else known.warnings
-        findings += [Finding.of_warning(w) for w in said if w.code == WeaklyJoinedWarning.code]
+        findings += [
+            Finding.of_warning(w, judgments=judgments)
+            for w in said
+            if w.code == WeaklyJoinedWarning.code
+        ]
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = _counts(judgments, graph, scores) | looked.counts
     accused = Accused(looked.against_others, looked.accused, looked.unproven)
-    return Check(counts, tuple(findings), tuple(looked.not_checked), outlook, accused)
+    bare = Check(counts, (), tuple(looked.not_checked), outlook, accused, tuple(clear))
+    return bare.with_findings(findings)
 
 
 def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
@@ -157,6 +177,7 @@ class _Look:
     def __init__(self, fitted: Fitted, seed: int, step: Step, *, quick: bool) -> None:
         self.fitted, self.seed, self.step, self.quick = fitted, seed, step, quick
         self.findings: list[Finding] = []
+        self.passed: list[Passed] = []
         self.not_checked: list[str] = []
         self.counts: dict[str, Any] = {}
         self.named: set[int] = set()
@@ -172,24 +193,27 @@ class _Look:
         self._annotators(divided=divided)
         self._agreement()
         if fitted.judgments.seconds is None:
-            self.not_checked.append("speed (the table has no times)")
+            self.not_checked.append("fast answers (the table has no times)")
 
     def _name(self, who: IntArray) -> None:
         self.named |= set(who.tolist())
 
     def _sides(self) -> None:
         if not self.fitted.judgments.sided:
-            self.not_checked.append("sides (the data do not say which item was shown on the left)")
+            self.not_checked.append(
+                "position bias (the data do not say which item was shown on the left)"
+            )
             return
-        self.step("looking at the sides")
+        self.step("checking for position bias")
         found = self.sides = sides(self.fitted)
         self._name(found.biased)
         decided = float(found.decided.sum())
+        self.passed += passed.of_sides(found, both_orders(self.fitted))
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
         if decided and not np.isfinite(found.study_error):
             self.not_checked.append(
-                "what the left side is worth over the study (too few items were shown on both "
-                "sides to tell it from their scores)"
+                "position bias over the whole study (too few items were shown on both sides to "
+                "tell it from their scores)"
             )
             return
         self.counts["left_advantage"] = {
@@ -199,8 +223,8 @@ class _Look:
 
     def _copies(self) -> Copies:
         if self.quick:
-            return Copies.none(skipped="annotators who copy each other (left out to be quick)")
-        self.step("looking for copies")
+            return Copies.none(skipped="copied answers (left out to save time)")
+        self.step("looking for copied answers")
         return copies(self.fitted, self.named)
 
     def _tell_copies(self, found: Copies, *, divided: bool) -> None:
@@ -209,30 +233,33 @@ class _Look:
         elif divided:
             # Held against a consensus that neither camp shares, friends look like copies.
             self.not_checked.append(
-                "annotators who copy each other (those of one camp agree with each other anyway)"
+                "copied answers (annotators of one group agree with each other anyway)"
             )
         else:
             self.findings += copy_findings(self.fitted, found)
+            self.passed += passed.of_copies(found)
 
     def _effects(self, copied: set[int], *, divided: bool) -> None:
         if divided:
             self.not_checked.append(
-                "whether answers to a pair are independent (the camps would explain it)"
+                "independent answers (the opposing groups would explain what is found)"
             )
             return
-        self.step("looking at answers to the same pair")
-        between = pair_effects(self.fitted, copied)
-        self.findings += effect_findings(between, repeated_answers(self.fitted))
+        self.step("checking answers to the same pair")
+        between, within = pair_effects(self.fitted, copied), repeated_answers(self.fitted)
+        self.findings += effect_findings(between, within)
+        self.passed += passed.of_effects(between, within)
 
     def _camps(self, copied: set[int]) -> bool:
         if self.quick:
-            self.not_checked.append("camps and circles (left out to be quick)")
+            self.not_checked.append("opposing groups and cycles (left out to save time)")
             return False
-        self.step("looking for camps")
+        self.step("looking for opposing groups")
         found, _ = camps(self.fitted, copied | self.named, seed=self.seed)
         told = camp_findings(self.fitted, found)
         self.findings += told
-        self.step("looking for circles")
+        self.passed += passed.of_camps(self.fitted)
+        self.step("looking for cycles")
         circles = cycles(self.fitted, seed=self.seed)
         self.counts["circular_triples"] = {
             "share": circles.share,
@@ -241,25 +268,28 @@ class _Look:
         }
         divided = any(finding.severity == "problem" for finding in told)
         if not divided:
-            # The camps would explain the circles.
+            # The camps would explain the cycles.
             self.findings += cycle_findings(circles)
+            self.passed += passed.of_cycles(circles)
         return divided
 
     def _annotators(self, *, divided: bool) -> None:
-        self.step("looking at the annotators")
+        self.step("checking the annotators")
         if self.fitted.judgments.n_annotators < _FEWEST_TO_JUDGE_BY:
             self.not_checked.append(
-                "annotators against the others (it takes three annotators or more)"
+                "annotators against the others (this needs three or more annotators)"
             )
         elif divided:
             self.not_checked.append(
-                "annotators against the others (there is no one consensus to hold them against)"
+                "annotators against the others (there is no single consensus to compare with)"
             )
         else:
             self.against_others = True
             biased = None if self.sides is None else self.sides.biased
             found = strays(self.fitted, biased)
-            self.findings += stray_findings(self.fitted, found)
+            strange = stray_findings(self.fitted, found)
+            self.findings += strange
+            self.passed += passed.of_annotators(self.fitted, [each.code for each in strange])
             self._name(np.concatenate([found.reversed, found.guessing, found.doubtful]))
             self.accused |= stray_verdicts(self.fitted, found)
             ids = self.fitted.judgments.annotator_ids[~found.proven]
@@ -270,12 +300,16 @@ class _Look:
             self.findings[:0] = position_findings(self.fitted, told)
             self.accused |= side_verdicts(self.fitted, told)
         self.findings += contradictions(self.fitted)
-        self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        again = self.counts["repeated_pairs"] = repeats(self.fitted.answers)
+        self.passed += passed.of_repeats(again["judged_again"], again["both_ways"])
         self.counts["repeated_questions"] = repeated_questions(self.fitted.answers)
 
     def _agreement(self) -> None:
         found = krippendorff(self.fitted.answers)
-        self.findings += [*agreement_findings(found), *misfit(self.fitted, self.named)]
+        levels = agreement_findings(found)
+        self.findings += [*levels, *misfit(self.fitted, self.named)]
+        if not levels:
+            self.passed += passed.of_agreement(found)
         if found is not None:
             self.counts["agreement"] = {
                 "two_annotators": found.agree,
@@ -288,10 +322,30 @@ class _Look:
 
 def _of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:
     severity: Severity = "note" if warning.code in _NOTES else "problem"
-    finding = Finding.of_warning(warning, severity)
+    finding = Finding.of_warning(warning, severity, judgments)
+    if warning.code == "duplicate-rows":
+        return _with_rows(finding, judgments)
     if warning.code == "disconnected":
         return with_joining_pairs(finding, judgments, graph)
     return finding
+
+
+def _with_rows(finding: Finding, judgments: Judgments) -> Finding:
+    """Name the duplicate rows, where all rows that were merged are duplicates."""
+    if judgments.n_duplicates != judgments.n_merged:
+        return finding
+    at = np.flatnonzero(judgments.count > 1)
+    names = judgments.annotator_ids, judgments.item_ids, judgments.item_ids
+    columns = judgments.annotator[at], judgments.left[at], judgments.right[at]
+    named = zip(
+        *(ids[codes[:LISTED]] for ids, codes in zip(names, columns, strict=True)), strict=True
+    )
+    rows = [listed(row) for row in named]
+    items = len(np.unique(np.concatenate(columns[1:])))
+    affects = Affects(finding.affects.judgments, items, len(np.unique(columns[0])))
+    extra = [int(n) - 1 for n in judgments.count[at][:LISTED]]
+    details = {"rows": rows, "extra": extra, "number": len(at)}
+    return replace(finding, details=details, affects=affects)
 
 
 def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None) -> dict[str, Any]:

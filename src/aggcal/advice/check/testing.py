@@ -90,15 +90,15 @@ def probability_of_at_least(successes: int, p_values: FloatArray) -> float:
 
 
 def odds_against(p_value: float) -> str:
-    """Say in words how rarely chance alone does this.
+    """Say in words how small a probability is.
 
     Examples
     --------
     >>> odds_against(0.00123), odds_against(1e-12)
-    ('1 time in 810', 'less than 1 time in a million')
+    ('with probability 1 in 810', 'with probability below one in a million')
     """
     if p_value < 1e-6:  # noqa: PLR2004  # beyond that the model is what one doubts
-        return "less than 1 time in a million"
+        return "with probability below one in a million"
     times = 1.0 / p_value
     digits = -int(np.floor(np.log10(times))) + 1
-    return f"1 time in {int(round(times, digits)):,}"
+    return f"with probability 1 in {int(round(times, digits)):,}"

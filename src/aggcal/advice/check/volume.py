@@ -1,15 +1,17 @@
-"""Annotators who gave too few judgments to be told apart."""
+"""Annotators who gave too few judgments to estimate their reliability."""
 
 from __future__ import annotations
 
-from aggcal.advice.check.findings import Finding, listed
+import numpy as np
+
+from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.advice.verdicts import FEW
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count, some
 
 
 def few_judgments(judgments: Judgments) -> list[Finding]:
-    """Tell of annotators with fewer than `aggcal.advice.verdicts.FEW` judgments.
+    """Report annotators with fewer than `aggcal.advice.verdicts.FEW` judgments.
 
     Examples
     --------
@@ -19,6 +21,7 @@ def few_judgments(judgments: Judgments) -> list[Finding]:
     """
     given = judgments.judgments_per_annotator
     few = judgments.annotator_ids[given < FEW]
+    least = np.flatnonzero(given < FEW)
     if not len(few):
         return []
     share = len(few) / judgments.n_annotators
@@ -26,10 +29,13 @@ def few_judgments(judgments: Judgments) -> list[Finding]:
         Finding(
             "note",
             "few-judgments",
-            f"{count(len(few), 'annotator')} of {judgments.n_annotators:,} ({share:.0%}) gave "
-            f"fewer than {FEW} judgments ({some(few)})",
-            "too few to tell how reliable they are, so the fit takes them for average: ask them "
-            "for more, or use --method btl if nearly all are like this",
+            f"Fewer than {FEW} judgments say little about an annotator's reliability, so the prior "
+            f"decides it ({some(few)}).",
+            f"Ask {'this annotator' if len(few) == 1 else 'them'} for more, or use --method btl "
+            "if nearly all annotators are like this.",
             {"annotators": listed(few), "number": len(few), "fewer_than": FEW},
+            title=f"{count(len(few), 'annotator')} of {judgments.n_annotators:,} ({share:.0%}) "
+            f"gave fewer than {FEW} judgments",
+            affects=Affects.by_annotators(judgments, least.tolist()),
         )
     ]

@@ -1,4 +1,4 @@
-"""What may honestly be claimed for this data, under which conditions, and what may not.
+"""What may be claimed for this data, under which conditions, and what may not.
 
 Every entry says what it is about (the consensus, the model, or the truth), in words and in numbers,
 and lists its conditions: ``True`` was checked and holds, ``False`` was checked and does not, None

@@ -52,14 +52,13 @@ class Guarantees:
 
 
 MODEL = Condition(
-    "annotators answer about as the method and its prior suppose: the further apart two items are, "
-    "the surer"
+    "the farther apart two items are, the surer the answers (as the method and its prior assume)"
 )
-ANNOTATORS = Condition("annotators are a random sample of those one could have asked")
-UNSEEN = Condition("annotators judged without seeing the model's scores")
+ANNOTATORS = Condition("the annotators are a random sample")
+UNSEEN = Condition("the annotators did not see the model's scores")
 
 
 def independent(known: Independence) -> Condition:
     """Return the condition that answers are independent, with what is known of it."""
-    needs = "answers are independent of each other, given the model"
+    needs = "answers are independent"
     return Condition(needs, known.holds, known.note)

@@ -1,7 +1,7 @@
-"""What to ask next: the pairs, and the annotators to ask, that tell most.
+"""What to ask next: the most informative pairs, and whom to ask.
 
 `batch.suggest_pairs` is the door. `beliefs` holds what is known so far, `candidates` the pairs that
-may be asked, `criterion` what an answer would tell, `annotators` who is asked which.
+may be asked, `criterion` what an answer would add, `annotators` who is asked which.
 """
 
 from aggcal.advice.suggest.batch import suggest_pairs

@@ -53,20 +53,20 @@ def refuse_people(
     unknown = [who for who in named if who not in known]
     if unknown:
         raise OptionError(
-            f"{count(len(unknown), 'annotator')} without a judgment that could be fitted "
+            f"{count(len(unknown), 'annotator has', 'annotators have')} no usable judgment "
             f"({some(unknown)}); check the ids{did_you_mean(unknown[0], known)}, or name those who "
             "have not judged yet with --new-annotator."
         )
     old = [who for who in fresh if who in known]
     if old:
         raise OptionError(
-            f"{count(len(old), 'new annotator')} with judgments already ({some(old)}); name them "
-            "with --annotator."
+            f"{count(len(old), 'new annotator already has', 'new annotators already have')} "
+            f"judgments ({some(old)}); name them with --annotator."
         )
     everyone = [*named, *fresh]
     twice = [who for who in dict.fromkeys(everyone) if everyone.count(who) > 1]
     if twice:
-        raise OptionError(f"annotators named more than once: {some(twice)}; name each once.")
+        raise OptionError(f"duplicate annotators: {some(twice)}; name each once.")
 
 
 def people(

@@ -61,42 +61,42 @@ def suggest_pairs(
     consensus: Consensus | None = None,
     seed: int = 0,
 ) -> Suggestions:
-    """Suggest the pairs whose judgments would tell most.
+    """Suggest the pairs whose judgments would be most informative.
 
     Without judgments: a first design, in which every item is asked about equally often, on the left
-    as on the right, all are joined by as few pairs as possible, and no two are far apart.
+    as on the right, few pairs connect all items, and no two items are far apart.
 
-    With judgments, pieces of the comparison graph are joined and new items asked first; then come
-    the pairs that are expected to bring most pairs of items into the right order, each valued as if
-    those before it had been judged; last a few of the least judged items.
+    With judgments, new items and pairs that connect components come first; then the pairs that are
+    expected to put most pairs of items into the correct order, each valued as if those before it
+    had been judged; last a few of the items with the fewest judgments.
 
     Parameters
     ----------
     judgments
         `Judgments`, or anything that `read_judgments` takes; None if nobody has judged yet.
     scores
-        A model's scores: items that only they have are new, and are expected where the model puts
+        A model's scores: items that only they contain are new, and expected where the model puts
         them.
     n
-        How many pairs to suggest; by default 20 (or all there are; without judgments at least as
-        many as items), or as many as ``per_annotator`` allows.
+        How many pairs to suggest; by default 20 (or all pairs if there are fewer; without
+        judgments at least as many as items), or as many as ``per_annotator`` allows.
     about
-        What the judgments are to improve: ``"order"``, that of the items; ``"scores"``, the order
-        only as far as it moves calibrated scores.
+        What the judgments should improve: ``"order"``, that of the items; ``"scores"``, the order
+        only as far as it changes calibrated scores.
     items
         Further items to consider: ids, or a table with the column ``item``.
     annotators, new_annotators
-        Who can be asked: those who judged before, and those who have not. Nobody is asked a pair
-        that they judged or skipped already.
+        Who can be asked: those who judged before, and those who have not. Nobody is asked about a
+        pair that they already judged or skipped.
     per_annotator
-        How many pairs each can be asked. Without ``annotators``, everybody who judged before.
+        How many pairs each can be asked about. Without ``annotators``: everybody who judged before.
     per_item
         How many of the pairs an item can be in.
     repeat
-        Let a pair be asked more than once, though never of one annotator twice.
+        Allow a pair to be asked more than once, but never twice of the same annotator.
     explore
-        Share of the pairs for items that were judged least, or, where annotators are named, for
-        learning how reliable those are of whom least is known.
+        Share of the pairs for the items with the fewest judgments, or, where annotators are named,
+        for estimating the reliability of those about whom least is known.
     method
         How to aggregate: a method with a link (see ``aggcal methods``).
     consensus
@@ -133,7 +133,7 @@ def suggest_pairs(
     if consensus is None:
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
-        raise OptionError("the consensus is of other judgments; leave it out.")
+        raise OptionError("the consensus belongs to other judgments; leave it out.")
     beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores":
         _check_scored(beliefs)
@@ -193,14 +193,14 @@ class _Batch:
         k, reason = self._join(worth, open_), ""
         if k is not None:
             both = self._beliefs.new[[self._i[k], self._j[k]]]
-            reason = "new item" if both.any() else "joins two pieces"
+            reason = "new item" if both.any() else "connects components"
         elif turn.exploring and person.sd > 0.0:
             # Known gaps tell about who judges them, unknown ones about the items.
             mixed = 1.0 + gained * self._criterion.variance
             tells = reliability_information(self._beliefs.link, person.reliability, self._gap)
             k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
         elif turn.exploring:
-            k, reason = self._least_judged(open_), "little judged"
+            k, reason = self._least_judged(open_), "few judgments"
         else:
             k = self._best(worth, open_)
             reason = self._why(k)
@@ -245,9 +245,9 @@ class _Batch:
 
     def _why(self, k: int) -> str:
         if self._about == "scores":
-            return "decides calibrated scores"
+            return "affects calibrated scores"
         sd = float(np.sqrt(self._criterion.variance[k]))
-        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "little known"
+        return "close and uncertain" if abs(float(self._gap[k])) < _CLOSE * sd else "uncertain"
 
     def _take(self, k: int, person: Person, gained: float) -> None:
         self._criterion.ask(k, gained)
@@ -350,8 +350,8 @@ def check_suggestion(
         raise OptionError("suggestions about scores need the model's scores; give them too.")
     if method not in PREDICTABLE:
         raise OptionError(
-            f"pairs cannot be suggested by '{method}': what one judgment tells is not known for "
-            f"it; choose {', '.join(PREDICTABLE)}."
+            f"the method '{method}' cannot suggest pairs: it cannot predict what a judgment adds; "
+            f"choose {', '.join(PREDICTABLE)}."
         )
 
 
@@ -376,7 +376,7 @@ def _check_scored(beliefs: Beliefs) -> None:
 def _check_number(n: int, most: float, n_items: int) -> None:
     if n > most:
         raise OptionError(
-            f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,} within "
+            f"{n:,} pairs were asked for, but {count(n_items, 'item')} allow only {most:,} within "
             "these limits; ask for fewer, raise --per-item, or allow --repeat."
         )
 

@@ -88,8 +88,8 @@ class Beliefs:
             known = consensus.quantifier.curvature(consensus)
         if known is None:
             raise OptionError(
-                f"pairs cannot be suggested from a consensus by '{consensus.method}': what one "
-                f"judgment tells is not known for it; choose {', '.join(PREDICTABLE)}."
+                f"a consensus by '{consensus.method}' cannot suggest pairs: it cannot predict what "
+                f"a judgment adds; choose {', '.join(PREDICTABLE)}."
             )
         seen = set(consensus.item_ids)
         offered = [*([] if scores is None else scores.item_ids), *more]

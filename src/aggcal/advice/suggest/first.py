@@ -31,7 +31,7 @@ def first_suggestions(
     --------
     >>> found = first_suggestions(as_text("abcd"), ["ann", "bob"], n=4)
     >>> found.reason.tolist()
-    ['joins two pieces', 'joins two pieces', 'joins two pieces', 'little judged']
+    ['connects components', 'connects components', 'connects components', 'few judgments']
     >>> sorted(found.annotator)
     ['ann', 'ann', 'bob', 'bob']
     """
@@ -42,7 +42,7 @@ def first_suggestions(
             "--items."
         )
     if len(set(annotators)) < len(annotators):
-        raise OptionError("annotators are named more than once; name each once.")
+        raise OptionError("there are duplicate annotators; name each once.")
     if n_items < 2:  # noqa: PLR2004  # a pair
         raise TooLittleDataError(
             f"{count(n_items, 'item')} to compare; give at least two, with --items."
@@ -82,13 +82,13 @@ def _check_number(
         most *= n_annotators
     if n > most and not (repeat and not n_annotators):
         raise OptionError(
-            f"{n:,} pairs were asked for, but {count(n_items, 'item')} make only {most:,}; ask "
+            f"{n:,} pairs were asked for, but {count(n_items, 'item')} allow only {most:,}; ask "
             "for fewer, or allow --repeat."
         )
     if per_item is not None and 2 * n > n_items * per_item:
         raise OptionError(
-            f"{n:,} pairs put every one of {count(n_items, 'item')} into {-(-2 * n // n_items)} "
-            "of them; ask for fewer, or raise --per-item."
+            f"{n:,} pairs use each of {count(n_items, 'item')} {-(-2 * n // n_items)} times; "
+            "ask for fewer, or raise --per-item."
         )
     if per_annotator is not None and n > per_annotator * max(1, n_annotators):
         raise OptionError(
@@ -130,15 +130,17 @@ def _reasons(one: IntArray, other: IntArray, n_items: int) -> TextArray:
     for i, j in zip(one.tolist(), other.tolist(), strict=True):
         a, b = piece(i), piece(j)
         home[a] = b
-        found.append("little judged" if a == b else "joins two pieces")
+        found.append("few judgments" if a == b else "connects components")
     return as_text(found)
 
 
 def _warnings(n: int, n_items: int) -> tuple[DisconnectedWarning, ...]:
     if n >= n_items - 1:
         return ()
-    what = f"{count(n, 'pair')} cannot join {count(n_items, 'item')} into one comparison"
-    remedy = f"ask for at least {n_items - 1:,}, and {2 * n_items:,} or more for a first order"
+    what = f"{count(n, 'pair')} cannot connect {count(n_items, 'item')}."
+    remedy = (
+        f"Ask for at least {n_items - 1:,} pairs, and {2 * n_items:,} or more for a first order."
+    )
     return (DisconnectedWarning(what, remedy),)
 
 
@@ -150,4 +152,6 @@ def check_first(annotators: Sequence[str], explore: float) -> None:
             "--new-annotator."
         )
     if explore:
-        raise OptionError("nobody has judged yet, so all is to be explored; leave --explore out.")
+        raise OptionError(
+            "nobody has judged yet, so every pair is exploration; leave --explore out."
+        )

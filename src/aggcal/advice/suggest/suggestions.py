@@ -16,9 +16,9 @@ from aggcal.errors import AggcalWarning, count
 About = Literal["order", "scores"]
 
 UNITS = {
-    "order": "pairs of items that this judgment is expected to bring into the right order",
-    "scores": "squared error of all calibrated scores that this judgment is expected to take away, "
-    "in the model's units squared",
+    "order": "expected number of pairs of items that this judgment puts into the correct order",
+    "scores": "expected reduction of the total squared error of the calibrated scores, in the "
+    "model's units squared",
 }
 """What ``information`` counts."""
 
@@ -27,9 +27,9 @@ UNITS = {
 class Suggestions:
     """Pairs to ask, the most urgent first.
 
-    ``probability`` is the chance that the left item is put above by who is asked, or by an
-    annotator of typical reliability; NaN (None in JSON, blank in a table) where nothing yet
-    relates the two items. ``information`` is in the unit that ``unit`` tells; NaN where nobody has
+    ``probability`` is the probability that the annotator who is asked, or one of typical
+    reliability, puts the left item above; NaN (None in JSON, blank in a table) where no comparisons
+    link the two items yet. ``information`` is in the unit given by ``unit``; NaN where nobody has
     judged yet.
     """
 
@@ -55,7 +55,7 @@ class Suggestions:
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
-        """What the fit had to say, and what the pairs cannot do."""
+        """The warnings of the fit, and of what the pairs cannot do."""
         fit = () if self.consensus is None else self.consensus.warnings
         return (*fit, *self.notices)
 
@@ -93,5 +93,5 @@ class Suggestions:
 
     def __str__(self) -> str:
         reasons, numbers = np.unique(self.reason.astype(str), return_counts=True)
-        why = ", ".join(f"{k} {reason}" for reason, k in zip(reasons, numbers, strict=True))
+        why = ", ".join(f"{k} × {reason}" for reason, k in zip(reasons, numbers, strict=True))
         return f"{count(len(self), 'suggested pair')} ({why})"

@@ -130,7 +130,7 @@ def weak_warnings(
     >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c"), ("ann", "c", "d")])
     >>> [found] = weak_warnings(judgments, np.zeros(4, dtype=int), np.array([0, 0, 1, 1]))
     >>> found.what
-    "only 1 of 3 judgments joins 2 groups of items (all outside the largest: 'c', 'd'), ..."
+    "Only 1 of 3 judgments connects 2 groups of items (outside the largest: 'c', 'd'). ..."
     """
     number, pieces = (len(np.unique(each)) for each in (label, component))
     if number == pieces:
@@ -144,14 +144,18 @@ def weak_warnings(
         if len(home):
             one, other = (ids[each[np.argmax(given[each])]] for each in (own, home))
             named.append(f"'{one}' with '{other}'")
+    outside = list(ids[label > 0])
     return (
         WeaklyJoinedWarning(
-            f"only {across:,} of {count(judgments.n_judgments, 'judgment')} "
-            f"{'joins' if across == 1 else 'join'} {number:,} groups of items (all outside the "
-            f"largest: {some(list(ids[label > 0]))}), so the prior decides how far apart the "
-            "groups are: scores and their intervals compare items of one group only",
-            "no order is claimed across groups: have several annotators compare many pairs across "
-            f"them, such as {', '.join(named)}",
+            f"Only {across:,} of {count(judgments.n_judgments, 'judgment')} "
+            f"{'connects' if across == 1 else 'connect'} {number:,} groups of items (outside the "
+            f"largest: {some(outside)}). The prior decides how far apart the groups are, so no "
+            "order is claimed across groups; scores and intervals compare items within a group.",
+            "Have several annotators compare many pairs across the groups, such as "
+            f"{', '.join(named)}.",
+            title=f"Only {count(across, 'judgment connects', 'judgments connect')} {number:,} "
+            "groups of items",
+            items=outside,
         ),
     )
 

@@ -23,16 +23,19 @@ def reversed_warnings(
     Examples
     --------
     >>> print(reversed_warnings(["eve"], 12, 0.0)[0].what)
-    1 annotator of 12 answers against the consensus ('eve'; the whole interval of the reliability
-    is below 0)
+    1 annotator of 12 answers against the consensus ('eve'): the whole interval of the
+    reliability is below 0, which is random. The fit inverts such answers.
     """
     if not turned:
         return ()
     verb = "answers" if len(turned) == 1 else "answer"
+    title = f"{count(len(turned), 'annotator')} of {annotators:,} {verb} against the consensus"
     return (
         ReversedWarning(
-            f"{count(len(turned), 'annotator')} of {annotators:,} {verb} against the consensus "
-            f"({some(turned)}; the whole interval of the reliability is below {border:g})",
-            "ask whether they understood the question; the fit turns their answers round",
+            f"{title} ({some(turned)}): the whole interval of the reliability is below "
+            f"{border:g}, which is random. The fit inverts such answers.",
+            "Ask whether they understood the question.",
+            title=title,
+            annotators=turned,
         ),
     )

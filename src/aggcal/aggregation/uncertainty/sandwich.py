@@ -20,10 +20,11 @@ from aggcal.aggregation.uncertainty.covariance import (
     DrawnCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import inverse, solver
-from aggcal.errors import AggcalWarning, FewJudgmentsWarning
+from aggcal.errors import AggcalWarning, FewJudgmentsWarning, count
 from aggcal.models.information import Information
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
+from aggcal.registry import LAPLACE
 
 _ENOUGH_ANNOTATORS = 20
 """From so many on, errors by how annotators differ are not called rough."""
@@ -127,7 +128,9 @@ def few_annotators(number: int) -> tuple[AggcalWarning, ...]:
         return ()
     return (
         FewJudgmentsWarning(
-            f"there are only {number} annotators to tell how annotators differ",
-            f"errors by resampling them are rough below {_ENOUGH_ANNOTATORS}: prefer laplace",
+            f"Standard errors from resampling {number} annotators are rough: that takes "
+            f"{_ENOUGH_ANNOTATORS} or more.",
+            f"Use --uncertainty {LAPLACE.name}.",
+            title=f"Standard errors rest on {count(number, 'annotator')}",
         ),
     )

@@ -155,7 +155,7 @@ class Uncertainty:
     def divided(self) -> str:
         """What the parts are called across which nothing is claimed."""
         weak = any(warning.code == WeaklyJoinedWarning.code for warning in self.warnings)
-        return "weakly joined groups" if weak else "connected components"
+        return "weakly connected groups" if weak else "connected components"
 
     @cached_property
     def se(self) -> FloatArray:

@@ -1,7 +1,7 @@
 """Rankings, best-worst choices and ratings taken apart into pairs, and what each pair weighs.
 
 A ranking of k items says k(k-1)/2 pairs at once, but they are not as many independent opinions:
-its pairs are weighted so that together they tell as much as the ranking itself.
+its pairs are weighted so that together they count as much as the ranking itself.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
     '1 ranking became 3 pairs, each of full weight, as if they were independent opinions'
     """
     weights = {
-        "information": "weighted so that together they tell as much as the {what}, not as "
+        "information": "weighted so that together they count as much as the {what}, not as "
         "{pairs} independent opinions",
         "item": "weighted so that each item counts once in each {what}",
         "pair": "each of full weight, as if they were independent opinions",

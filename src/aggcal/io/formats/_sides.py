@@ -59,7 +59,7 @@ def side_of(
         location, value = source.first(differ, said)
         raise TableError(
             f"{source.name}: {location} has the outcome '{value}', which may name a side or an "
-            "item, and the other rows do not tell which; write left, right or tie in every row."
+            "item, and the other rows do not show which; write left, right or tie in every row."
         )
     if by_side:
         _say(found, notes, labels, own=own)

@@ -54,7 +54,7 @@ def json_records(name: str, pieces: Iterator[str]) -> Iterator[Record]:
     text.drop(1)
     if text.next_character():
         raise FileError(
-            f"{name}: line {text.line} goes on after the end of the list; export the file again."
+            f"{name}: line {text.line} continues after the end of the list; export the file again."
         )
 
 

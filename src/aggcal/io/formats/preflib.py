@@ -44,7 +44,7 @@ def _rows(lines: Iterator[tuple[int, str]], choices: Choices, notes: Notes) -> I
     _refuse_unnamed(names, orders)
     voters = sum(number for _, number, _ in orders)
     if claimed is not None and claimed != voters:
-        notes.append(f"the header speaks of {claimed:,} voters, the orders are those of {voters:,}")
+        notes.append(f"the header gives {claimed:,} voters, the orders are those of {voters:,}")
     sizes = [(sum(map(len, tiers)), number) for _, number, tiers in orders]
     as_weights = sum(k * (k - 1) // 2 * n for k, n in sizes) > _MOST_ROWS
     pairs = voter = 0
@@ -133,7 +133,7 @@ def _order(line: str, location: str) -> _Order:
     number, _, order = line.partition(":") if ":" in line else line.partition(",")
     voters = _number(number, location)
     if voters > _MOST_VOTERS:
-        raise TableError(f"{location}: speaks of {voters} voters; correct the line.")
+        raise TableError(f"{location}: gives {voters} voters; correct the line.")
     tiers: list[list[int]] = []
     for part in re.findall(r"\{[^{}]*\}|[^,{}]+|[{}]", order):
         if part.startswith("{") and part.endswith("}") and len(part) > 1:
@@ -176,7 +176,7 @@ def preflib_lines(orders: Iterable[tuple[tuple[str, ...], ...]], title: str) -> 
     items = sorted({item for order in counted for tier in order for item in tier})
     broken = [item for item in items if "\n" in item or "\r" in item]
     if broken:
-        raise OptionError(f"PrefLib has names of one line, and {broken[0]!r} has more; rename it.")
+        raise OptionError(f"PrefLib names have one line, and {broken[0]!r} has several; rename it.")
     number = {item: k for k, item in enumerate(items, 1)}
     ties = any(len(tier) > 1 for order in counted for tier in order)
     complete = all(sum(map(len, order)) == len(items) for order in counted)

@@ -182,8 +182,8 @@ def as_utf8(path: Path, charset: Charset, name: str, scratch: Path) -> Path:
                 text = pending + decoder.decode(piece, final=not piece)
             except UnicodeDecodeError:
                 raise FileError(
-                    f"{name}: begins as {_NAMES.get(charset.codec, 'UTF-8')} text but does not go "
-                    "on so; save the file as UTF-8."
+                    f"{name}: begins as {_NAMES.get(charset.codec, 'UTF-8')} text but is not "
+                    "throughout; save the file as UTF-8."
                 ) from None
             # A CR at the end may be the first half of a line's end.
             pending = "\r" if piece and text.endswith("\r") else ""

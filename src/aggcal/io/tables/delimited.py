@@ -266,7 +266,7 @@ def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: File, width: in
         return
     line, position, cell_at, kind, message, text = rejects[0]
     more = " or more" if len(rejects) >= _MOST_REJECTS else ""
-    rest = "" if len(rejects) == 1 else f" ({len(rejects):,}{more} such lines in all)"
+    rest = "" if len(rejects) == 1 else f" ({len(rejects):,}{more} such lines in total)"
     if cell_at is not None and _begins_endless_cell(file.path, cell_at - 1):
         line, kind, rest = _lines_before(file.path, cell_at) + 1, "LINE SIZE OVER MAXIMUM", ""
     elif position is not None:

@@ -225,7 +225,7 @@ def present_columns(found: Sequence[str], names: Mapping[str, str], name: str) -
         if key is None:
             continue
         if key in present:
-            raise TableError(f"{name}: column '{column}' stands twice in the header; rename one.")
+            raise TableError(f"{name}: duplicate column '{column}' in the header; rename one.")
         present[key] = position
     if len(present) > MOST_COLUMNS:
         raise too_many_columns(name, len(present))

@@ -1,0 +1,61 @@
+"""What each kind of finding is called in a list."""
+
+from __future__ import annotations
+
+TOPICS = {
+    "alike-ids": "similar ids",
+    "anchors": "anchors",
+    "check-failed": "failed check",
+    "circular": "cycles",
+    "contradicting": "contradicting annotators",
+    "copies": "copied answers",
+    "direction": "opposite direction",
+    "disconnected": "disconnected items",
+    "divided": "opposing groups",
+    "duplicate-rows": "duplicate rows",
+    "erratic": "erratic answers",
+    "few-judgments": "few judgments",
+    "guessing": "guessing",
+    "harmful": "risky calibration",
+    "impossible-times": "implausible times",
+    "kernel": "undetermined kernel",
+    "low-agreement": "low agreement",
+    "model-from-judgments": "dependent scores",
+    "no-agreement": "no agreement",
+    "no-common-item": "no common items",
+    "no-gpu": "no GPU",
+    "no-maximum": "no maximum",
+    "not-converged": "unconverged fit",
+    "one-annotator": "single annotator",
+    "one-way": "one-way comparisons",
+    "order-decides": "order of presentation",
+    "pair-effects": "dependent answers",
+    "perhaps-guessing": "possible guessing",
+    "plugin": "faulty plugin",
+    "pooled-criteria": "pooled criteria",
+    "position-bias": "one-sided answers",
+    "repeated-answers": "repeated answers",
+    "reversed-annotators": "reversed answers",
+    "second-model": "second model",
+    "self-contradiction": "self-contradiction",
+    "self-pairs": "self-comparisons",
+    "separation": "unbeaten or winless items",
+    "side-preferred": "study-wide position bias",
+    "too-fast": "fast answers",
+    "unanswered": "unanswered rows",
+    "unclear-agreement": "unclear agreement",
+    "unmatched-items": "unmatched items",
+    "weakly-joined": "weak connections",
+}
+"""By the code of the finding: two or three words each."""
+
+
+def topic_of(code: str) -> str:
+    """Return what a kind of finding is called; of one that a package adds, the words of its code.
+
+    Examples
+    --------
+    >>> topic_of("copies"), topic_of("odd-thing")
+    ('copied answers', 'odd thing')
+    """
+    return TOPICS.get(code, code.replace("-", " "))
