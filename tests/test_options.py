@@ -167,7 +167,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
-    "more_judgments": None,
+    "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],

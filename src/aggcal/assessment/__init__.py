@@ -25,6 +25,7 @@ from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
+from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
     Given,
@@ -69,6 +70,8 @@ def assess(
     digits: int | None = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
+    title: str | None = None,
+    question: str | None = None,
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
@@ -88,6 +91,8 @@ def assess(
         See `calibrate`.
     uncertainty, level, draws, on_draw
         See `Consensus.quantify`; None for no uncertainty of the consensus.
+    title, question
+        What the study is called, and what annotators were asked; for the report.
     warn
         Emit the warnings of both stages as Python warnings too.
 
@@ -106,7 +111,7 @@ def assess(
     }  # fmt: skip
     others = {"calibrator": calibrator, "features": features, "second_model": second_model}
     check_options(**given, **others, engine=engine)
-    scale = scale_of(bounds, digits)
+    titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
     scores, known = _read(scores, model_sd, anchors, second_model, scale)
     if features is not None:
@@ -138,7 +143,9 @@ def assess(
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
-    result = Assessment(consensus, calibration, rows, seconds, judgments, scores, by_anchors)
+    result = Assessment(
+        consensus, calibration, rows, seconds, judgments, scores, by_anchors, titles=titles
+    )
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)

@@ -83,7 +83,12 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
             description=f"{line[0].upper()}{line[1:]}.",
             formatter_class=Formatter,
         )
-        command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+        command.add_argument(
+            "-q",
+            "--quiet",
+            action="store_true",
+            help="no progress and no notes; errors and warnings are still shown",
+        )
         if name in STUDY_COMMANDS:
             command.hint = "describe the study once with 'aggcal init'"
             command.add_argument("--study", metavar="FILE", help=_STUDY)

@@ -10,12 +10,13 @@ from typing import Any
 from aggcal.advice import Advice
 from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
+from aggcal.cli.options.common import print_json
 from aggcal.cli.provenance import given
 from aggcal.errors import count
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
-from aggcal.io.writing.write import refuse_overwriting, to_json
+from aggcal.io.writing.write import refuse_overwriting
 
 _STAGE_2 = ("items.csv", "summary.json")
 _STAGE_1 = (*_STAGE_2, "annotators.csv", "report.html", "report.md")
@@ -71,7 +72,7 @@ def finish(
         )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
-        print(to_json(result.to_dict()))
+        print_json(result.to_dict(), paths)
     return 0
 
 
@@ -83,7 +84,7 @@ def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
 
 def tell(result: Assessment, console: Console) -> None:
     """Say what came out, and what the user should know."""
-    console.warn(result.warnings)
+    console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:
         console.say(

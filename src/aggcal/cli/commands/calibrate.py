@@ -16,6 +16,7 @@ from aggcal.cli.options.common import (
     add_spreadsheet_safe,
 )
 from aggcal.cli.options.formats import add_blank, add_id_options, respelt
+from aggcal.cli.options.report import add_titles, titles_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
@@ -46,7 +47,8 @@ def add(command: Parser) -> None:
     add_stage_2(command)
     add_blank(command)
     add_id_options(command)
-    add_json(command, "the summary")
+    add_titles(command)
+    add_json(command, "the summary and the files written")
 
 
 def calibrate(options: argparse.Namespace) -> int:
@@ -69,6 +71,7 @@ def calibrate(options: argparse.Namespace) -> int:
         level=options.level,
     )
     check_seed(options.seed)
+    titles = titles_from(options)
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
@@ -90,7 +93,7 @@ def calibrate(options: argparse.Namespace) -> int:
         seed=options.seed,
         warn=False,
     )
-    result = Assessment(None, calibration, seconds=time.perf_counter() - began)
+    result = Assessment(None, calibration, seconds=time.perf_counter() - began, titles=titles)
     if consensus.sd is not None:
         console.say(
             "note: a table has standard errors but not how they hang together; they are taken as "

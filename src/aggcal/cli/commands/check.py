@@ -6,7 +6,7 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.common import add_json, add_seed, print_json
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
@@ -48,7 +48,6 @@ def check(options: argparse.Namespace) -> int:
     """Print what stands out."""
     from aggcal.advice.check import check as look_over
     from aggcal.advice.check.survey import check_aims
-    from aggcal.io.writing.write import to_json
 
     console = Console(quiet=options.quiet)
     check_aims(options.method, options.precision, options.seed)
@@ -66,7 +65,7 @@ def check(options: argparse.Namespace) -> int:
     )
     console.done()
     if options.json:
-        print(to_json(found.to_dict()))
-    elif not options.quiet:
+        print_json(found.to_dict())
+    else:
         print(found)
     return 1 if options.strict and found.problems else 0

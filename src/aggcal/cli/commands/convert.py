@@ -6,7 +6,12 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_spreadsheet_safe
+from aggcal.cli.options.common import (
+    add_json,
+    add_spreadsheet_safe,
+    print_json,
+    refuse_two_documents,
+)
 from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
@@ -41,6 +46,7 @@ def add(command: Parser) -> None:
     group = add_format_options(command)
     group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
     add_memory(group)
+    add_json(command, "what was written")
 
 
 def convert(options: argparse.Namespace) -> int:
@@ -53,6 +59,7 @@ def convert(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     if options.append and options.force:
         raise OptionError("--append adds to OUT and --force replaces it; leave one of them out.")
+    refuse_two_documents(options)
     choices = choices_from(options)
     if options.output != "-":
         refuse_unwritable(Path(options.output).parent)
@@ -73,10 +80,21 @@ def convert(options: argparse.Namespace) -> int:
     for note in done.notes:
         console.say(note)
     if done.n_left_out:
-        console.say(
-            f"warning: {count(done.n_left_out, 'judgment')} without an answer left out: "
+        console.warn(
+            f"{count(done.n_left_out, 'judgment')} without an answer left out: "
             f"{done.format} has no place for them."
         )
     did = "added to" if done.appended else "wrote"
     console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    if options.json:
+        print_json(
+            {
+                "format": done.format,
+                "n_judgments": done.n_rows,
+                "n_left_out": done.n_left_out,
+                "appended": done.appended,
+                "notes": done.notes,
+            },
+            [done.path],
+        )
     return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 from aggcal.errors import count
 
 if TYPE_CHECKING:
@@ -28,12 +28,11 @@ def add(command: Parser) -> None:
 
 def datasets(options: argparse.Namespace) -> int:
     """Print what each is, how large, under which licence, and where it is found."""
-    from aggcal.io.writing.write import to_json
     from aggcal.registry.datasets import DATASETS
 
     told = {name: _told(info) for name, info in DATASETS.items()}
     if options.json:
-        print(to_json(told))
+        print_json(told)
         return 0
     for name, each in told.items():
         sizes = (

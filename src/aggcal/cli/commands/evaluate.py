@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 from aggcal.cli.options.formats import add_id_options, respelt
 from aggcal.errors import TooLittleDataError, count
 
@@ -41,7 +41,6 @@ def evaluate(options: argparse.Namespace) -> int:
     import numpy as np
 
     from aggcal._core.tables import aligned
-    from aggcal.io.writing.write import to_json
     from aggcal.metrics import METRICS, compare
 
     console = Console(quiet=options.quiet)
@@ -59,22 +58,21 @@ def evaluate(options: argparse.Namespace) -> int:
         )
     missing = len(ids) - n
     if missing:
-        console.say(
-            f"warning: {count(missing, 'item')} of {options.items} left out: no truth, "
+        console.warn(
+            f"{count(missing, 'item')} of {options.items} left out: no truth, "
             "or a blank in one of the columns."
         )
     unused = len(truth) - int(np.isfinite(target).sum()) + blank
     if unused:
-        console.say(
-            f"warning: {count(unused, 'row')} of {options.truth} left out: blank, "
-            f"or not in {options.items}."
+        console.warn(
+            f"{count(unused, 'row')} of {options.truth} left out: blank, or not in {options.items}."
         )
     found = {
         name: compare(values[both], target[both], centred=options.centred)
         for name, values in columns.items()
     }
     if options.json:
-        print(to_json({"n": n, **found}))
+        print_json({"n": n, **found})
         return 0
     print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
     print(f"{'':12}" + "".join(f" {name:>11}" for name in found))

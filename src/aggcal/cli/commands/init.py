@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force
+from aggcal.cli.options.common import add_force, add_json, print_json
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options
 from aggcal.cli.options.scores import add_score_columns
@@ -56,6 +56,7 @@ def add(command: Parser) -> None:
         group.add_argument(f"--{role}", metavar="FILE", help=what)
     add_score_columns(group)
     add_judgment_options(command)
+    add_json(command, "the study and the file written")
 
 
 def init(options: argparse.Namespace) -> int:
@@ -79,6 +80,8 @@ def init(options: argparse.Namespace) -> int:
     text = study.text()
     path = write_file(options.output, lambda file: file.write(text), force=options.force)
     console.say(f"wrote {path}; {_next(study)}")
+    if options.json:
+        print_json({"study": study.options}, [path])
     return 0
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import csv
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_output
+from aggcal.cli.options.common import add_json, add_output, print_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def add(command: Parser) -> None:
@@ -30,6 +36,7 @@ def add(command: Parser) -> None:
     command.add_argument(
         "--quick", action="store_true", help="fewer repetitions and levels, in about a minute"
     )
+    add_json(command, "the files written")
 
 
 def reproduce(options: argparse.Namespace) -> int:
@@ -41,7 +48,20 @@ def reproduce(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     refuse_unwritable(options.output)
-    make(options.what, options.output, quick=options.quick, force=options.force, say=console.say)
+    paths = make(
+        options.what, options.output, quick=options.quick, force=options.force, say=console.on_step
+    )
+    console.done()
+    if options.json:
+        counts = _statuses(Path(options.output) / "cells.csv")
+        print_json({"what": options.what, "quick": options.quick, "cells": counts}, paths)
+        return 0
     console.say("the page:")
     print((Path(options.output) / "index.html").resolve())
     return 0
+
+
+def _statuses(cells: Path) -> dict[str, int]:
+    """Count the compared numbers by what came of the comparison."""
+    with cells.open(encoding="utf-8", newline="") as file:
+        return dict(Counter(row["status"] for row in csv.DictReader(file)))

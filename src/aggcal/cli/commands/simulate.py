@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_output
+from aggcal.cli.options.common import add_json, add_output, print_json
 from aggcal.registry import LINKS, LOGISTIC
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def add(command: Parser) -> None:
     ):
         command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
     command.add_argument("--link", choices=LINKS, default=LOGISTIC.name, help="noise")
+    add_json(command, "the settings and the files written")
 
 
 def simulate(options: argparse.Namespace) -> int:
@@ -46,23 +47,24 @@ def simulate(options: argparse.Namespace) -> int:
     from aggcal.io.writing.writable import refuse_unwritable
 
     refuse_unwritable(options.output)
-    paths = write_study(
-        options.output,
-        items=options.items,
-        annotators=options.annotators,
-        judgments=options.judgments,
-        link=options.link,
-        reliability_sd=options.reliability_sd,
-        reversed_share=options.reversed,
-        location=options.location,
-        scale=options.scale,
-        model_sd=options.model_sd,
-        model_bias=options.model_bias,
-        model_slope=options.model_slope,
-        seed=options.seed,
-        force=options.force,
-    )
+    study = {
+        "items": options.items,
+        "annotators": options.annotators,
+        "judgments": options.judgments,
+        "link": options.link,
+        "reliability_sd": options.reliability_sd,
+        "reversed_share": options.reversed,
+        "location": options.location,
+        "scale": options.scale,
+        "model_sd": options.model_sd,
+        "model_bias": options.model_bias,
+        "model_slope": options.model_slope,
+        "seed": options.seed,
+    }
+    paths = write_study(options.output, force=options.force, **study)
     Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    if options.json:
+        print_json({"study": study}, paths)
     return 0
 
 

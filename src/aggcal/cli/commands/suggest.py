@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
+from aggcal.cli.options.common import (
+    add_force,
+    add_json,
+    add_seed,
+    add_spreadsheet_safe,
+    print_json,
+    refuse_two_documents,
+)
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
-from aggcal.cli.options.report import text_files, texts_from
+from aggcal.cli.options.report import add_texts, text_files, texts_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.errors import OptionError
@@ -84,14 +91,7 @@ def _add_sheet(command: Parser) -> None:
         default=_SHEET,
         help="csv: the sheet; else tasks for that tool, whose exports aggcal reads",
     )
-    command.add_argument(
-        "--texts",
-        metavar="FILE",
-        help="table item,text: what the items say, shown beside their ids",
-    )
-    command.add_argument(
-        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
-    )
+    add_texts(command)
     add_force(command, "FILE if it already exists")
     add_spreadsheet_safe(command)
 
@@ -166,25 +166,35 @@ def suggest(options: argparse.Namespace) -> int:
         repeat=options.repeat,
         **wanted,
     )
-    console.warn(found.warnings)
+    console.warn(*found.warnings)
     console.say(str(found))
     if judgments is not None:
         console.say(f"information: {found.unit}")
-    write = _writer(found, options, console, judgments, texts)
-    if options.output is None:
-        write(sys.stdout)
-    else:
-        console.say(f"wrote {write_file(options.output, write, force=options.force)}")
+    written = []
+    if options.output is not None or not options.json:
+        write = _writer(found, options, console, judgments, texts)
+        if options.output is None:
+            write(sys.stdout)
+        else:
+            written = [write_file(options.output, write, force=options.force)]
+            console.say(f"wrote {written[0]}")
+    if options.json:
+        print_json(found.to_dict(), written)
     return 0
 
 
 def _check_form(options: argparse.Namespace) -> None:
     """Refuse what is asked of a form that does not have it."""
-    if options.spreadsheet_safe and (options.json or options.to != _SHEET):
-        form = "--json" if options.json else f"--to {options.to}"
-        raise OptionError(f"--spreadsheet-safe is for tables, and {form} is none; leave one out.")
-    if options.json and options.to != _SHEET:
-        raise OptionError(f"--json and --to {options.to} exclude each other; give one of them.")
+    refuse_two_documents(options)
+    only_json = options.json and options.output is None
+    if options.spreadsheet_safe and (only_json or options.to != _SHEET):
+        form = f"--to {options.to}" if options.to != _SHEET else "--json without -o"
+        raise OptionError(f"--spreadsheet-safe is for CSV, which {form} does not write; omit it.")
+    if only_json and options.to != _SHEET:
+        raise OptionError(
+            f"--json and --to {options.to} would both print to standard output; write the tasks to "
+            "a file with -o FILE, or omit one of them."
+        )
 
 
 def _writer(
@@ -199,8 +209,6 @@ def _writer(
     from aggcal.io.writing.write import csv_writer, json_writer
 
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
-    if options.json:
-        return json_writer(found.to_dict())
     if options.to == LABEL_STUDIO.name:
         console.say(
             "import the tasks into a project with this labelling interface, and read its export "

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from aggcal.cli.arguments import Parser
+from aggcal.errors import OptionError
+
+_STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""How a file is called that is standard output."""
 
 
 def add_output(command: Parser, what: str) -> None:
@@ -17,8 +25,38 @@ def add_force(command: Parser, what: str) -> None:
 
 
 def add_json(command: Parser, what: str) -> None:
-    """Add ``--json``."""
-    command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+    """Add ``--json``: standard output then holds one JSON document and nothing else."""
+    command.add_argument(
+        "--json", action="store_true", help=f"print {what} as JSON on standard output"
+    )
+
+
+def print_json(what: Mapping[str, Any], written: Iterable[object] = ()) -> None:
+    """Print what a command made as one JSON document, with the files that it wrote, if any.
+
+    Examples
+    --------
+    >>> print_json({"n": 2}, ["out/items.csv"])
+    {
+      "n": 2,
+      "files_written": [
+        "out/items.csv"
+      ]
+    }
+    """
+    from aggcal.io.writing.write import to_json
+
+    files = [str(path) for path in written]
+    print(to_json({**what, "files_written": files} if files else what))
+
+
+def refuse_two_documents(options: argparse.Namespace) -> None:
+    """Refuse ``--json`` where standard output already gets the file itself."""
+    if options.json and options.output in _STANDARD_OUTPUT:
+        raise OptionError(
+            f"--json and -o {options.output} would both print to standard output; write to a file "
+            "or omit --json."
+        )
 
 
 def add_spreadsheet_safe(command: Parser) -> None:

@@ -56,7 +56,7 @@ def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engin
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", AggcalWarning)
             found = named(GPU)
-        console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
+        console.warn(*(w.message for w in said if isinstance(w.message, AggcalWarning)))
         yield found
         return
     from aggcal.engines import Dask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from aggcal.cli.progress import LINE
 from aggcal.errors import InputError, OptionError, did_you_mean, printable
 
 
@@ -48,4 +49,5 @@ class Asker:
 
     @staticmethod
     def _say(text: str, end: str = "\n") -> None:
-        print(printable(text), end=end, file=sys.stderr, flush=True)
+        LINE.end()
+        LINE.say(f"{printable(text)}{end}")
