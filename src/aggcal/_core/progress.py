@@ -16,6 +16,7 @@ Listener: TypeAlias = Callable[[str, int, int], None]
 
 _T = TypeVar("_T")
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_name: ContextVar[str] = ContextVar("name", default="")
 
 
 def report(what: str, done: int = 0, total: int = 0) -> None:
@@ -47,6 +48,35 @@ def counted(parts: Sequence[_T], what: str) -> Iterator[_T]:
     for done, part in enumerate(parts):
         report(what, done, len(parts))
         yield part
+
+
+@contextmanager
+def named(what: str) -> Iterator[None]:
+    """Give a name to what general loops do meanwhile, by which `report_part` reports it.
+
+    Examples
+    --------
+    >>> with listening(lambda *seen: print(*seen)), named("standard errors"):
+    ...     report_part(3, 16)
+    standard errors 3 16
+    """
+    token = _name.set(what)
+    try:
+        yield
+    finally:
+        _name.reset(token)
+
+
+def report_part(done: int, total: int) -> None:
+    """Report how far a general loop has got, if what it is for has a name.
+
+    Examples
+    --------
+    >>> report_part(3, 16)
+    """
+    what = _name.get()
+    if what:
+        report(what, done, total)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from aggcal._core.arrays import TextArray
 from aggcal._core.machine import check_seed
+from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
     check_engine,
@@ -135,6 +136,7 @@ def assess(
             "on_draw": on_draw,
         }
         consensus = consensus.quantify(uncertainty, **errors)
+    report("calibrating the scores")
     calibration = by_anchors = None
     if tables is not None:
         order = Order.of(consensus)

@@ -67,6 +67,7 @@ def _call(arguments: Sequence[str] | None) -> int:
         console = Console(quiet=options.quiet)
         if "study_used" in options:
             console.say(options.study_used)
+        console.on_step("starting")
         with listening(console.on_report):
             code: int = options.call(options)
     except (InputError, OutputError) as error:

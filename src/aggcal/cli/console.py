@@ -20,7 +20,7 @@ class Terminal:
 
     def write(self, text: str) -> int:
         """Print a text, without what would do anything else."""
-        LINE.clear()
+        LINE.end()
         self._terminal.write("\n".join(map(printable, text.split("\n"))))
         return len(text)
 
@@ -34,6 +34,7 @@ class Console:
     def __init__(self, *, quiet: bool, progress: bool | None = None) -> None:
         self._quiet = quiet
         self._progress = not quiet if progress is None else progress
+        self._percent, self._step = 0.0, 1
 
     def say(self, *lines: str) -> None:
         """Print notes, one line each, whatever they quote."""
@@ -49,8 +50,11 @@ class Console:
         _tell([f"warning: {warning}" for warning in warnings])
 
     def on_reading(self, percent: float) -> None:
-        """Report how far a step of reading a large table has got."""
-        self._show("Reading", percent / 100.0)
+        """Report how far a step of reading a large table has got; how many there are depends."""
+        if percent < self._percent:
+            self._step += 1
+        self._percent = percent
+        self._show("Reading", percent / 100.0, f"step {self._step}")
 
     def on_pass(self, number: int, question: str) -> None:
         """Report a pass over the shards of an engine."""
@@ -70,8 +74,7 @@ class Console:
 
     def on_report(self, what: str, done: int, total: int) -> None:
         """Show what the library reports of its long loops."""
-        shown = f"{what[:1].upper()}{what[1:]}"
-        self._show(shown, done / total if total else None, f"{done:,} of {total:,}" * (total > 0))
+        self._show(f"{what[:1].upper()}{what[1:]}", done / total if total else None)
 
     def _show(self, what: str, share: float | None = None, detail: str = "") -> None:
         if self._progress:

@@ -49,7 +49,7 @@ class Step:
         if self.share is None:
             return f"{head} ({duration(now - self.began)})"
         taken = self.updated - self.began
-        if self.share < _FEWEST or taken < _PATIENCE:
+        if not _FEWEST <= self.share < 1.0 or taken < _PATIENCE:
             return f"{head} ({self.share:.0%})"
         left = taken * (1.0 - self.share) / self.share - (now - self.updated)
         return f"{head} ({self.share:.0%}, about {duration(max(left, 1.0))} left)"

@@ -54,6 +54,7 @@ def finish(
     if fitted and not options.no_check:
         result = result.with_advice(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
+    console.on_step("writing the results")
     paths = result.save(
         options.output,
         texts=texts,

@@ -150,8 +150,8 @@ def demo(options: argparse.Namespace) -> int:
     data = folder / "data" / options.data
     written = _write(data, options, tables, _anchors(story, tables, options.seed))
     files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    words = ["run", *files, "-o", str(folder)]
-    words += [word for name, text in titles.items() for word in (f"--{name}", str(text))]
+    named = (word for name, text in titles.items() for word in (f"--{name}", str(text)))
+    words = ["run", *files, *named, "-o", str(folder)]
     texts = data / "texts.csv"
     if texts.is_file():
         words += ["--texts", str(texts)]
@@ -193,7 +193,7 @@ def _tables(name: str, seed: int, console: Console) -> Tables:
 
     if name != SIMULATED:
         info = DATASETS[name]
-        return read_tables(info, folder_of(info, info.needs, console.say))
+        return read_tables(info, folder_of(info, info.needs, console.on_step))
     made = simulate(**DEMO_STUDY, seed=seed)
     return Tables(made.judgments, made.scores, made.truths)
 

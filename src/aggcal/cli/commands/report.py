@@ -71,6 +71,7 @@ def report(options: argparse.Namespace) -> int:
     for attempt in range(_ATTEMPTS):
         summary, page = _rendered(options, titles)
         if options.output == "-":
+            Console(quiet=options.quiet).done()
             # The terminal's encoding may lack some of our signs.
             sys.stdout.buffer.write(page)
             return 0

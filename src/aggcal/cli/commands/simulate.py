@@ -70,6 +70,7 @@ def simulate(options: argparse.Namespace) -> int:
 
 def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> list[Path]:
     """Simulate a study and write its tables, unless there are others of these names."""
+    from aggcal._core.progress import report
     from aggcal._version import __version__
     from aggcal.io.writing.manifest import Manifest
     from aggcal.io.writing.swap import check_output
@@ -79,7 +80,9 @@ def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> lis
     about = {"version": __version__, "study": study}
     manifest = Manifest("simulation.json", about, "simulate")
     check_output(folder, (*TABLES, manifest.name), manifest, force=force)
+    report("simulating")
     made = make(**study)
+    report("writing the tables")
     return write_files(
         folder,
         {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.errors import OptionError
 
+_HALVES = re.compile("[\ud800-\udfff]")
 _STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """How a file is called that is standard output."""
 
@@ -47,7 +49,9 @@ def print_json(what: Mapping[str, Any], written: Iterable[object] = ()) -> None:
     from aggcal.io.writing.write import to_json
 
     files = [str(path) for path in written]
-    print(to_json({**what, "files_written": files} if files else what))
+    text = to_json({**what, "files_written": files} if files else what)
+    # A file name may hold bytes that are no text; JSON can hold them escaped.
+    print(_HALVES.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def refuse_two_documents(options: argparse.Namespace) -> None:
