@@ -30,9 +30,11 @@ MADE = {
     "methods": (),
     "datasets": (),
     "demo": ("--data", "simulated", "-o", "new"),
+    "completion": ("zsh",),
+    "man": (),
 }
 """How each command is called; a new one needs an entry."""
-WRITES_NOTHING = {"check", "formats", "evaluate", "methods", "datasets"}
+WRITES_NOTHING = {"check", "formats", "evaluate", "methods", "datasets", "completion", "man"}
 
 
 @pytest.fixture

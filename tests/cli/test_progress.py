@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_work_that_starts_over_is_timed_anew(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     monkeypatch.setattr(progress, "write", lambda _: None)
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     line = Line()
     for at, share in ((100.0, 0.1), (104.0, 0.5), (108.0, 0.2)):
         now[0] = at

@@ -176,7 +176,7 @@ def test_a_file_that_is_no_text_or_not_there_is_refused(tmp_path: Path, command:
 def test_nothing_asked_is_help(command: Command) -> None:
     done = command()
     assert done.returncode == 0
-    assert "usage: aggcal" in done.stdout
+    assert "Usage:\n  aggcal" in done.stdout
     assert done.stderr == ""
 
 
