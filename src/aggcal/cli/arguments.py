@@ -49,9 +49,9 @@ class Parser(argparse.ArgumentParser):
         rest = self._get_formatter()
         rest.add_text(self.more)
         for group in self._action_groups:
-            rest.start_section(group.title)
+            rest.start_section(f"{str(group.title)[:1].upper()}{str(group.title)[1:]}")
             rest.add_text(group.description)
-            rest.add_arguments(group._group_actions)
+            rest.add_arguments(group._group_actions)  # noqa: SLF001
             rest.end_section()
         rest.add_text(self.epilog)
         return f"{shown}\n{rest.format_help()}"
@@ -82,8 +82,8 @@ class Parser(argparse.ArgumentParser):
             if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
                 hint = f" (further judgments: --judgments {rest[0]})"
             elif not rest[0].startswith("-"):
-                hint = " (put a value that holds spaces in quotation marks)"
-            self.error(f"{' '.join(rest)} is not understood{hint}")
+                hint = " (put a value with spaces in quotation marks)"
+            self.error(f"{' '.join(rest)} is not recognised{hint}")
         return found, rest
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -157,6 +157,12 @@ def _is_not_text(value: object) -> bool:
 
 class Formatter(argparse.HelpFormatter):
     """Shows a default where there is one."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        # The commands stand in a section of their own: they need no heading and no indentation.
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            return "".join(map(self._format_action, action._get_subactions()))  # noqa: SLF001
+        return super()._format_action(action)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         # By identity: 0 equals False, and is worth showing.

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from aggcal._version import __version__
 from aggcal.cli.arguments import EXIT_CODES, Parser, commands_of, usage_of
-from aggcal.cli.commands import COMMANDS, EXAMPLES
 
 _ENVIRONMENT = {
     "AGGCAL_DATA": "Folder in which the real datasets are looked for first.",
@@ -20,13 +19,13 @@ _FILES = {
 
 
 def page(whole: argparse.ArgumentParser) -> str:
-    """Return the page for a parser.
+    r"""Return the page for a parser.
 
     Examples
     --------
     >>> from aggcal.cli.parser import parser
-    >>> print(page(parser()).splitlines()[2])
-    aggcal \\- aggregate judgments, then calibrate scores
+    >>> print(page(parser()).splitlines()[3])
+    aggcal \- aggregate judgments, then calibrate scores
     """
     return "\n".join(_lines(whole)) + "\n"
 
@@ -34,6 +33,7 @@ def page(whole: argparse.ArgumentParser) -> str:
 def _lines(whole: argparse.ArgumentParser) -> Iterator[str]:
     # Without a date: the same source gives the same page.
     yield f'.TH AGGCAL 1 "" "aggcal {__version__}" "User Commands"'
+    yield ".ad l"  # long names would be torn apart
     yield from (".SH NAME", r"aggcal \- aggregate judgments, then calibrate scores")
     yield from (".SH SYNOPSIS", ".B aggcal", r".I COMMAND\/", r"[\fIoption\fR ...]")
     yield from (".SH DESCRIPTION", _text(whole.description or ""))
@@ -54,11 +54,11 @@ def _lines(whole: argparse.ArgumentParser) -> Iterator[str]:
 
 def _command(name: str, command: Parser) -> Iterator[str]:
     yield f'.SS "aggcal {name}"'
-    yield from (f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.", ".PP", ".nf")
+    yield from (_text(command.description or ""), ".PP", ".nf")
     yield from (_text(usage_of(command)), ".fi")
     if command.more:
         yield from (".PP", _text(command.more))
-    yield from (".PP", "Example:", ".PP", ".nf", ".RS", _text(EXAMPLES[name]), ".RE", ".fi")
+    yield from (".PP", "Example:", ".PP", ".nf", ".RS", _text(command.example), ".RE", ".fi")
     formatter = command._get_formatter()  # noqa: SLF001  # argparse has no public way to it
     for group in command._action_groups:  # noqa: SLF001
         shown = [a for a in group._group_actions if a.help is not None]  # noqa: SLF001

@@ -39,7 +39,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         whole = parser(named)
     found = whole.parse_args(words)
     if "call" not in found:
-        whole.error("no command is given")
+        whole.error("no command given")
     found.words = list(words)
     if getattr(found, "study", None) and not any(word.startswith("--study") for word in words):
         whole.error("--study must be written in full")
@@ -58,6 +58,7 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     """
     whole = Parser(
         prog="aggcal",
+        formatter_class=Formatter,
         description="Aggregate, then calibrate: turn many fallible judgments and one imperfect "
         "model into scores you can stand behind.",
         epilog="Start with 'aggcal demo'; 'aggcal COMMAND --help' explains a command. Exit codes: "

@@ -47,7 +47,7 @@ def refuse_output(
 def finish(
     result: Assessment, options: argparse.Namespace, console: Console, texts: Texts | None = None
 ) -> int:
-    """Look the data over if they were fitted, write the files, say what came out."""
+    """Check the data if they were fitted, write the files, and print the main results."""
     fitted = result.consensus is not None
     if fitted:
         result = with_command(result, options)
@@ -68,8 +68,8 @@ def finish(
         console.say(*(f"note: {each.message}." for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
-            "the data were not looked over: there are too many rows for that, or they lie on a "
-            "cluster; try aggcal check on a part of them"
+            "Data check skipped: there are too many rows, or they are on a cluster. Run 'aggcal "
+            "check' on a sample."
         )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
@@ -84,7 +84,7 @@ def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
 
 
 def tell(result: Assessment, console: Console) -> None:
-    """Say what came out, and what the user should know."""
+    """Print the main results and the warnings."""
     console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:

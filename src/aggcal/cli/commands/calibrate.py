@@ -31,8 +31,8 @@ def add(command: Parser) -> None:
     command.add_argument(
         "consensus",
         metavar="CONSENSUS",
-        help="an items.csv that aggcal wrote, or any item,score table, higher is better; a "
-        "consensus_se or sd column tells how uncertain it is",
+        help="an items.csv written by aggcal, or any table item,score; higher is better. A column "
+        "consensus_se or sd gives its standard errors",
     )
     command.add_argument("scores", metavar="SCORES", help=SCORES)
     add_output(command, "the results")
@@ -42,7 +42,7 @@ def add(command: Parser) -> None:
     command.add_argument(
         "--consensus-column",
         metavar="NAME",
-        help="column of CONSENSUS that holds the order (consensus, else score)",
+        help="column of CONSENSUS with the order (default: consensus, or else score)",
     )
     add_stage_2(command)
     add_blank(command)
@@ -96,8 +96,8 @@ def calibrate(options: argparse.Namespace) -> int:
     result = Assessment(None, calibration, seconds=time.perf_counter() - began, titles=titles)
     if consensus.sd is not None:
         console.say(
-            "note: a table has standard errors but not how they hang together; they are taken as "
-            "independent, and intervals and 'fused' differ from those of 'aggcal run'."
+            "note: the table has standard errors but not their correlations. They are treated as "
+            "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
     return finish(result, options, console)
 

@@ -16,6 +16,7 @@ from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=check)
+    command.describe("Prints counts, problems and notes, each with what to do, and the precision.")
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", nargs="?", help=SCORES)
     add_score_columns(command)
@@ -24,28 +25,30 @@ def add(command: Parser) -> None:
         "--method",
         choices=WITHOUT_FEATURES,
         default=DEFAULT_METHOD,
-        help="what is fitted to tell what to expect; see 'aggcal methods'",
+        help="method that predicts the answers to compare with; see 'aggcal methods'",
     )
     command.add_argument(
         "--precision",
         type=float,
         metavar="X",
-        help="wanted standard error of a score on the consensus scale: says how many more "
-        "judgments it takes (without it: for two random items to be in the right order with a "
-        "chance of 90%%)",
+        help="target standard error of a score on the consensus scale, to estimate how many more "
+        "judgments are needed (default: for a random pair to be ordered correctly with probability "
+        "90%%)",
     )
     command.add_argument(
         "--quick",
         action="store_true",
-        help="leave out what takes long: copies, camps, circles and precision",
+        help="skip the slow parts: copied answers, opposing groups, cycles and precision",
     )
     add_seed(command)
-    command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
+    command.add_argument(
+        "--strict", action="store_true", help="exit with code 1 if there is a problem"
+    )
     add_json(command, "counts, findings and precision")
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print what stands out."""
+    """Print what was found."""
     from aggcal.advice.check import check as look_over
     from aggcal.advice.check.survey import check_aims
 

@@ -25,26 +25,28 @@ from aggcal.registry import CROWD_KIT, PREFLIB
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=convert)
-    command.describe("Several files, or folders of them, are written as one.")
+    command.describe("Several files, or folders of files, are written as one table.")
     command.add_argument("inputs", metavar="IN", nargs="+", help=JUDGMENTS)
     command.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
+        "-o", "--output", metavar="OUT", required=True, help="file to write; - for standard output"
     )
     command.add_argument("--force", action="store_true", help="replace OUT if it already exists")
     command.add_argument(
         "--append",
         action="store_true",
-        help="add the judgments to the table OUT, whose columns must fit (a new one if it is not "
-        "there); it is replaced at once, so that nothing is lost if this fails",
+        help="add the judgments to the table OUT, whose columns must match (it is created if it "
+        "does not exist); OUT is replaced in one step, so a failure loses nothing",
     )
     command.add_argument(
         "--to",
         choices=("aggcal", CROWD_KIT.name, PREFLIB.name),
-        help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
+        help="output format; aggcal, a lossless CSV, unless OUT ends in .soc, .soi, .toc or .toi",
     )
     add_spreadsheet_safe(command)
     group = add_format_options(command)
-    group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
+    group.add_argument(
+        "--criterion", metavar="NAME", help="write only judgments with this criterion"
+    )
     add_memory(group)
     add_json(command, "what was written")
 
@@ -58,7 +60,7 @@ def convert(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     if options.append and options.force:
-        raise OptionError("--append adds to OUT and --force replaces it; leave one of them out.")
+        raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
     refuse_two_documents(options)
     choices = choices_from(options)
     if options.output != "-":

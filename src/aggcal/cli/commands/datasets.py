@@ -19,9 +19,9 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=datasets)
     command.describe(
-        "aggcal.datasets.load(NAME) gives the judgments, scores and truth of one; aggcal demo and "
-        "aggcal reproduce use them. Looked for in the folder that AGGCAL_DATA names, in the "
-        "repository, in the installed package and in the cache of downloads."
+        "'aggcal demo' and 'aggcal reproduce' use them; in Python, aggcal.datasets.load(NAME) "
+        "returns the judgments, scores and truth of one. They are looked up in the folder that "
+        "AGGCAL_DATA names, the repository, the installed package and the download cache."
     )
     add_json(command, "the list")
 

@@ -114,14 +114,14 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=demo)
     command.describe(
-        "Writes the results and the report into DIR, and the tables that they were made of into "
-        f"DIR/data. {', '.join(DEMOS[:-1])} are real; see 'aggcal datasets'."
+        "Writes the results and the report into DIR, and the input tables into DIR/data. "
+        f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal datasets'."
     )
+    command.add_argument("--data", choices=DEMOS, default=DOTS.name, help="dataset to use")
     command.add_argument(
-        "--data", choices=DEMOS, default=DOTS.name, help="the dataset that is shown"
+        "-o", "--output", metavar="DIR", default="demo", help="folder for the results"
     )
-    command.add_argument("-o", "--output", metavar="DIR", default="demo", help="folder for it all")
-    add_force(command, "files in DIR that aggcal did not write, or that were changed since")
+    add_force(command, "files in DIR that aggcal did not write, or that have changed since")
     add_titles(command)
     add_seed(command)
     add_json(command, "the summary, the comparison with the truth and the files written")
@@ -177,11 +177,11 @@ def demo(options: argparse.Namespace) -> int:
     console.say(*story.told.split("\n"), *_table(story, rows, tables))
     if story.anchors:
         console.say(
-            "Comparisons cannot show the bias of the model, so calibration keeps it; some "
+            "Comparisons cannot reveal the model's bias, so calibration keeps it; a few "
             f"{story.truths} remove it."
         )
     called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
-    console.say(f"By hand: {called} {' '.join(map(shlex.quote, words))}")
+    console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, words))}")
     return 0
 
 
@@ -288,7 +288,7 @@ def _table(story: Story, rows: Mapping[str, Mapping[str, float]], tables: Tables
     )
     example = shown[len(shown) // 2] if story.unit else None
     head = f"e.g. {truth[example]:g} {story.unit}" if example is not None else ""
-    errors = f"{'off by (rms)':>14}{'bias aside':>13}" if example is not None else ""
+    errors = f"{'RMS error':>14}{'without bias':>14}" if example is not None else ""
     yield f"{'':36}{errors}{'order (tau-a)':>15}{head:>16}".rstrip()
     for label, values in rows.items():
         numbers = errors and _shown_errors(values, truth, "" if label == _CONSENSUS else story.unit)
@@ -340,6 +340,6 @@ def _errors(values: Mapping[str, float], truth: Mapping[str, float]) -> tuple[fl
 
 def _shown_errors(values: Mapping[str, float], truth: Mapping[str, float], unit: str) -> str:
     if not unit:
-        return f"{'-':>14}{'-':>13}"
+        return f"{'-':>14}{'-':>14}"
     off, aside = _errors(values, truth)
-    return f"{f'{off:.1f} {unit}':>14}{f'{aside:.1f} {unit}':>13}"
+    return f"{f'{off:.1f} {unit}':>14}{f'{aside:.1f} {unit}':>14}"

@@ -28,22 +28,22 @@ _LONGEST = 200
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=report)
-    command.describe("Nothing is fitted again.")
+    command.describe("Nothing is fitted again: the report is made from the files in DIR.")
     command.add_argument(
-        "results", metavar="DIR", help="a folder that 'aggcal run' or 'aggcal aggregate' wrote"
+        "results", metavar="DIR", help="folder written by 'aggcal run' or 'aggcal aggregate'"
     )
     command.add_argument(
-        "--format", choices=("html", "md", "json"), default="html", help="what to write"
+        "--format", choices=("html", "md", "json"), default="html", help="output format"
     )
     command.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="file to write; - for the terminal (default: report.html, .md or .json in DIR)",
+        help="file to write; - for standard output (default: report.html, .md or .json in DIR)",
     )
     add_force(
         command,
-        "FILE if it already exists, and take the files of DIR as they are, changed or not",
+        "FILE if it already exists, and read the files in DIR even if they have changed",
     )
     add_report_options(command, check=False)
     add_json(command, "the main numbers and the file written")

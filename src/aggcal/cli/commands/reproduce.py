@@ -19,10 +19,9 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=reproduce)
     command.describe(
-        "Writes index.html, index.md, cells.csv, levels.csv, consensus/ and figures/ into DIR, and "
-        "reproduction.json, which lists them. "
-        "The data are found in the folder that AGGCAL_DATA names or in the repository, else "
-        "downloaded and verified."
+        "Writes index.html, index.md, cells.csv, levels.csv, consensus/, figures/ and "
+        "reproduction.json into DIR. The data come from the folder that AGGCAL_DATA names or the "
+        "repository, or are downloaded and verified."
     )
     command.add_argument(
         "what",
@@ -30,11 +29,11 @@ def add(command: Parser) -> None:
         nargs="?",
         default="all",
         choices=("reading-level", "dots", "rq3", "all"),
-        help="reading-level, dots, rq3 or all",
+        help="experiment: reading-level, dots, rq3 or all",
     )
     add_output(command, "the page")
     command.add_argument(
-        "--quick", action="store_true", help="fewer repetitions and levels, in about a minute"
+        "--quick", action="store_true", help="fewer repetitions and levels; takes about a minute"
     )
     add_json(command, "the files written")
 
@@ -56,7 +55,6 @@ def reproduce(options: argparse.Namespace) -> int:
         counts = _statuses(Path(options.output) / "cells.csv")
         print_json({"what": options.what, "quick": options.quick, "cells": counts}, paths)
         return 0
-    console.say("the page:")
     print((Path(options.output) / "index.html").resolve())
     return 0
 

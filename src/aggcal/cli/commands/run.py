@@ -46,7 +46,7 @@ def add(command: Parser) -> None:
     command.set_defaults(call=run)
     command.describe(
         "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR, and "
-        "predictions.csv if there are scores of items that nobody judged."
+        "predictions.csv if some scored items were never judged."
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)

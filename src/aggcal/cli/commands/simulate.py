@@ -20,25 +20,26 @@ TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=simulate)
-    command.describe(
-        f"Writes {', '.join(TABLES)} into DIR, and simulation.json, which says how they were made."
-    )
+    command.describe(f"Writes {', '.join(TABLES)} and simulation.json (the settings) into DIR.")
     add_output(command, "the tables")
     for name, kind, default, what in (
         ("items", int, 100, "number of items"),
         ("annotators", int, 30, "number of annotators"),
         ("judgments", int, 3000, "number of judgments"),
         ("reliability-sd", float, 0.5, "sd of log reliability; the mean reliability is 1"),
-        ("reversed", float, 0.0, "share of annotators who answer the other way round"),
-        ("location", float, 50.0, "truth = location + scale x latent"),
-        ("scale", float, 10.0, "truth = location + scale x latent"),
+        ("reversed", float, 0.0, "share of reversed annotators"),
+        ("location", float, 50.0, "location in truth = location + scale * latent score"),
+        ("scale", float, 10.0, "scale in truth = location + scale * latent score"),
         ("model-sd", float, 10.0, "sd of the model's error"),
-        ("model-bias", float, 0.0, "constant error of the model"),
-        ("model-slope", float, 1.0, "how steeply the model follows the truth"),
+        ("model-bias", float, 0.0, "mean error of the model"),
+        ("model-slope", float, 1.0, "slope of the model's scores against the truth"),
         ("seed", int, 0, "seed for all random numbers"),
     ):
-        command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
-    command.add_argument("--link", choices=LINKS, default=LOGISTIC.name, help="noise")
+        letter = "N" if kind is int else "X"
+        command.add_argument(f"--{name}", type=kind, default=default, metavar=letter, help=what)
+    command.add_argument(
+        "--link", choices=LINKS, default=LOGISTIC.name, help="distribution of the noise"
+    )
     add_json(command, "the settings and the files written")
 
 

@@ -18,7 +18,7 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 def add_output(command: Parser, what: str) -> None:
     """Add ``--output``, a folder that must be given."""
     command.add_argument("-o", "--output", metavar="DIR", required=True, help=f"folder for {what}")
-    add_force(command, "files in DIR that aggcal did not write, or that were changed since")
+    add_force(command, "files in DIR that aggcal did not write, or that have changed since")
 
 
 def add_force(command: Parser, what: str) -> None:
@@ -68,8 +68,8 @@ def add_spreadsheet_safe(command: Parser) -> None:
     command.add_argument(
         "--spreadsheet-safe",
         action="store_true",
-        help="in CSV files, write an apostrophe before ids that a spreadsheet would run as a "
-        "formula (they begin with =, +, - or @); other programs then read other ids",
+        help="in CSV files, put an apostrophe before ids that a spreadsheet would run as a formula "
+        "(those starting with =, +, - or @); other programs then see different ids",
     )
 
 
@@ -82,4 +82,6 @@ def add_level(command: Parser) -> None:
 
 def add_seed(command: Parser) -> None:
     """Add ``--seed``."""
-    command.add_argument("--seed", type=int, default=0, help="seed for all random numbers")
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed for all random numbers"
+    )

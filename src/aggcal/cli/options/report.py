@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add_report_options(command: Parser, *, check: bool = True) -> None:
     """Add the options; ``--no-check`` only where there are data to check."""
-    group = command.add_argument_group("the report")
+    group = command.add_argument_group("report")
     add_titles(group)
     add_texts(group)
     if check:
@@ -42,7 +42,7 @@ def add_texts(group: argparse._ActionsContainer) -> None:
         "--texts", metavar="FILE", help="table item,text: the items' texts, shown beside their ids"
     )
     group.add_argument(
-        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
+        "--text-column", metavar="NAME", default="text", help="column of FILE with the texts"
     )
 
 

@@ -26,7 +26,7 @@ class Asker:
             said = self._said(f"{question} ({', '.join(known)})")
             if said.lower() in by_letters:
                 return by_letters[said.lower()]
-            self._say(f"'{said}' is none of these{did_you_mean(said, known)}.")
+            self._say(f"'{said}' is not one of these{did_you_mean(said, known)}.")
 
     def text(self, question: str, otherwise: InputError | str) -> str:
         """Ask for a text that is not empty."""
@@ -44,7 +44,7 @@ class Asker:
         self._say(f"{question}", end=" ")
         answer = sys.stdin.readline()
         if not answer:
-            raise OptionError("there was no answer, and nothing was written; start again.")
+            raise OptionError("no answer was given, so nothing was written; run the command again.")
         return answer.strip()
 
     @staticmethod
