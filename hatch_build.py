@@ -1,4 +1,4 @@
-"""What a wheel gets besides the sources: compiled kernels, and the tables of one real dataset.
+"""What a wheel gets besides the sources: kernels, a manual page, the tables of one real dataset.
 
 The kernels are compiled if there is a C compiler to do it with. Without one the package is complete
 all the same: NumPy then computes the same sums, slower.
@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ class BuildHook(BuildHookInterface):
         if version != "editable":  # a clone has them in datasets/
             for name in _DOTS:
                 build_data["force_include"][f"datasets/dots/{name}"] = f"{_CARRIED}/{name}"
+            page = self._manual()
+            if page is not None:
+                build_data["shared_data"][str(page)] = "share/man/man1/aggcal.1"
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
         source, target = folder / "kernels.c", folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
@@ -50,3 +54,18 @@ class BuildHook(BuildHookInterface):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
         build_data["pure_python"] = False
+
+    def _manual(self) -> Path | None:
+        """Make the manual page; the parser that it comes from needs nothing but Python."""
+        page = Path(tempfile.mkdtemp()) / "aggcal.1"
+        source = os.pathsep.join((str(Path(self.root) / "src"), os.environ.get("PYTHONPATH", "")))
+        command = [sys.executable, "-m", "aggcal", "man"]
+        try:
+            with page.open("wb") as file:
+                subprocess.run(  # noqa: S603
+                    command, check=True, stdout=file, env={**os.environ, "PYTHONPATH": source}
+                )
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"aggcal: no manual page ({error})", file=sys.stderr)  # noqa: T201
+            return None
+        return page

@@ -52,12 +52,10 @@ sys.exit(code if code >= 0 else 128 - code)
 class ForkServer:
     """A process that runs commands, each in a fork of itself."""
 
-    def __init__(self, *, progress: bool = True) -> None:
+    def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="fork-")
         self.address = str(Path(self._folder.name, "socket"))
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, self.address, str(int(progress))]
-        )
+        self._process = subprocess.Popen([sys.executable, __file__, self.address])
         while not Path(self.address).exists():
             assert self._process.poll() is None
             time.sleep(0.01)
@@ -167,8 +165,4 @@ if __name__ == "__main__":
     sys.path.pop(0)  # the folder of the tests
     for name in PRELOADED:
         __import__(name)
-    if sys.argv[2] == "0":
-        from aggcal.cli import console
-
-        console._PATIENCE = float("inf")
     _serve(sys.argv[1])

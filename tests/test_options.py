@@ -157,7 +157,8 @@ WRONG_WORDS: dict[str, str | None] = {
     "outcome": "B", "precision": "0", "about": "all", "pairs": "0", "per_item": "0",
     "per_annotator": "0", "explore": "2", "to": "excel", "link": "cubic", "items": None,
     "annotators": "-1", "judgments": "-1", "reversed": "2", "location": "nan", "scale": "nan",
-    "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out", "what": "everything",
+    "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out",
+    "what": "everything", "shell": "tcsh",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
     "order": "A,B,a",
@@ -167,7 +168,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
-    "more_judgments": None,
+    "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],
@@ -185,6 +186,8 @@ NEEDS = {
     "methods": [],
     "formats": [],
     "datasets": [],
+    "completion": ["bash"],
+    "man": [],
 }
 
 

@@ -46,7 +46,8 @@ def _commands() -> Iterator[str]:
     for action in whole._actions:  # noqa: SLF001  # argparse has no public list
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for name, command in action.choices.items():
-                yield f"## aggcal {name}\n\n{command.description}\n"
+                yield f"## aggcal {name}\n\n{command.description} {command.more}\n"
+                yield f"```\n{command.example}\n```\n"
                 yield from _options(command)
 
 
@@ -59,7 +60,7 @@ def _options(command: argparse.ArgumentParser) -> Iterator[str]:
             if action.help is not None
         ]
         if rows:
-            title = {"positional arguments": "takes"}.get(group.title or "", group.title)
+            title = {"arguments": "takes"}.get(group.title or "", group.title)
             yield "\n".join([f"| {title} | |", "|---|---|", *rows]) + "\n"
 
 

@@ -247,7 +247,7 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--score-sd", "0"), "above 0"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--score-sd", "x"), "'x'"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--prior", "none", "--score-sd", "2"),
-         "exclude each other"),
+         "cannot be combined"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--outcome", "draw"), "LABEL=MEANING"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--criterion", "style"), "criterion"),
         (("evaluate", "scores.csv", "judgments.csv"), "two files are swapped"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_ten_lines_on_dots_that_anyone_can_check(
 
 def test_the_commands_that_it_names_give_its_numbers(tmp_path: Path, command: Command) -> None:
     lines = command("demo", "--data", "simulated", "-o", "d").stderr.splitlines()
-    by_hand = lines[-1].split("aggcal ", 1)[1].split()
+    by_hand = shlex.split(lines[-1].split("aggcal ", 1)[1])
     again = ["e" if word == "d" else word for word in by_hand]
     assert command(*again).returncode == 0
     for name in ("items.csv", "annotators.csv"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -153,6 +154,8 @@ def test_names_that_are_not_utf_8_everywhere_else(tmp_path: Path, command: Comma
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (tmp_path / strange / "report.html").is_file()
+    written = json.loads(done.stdout)["files_written"]
+    assert f"{strange}/report.html" in written
     assert command("report", strange).returncode == 0
     assert (
         command("suggest", "j.csv", "--judged-by", "me", "-o", f"{strange}/s.csv").returncode == 0

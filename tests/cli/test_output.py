@@ -255,9 +255,10 @@ def test_a_signal_leaves_nothing_behind(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     judgments = str(study / "judgments.csv")
-    # Progress is shown at once, to know when the draws have begun.
+    # Progress is printed, to know when the draws have begun.
     script = (
-        "import sys\nfrom aggcal.cli import console\nconsole._EVERY_IN_LOG = 0.1\n"
+        "import sys\nfrom aggcal.cli.console import Console\n"
+        "Console.on_draw = lambda *_: print('draws', file=sys.stderr, flush=True)\n"
         "from aggcal.__main__ import start\nsys.exit(start())"
     )
     command = [sys.executable, "-c", script, "aggregate", judgments, "-o", "out"]

@@ -86,7 +86,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 def commands_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The command that pages run, without lines of progress: which appear depends on the load."""
     folder = tmp_path_factory.mktemp("commands")
-    server = ForkServer(progress=False)
+    server = ForkServer()
     server.install(folder / "aggcal")
     yield folder
     server.close()

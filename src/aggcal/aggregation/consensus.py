@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray, frozen, ranks
 from aggcal._core.machine import check_seed
+from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
 from aggcal.aggregation.protocols import Quantifier
@@ -158,6 +159,7 @@ class Consensus:
             "gave scores without a way to compute their uncertainty; aggregate the judgments with "
             "aggcal.aggregate"
         )
+        report("standard errors")
         found = work_out(self, kind, level=level, draws=draws, seed=seed, on_draw=on_draw)
         stated = replace(self, stated=found)
         # What was said of an earlier uncertainty is no longer so, or is said again.

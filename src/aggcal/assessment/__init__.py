@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from aggcal._core.arrays import TextArray
 from aggcal._core.machine import check_seed
+from aggcal._core.progress import report
 from aggcal.aggregation import (
     aggregator_of,
     check_engine,
@@ -25,6 +26,7 @@ from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
+from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (
     Calibrator,
     Given,
@@ -69,6 +71,8 @@ def assess(
     digits: int | None = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
+    title: str | None = None,
+    question: str | None = None,
     warn: bool = True,
     on_iteration: Callable[[int, float], None] | None = None,
     on_draw: Callable[[int, int], None] | None = None,
@@ -88,6 +92,8 @@ def assess(
         See `calibrate`.
     uncertainty, level, draws, on_draw
         See `Consensus.quantify`; None for no uncertainty of the consensus.
+    title, question
+        What the study is called, and what annotators were asked; for the report.
     warn
         Emit the warnings of both stages as Python warnings too.
 
@@ -106,7 +112,7 @@ def assess(
     }  # fmt: skip
     others = {"calibrator": calibrator, "features": features, "second_model": second_model}
     check_options(**given, **others, engine=engine)
-    scale = scale_of(bounds, digits)
+    titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
     scores, known = _read(scores, model_sd, anchors, second_model, scale)
     if features is not None:
@@ -130,6 +136,7 @@ def assess(
             "on_draw": on_draw,
         }
         consensus = consensus.quantify(uncertainty, **errors)
+    report("calibrating the scores")
     calibration = by_anchors = None
     if tables is not None:
         order = Order.of(consensus)
@@ -138,7 +145,9 @@ def assess(
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
     seconds = time.perf_counter() - began
-    result = Assessment(consensus, calibration, rows, seconds, judgments, scores, by_anchors)
+    result = Assessment(
+        consensus, calibration, rows, seconds, judgments, scores, by_anchors, titles=titles
+    )
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)

@@ -20,6 +20,7 @@ from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.assessment.comparisons import comparisons, records
+from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
     Anchored,
@@ -76,6 +77,8 @@ class Assessment:
     """Scores that anchors alone give, where there is no model."""
     advice: Advice | None = field(default=None, repr=False)
     """What is wrong with the data and what to ask next; see ``with_advice``."""
+    titles: Titles = field(default_factory=Titles, repr=False)
+    """``title`` of the study and ``question`` that annotators were asked, where they are known."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
@@ -204,6 +207,7 @@ class Assessment:
         if self.anchored is not None:
             summary |= self.anchored.to_dict()
         return summary | {
+            **self.titles,
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
             "guarantees": self.guarantees.to_dict(),

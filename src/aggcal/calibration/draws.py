@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.progress import report
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
@@ -43,6 +44,7 @@ accuse nobody. By the chance alone, in 64 studies of 8 to 100 items, exact, nois
 models were called dependent in none, Bradley-Terry scores of the same judgments in 63, win rates
 in 46."""
 
+_DRAWING = "drawing calibrated scores"
 _BATCH = 25
 _NUMBERS = 25_000_000
 _ANGLES, _LEVELS = 48, 48
@@ -127,6 +129,7 @@ class Knowledge:
         batch = number if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         scales = times * np.sqrt(self._scales(random, number))
         for done in range(0, number, batch):
+            report(_DRAWING, done, number)
             apart = self.covariance.draws(min(batch, number - done), random)
             yield from self.consensus + apart * scales[done : done + len(apart), None]
 
@@ -139,6 +142,7 @@ class Knowledge:
         # All at once where they are few numbers; else in batches, to save memory.
         batch = DRAWS if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         for done in range(0, DRAWS, batch):
+            report(_DRAWING, done, DRAWS)
             apart = self.covariance.draws(min(batch, DRAWS - done), random)
             drawn = self.consensus + apart
             if slope > 0.0:

@@ -1,8 +1,8 @@
 """The command line: parse, call, print.
 
-Data goes to standard output or to files, talk to standard error. Exit codes: 0 done, 1 a fault
-of ours (or, with ``check --strict``, problems found), 2 bad input or usage, 130 interrupted by
-Ctrl-C, 143 by a kill (SIGTERM), 129 because the terminal was closed (SIGHUP).
+Data goes to standard output or to files, messages go to standard error. Exit codes: 0 success, 1
+internal error (or, with ``check --strict``, problems found), 2 bad input or usage, 130 interrupted
+by Ctrl-C, 143 terminated (SIGTERM), 129 because the terminal was closed (SIGHUP).
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 
 from aggcal._core.interrupts import handled, received
+from aggcal._core.progress import listening
 from aggcal.cli import streams
 from aggcal.cli.console import Console, Terminal
 from aggcal.cli.parser import parse
+from aggcal.cli.progress import LINE
 from aggcal.errors import InputError, OutputError, printable
 from aggcal.errors.voice import speaking_options
 
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("aggcal: interrupted.")
         code = _SIGNALLED + received()
+    finally:
+        LINE.end()
     lost = streams.failing(sys.stdout)
     if lost is not None and not isinstance(lost, BrokenPipeError):
         _say(_lost(lost))
@@ -57,13 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _call(arguments: Sequence[str] | None) -> int:
-    """Run one command; what goes wrong with the input or the output is told in a sentence."""
+    """Run one command; what goes wrong with the input or the output is reported in one sentence."""
     try:
         words = sys.argv[1:] if arguments is None else list(arguments)
         options = parse(words)
+        console = Console(quiet=options.quiet)
         if "study_used" in options:
-            Console(quiet=options.quiet).say(options.study_used)
-        code: int = options.call(options)
+            console.say(options.study_used)
+        console.on_step("starting")
+        with listening(console.on_report):
+            code: int = options.call(options)
     except (InputError, OutputError) as error:
         _say(f"aggcal: error: {printable(str(error))}")
         return 2
@@ -72,7 +78,7 @@ def _call(arguments: Sequence[str] | None) -> int:
         streams.failing(sys.stdout)
         return 0
     except OSError as error:
-        # Files have names, and what goes wrong with them is told above.
+        # Files have names, and what goes wrong with them is reported above.
         if error.filename is not None or error.errno not in _UNWRITABLE:
             raise
         streams.failing(sys.stdout)
@@ -87,5 +93,5 @@ def _lost(error: OSError) -> str:
 
 def _say(text: str) -> None:
     """Say a last word, if anybody can hear it."""
-    with suppress(OSError, ValueError):
-        print(text, file=sys.stderr)
+    LINE.end()
+    LINE.say(f"{text}\n")

@@ -1,4 +1,4 @@
-"""How a command takes arguments: errors in one sentence, defaults where they tell something."""
+"""How a command takes arguments: its help, errors in one sentence, defaults worth showing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ from typing import Any
 
 from aggcal.errors import did_you_mean, printable
 
-FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", "DIR"}
+FOLDER = "DIR"
+FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", FOLDER}
 """What the names of files are called in the help: a file may have any name."""
-
+EXIT_CODES = {
+    0: "success",
+    1: "internal error, or problems found by 'aggcal check --strict'",
+    2: "bad input or usage",
+    129: "interrupted because the terminal was closed (SIGHUP)",
+    130: "interrupted by Ctrl-C (SIGINT)",
+    143: "terminated (SIGTERM)",
+}
 
 _REQUIRED = "the following arguments are required: "
 
@@ -21,10 +29,32 @@ class Parser(argparse.ArgumentParser):
 
     hint = ""
     """What else to do where something that must be given is missing."""
+    example = ""
+    """How it is called."""
+    more = ""
+    """What else is to be said about it."""
 
     def describe(self, more: str) -> None:
         """Say more about a command than the line that the list of commands has for it."""
-        self.description = f"{self.description} {more}"
+        self.more = more
+
+    def format_help(self) -> str:
+        """Write the help: what it does, an example, how it is called, then every option."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        shown = formatter.format_help()
+        if self.example:
+            shown += f"\nExample:\n  {self.example}\n"
+        shown += f"\nUsage:\n  {usage_of(self)}\n"
+        rest = self._get_formatter()
+        rest.add_text(self.more)
+        for group in self._action_groups:
+            rest.start_section(f"{str(group.title)[:1].upper()}{str(group.title)[1:]}")
+            rest.add_text(group.description)
+            rest.add_arguments(group._group_actions)  # noqa: SLF001
+            rest.end_section()
+        rest.add_text(self.epilog)
+        return f"{shown}\n{rest.format_help()}"
 
     def error(self, message: str) -> None:  # type: ignore[override]  # exits, as its parent does
         """Say what is wrong and leave."""
@@ -52,8 +82,8 @@ class Parser(argparse.ArgumentParser):
             if "--judgments" in known and os.path.exists(rest[0]):  # noqa: PTH110
                 hint = f" (further judgments: --judgments {rest[0]})"
             elif not rest[0].startswith("-"):
-                hint = " (put a value that holds spaces in quotation marks)"
-            self.error(f"{' '.join(rest)} is not understood{hint}")
+                hint = " (put a value with spaces in quotation marks)"
+            self.error(f"{' '.join(rest)} is not recognised{hint}")
         return found, rest
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -79,6 +109,43 @@ class Parser(argparse.ArgumentParser):
         )
 
 
+def usage_of(parser: argparse.ArgumentParser) -> str:
+    """Write how a command is called, with what must be given; all else is options.
+
+    Examples
+    --------
+    >>> command = Parser(prog="aggcal run")
+    >>> _ = command.add_argument("judgments", metavar="JUDGMENTS")
+    >>> _ = command.add_argument("-o", "--output", metavar="DIR", required=True)
+    >>> usage_of(command)
+    'aggcal run JUDGMENTS -o DIR [options]'
+    """
+    words = [parser.prog]
+    for action in parser._actions:  # noqa: SLF001  # argparse has no public list
+        if action.option_strings:
+            if action.required:
+                words.append(f"{action.option_strings[0]} {action.metavar}")
+            continue
+        name = str(action.metavar or action.dest)
+        several = f"{name} ..." if action.nargs in ("+", "*") else name
+        words.append(f"[{several}]" if action.nargs in ("?", "*") else several)
+    return " ".join([*words, "[options]"])
+
+
+def commands_of(whole: argparse.ArgumentParser) -> dict[str, Parser]:
+    """Return the parsers of the commands by name.
+
+    Examples
+    --------
+    >>> whole = Parser()
+    >>> _ = whole.add_subparsers(parser_class=Parser).add_parser("run")
+    >>> list(commands_of(whole))
+    ['run']
+    """
+    (found,) = (a for a in whole._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001
+    return dict(found.choices)
+
+
 def _called(action: argparse.Action) -> str:
     return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
@@ -89,7 +156,13 @@ def _is_not_text(value: object) -> bool:
 
 
 class Formatter(argparse.HelpFormatter):
-    """Shows a default where it tells something."""
+    """Shows a default where there is one."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        # The commands stand in a section of their own: they need no heading and no indentation.
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            return "".join(map(self._format_action, action._get_subactions()))  # noqa: SLF001
+        return super()._format_action(action)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         # By identity: 0 equals False, and is worth showing.

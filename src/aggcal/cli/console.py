@@ -1,18 +1,12 @@
-"""Talk on standard error: what is being done, what was found, how far it got."""
+"""Talk on standard error: what is being done, what was found, how far it has got."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import TextIO
 
+from aggcal.cli.progress import LINE
 from aggcal.errors import AggcalWarning, printable
-
-_PATIENCE = 1.0  # seconds before progress is shown: what is done sooner needs none
-_EVERY_ON_TERMINAL = 0.2  # seconds between updates
-_EVERY_IN_LOG = 10.0  # seconds between lines of a log, which would fill up
 
 
 class Terminal:
@@ -26,6 +20,7 @@ class Terminal:
 
     def write(self, text: str) -> int:
         """Print a text, without what would do anything else."""
+        LINE.end()
         self._terminal.write("\n".join(map(printable, text.split("\n"))))
         return len(text)
 
@@ -34,73 +29,62 @@ class Terminal:
 
 
 class Console:
-    """Says things on standard error, or nothing at all."""
+    """Writes notes, warnings and progress to standard error; with ``--quiet`` only warnings."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, progress: bool | None = None) -> None:
         self._quiet = quiet
-        self._began = time.monotonic()
-        self._last = self._began
-        self._line_open = False
+        self._progress = not quiet if progress is None else progress
+        self._percent, self._step = 0.0, 1
 
     def say(self, *lines: str) -> None:
-        """Print lines; whatever they quote, each stays one."""
+        """Print notes, one line each, whatever they quote."""
         if not self._quiet:
-            self._close_line()
-            for line in lines:
-                _tell(f"{printable(line)}\n")
+            _tell(lines)
 
     def say_notes(self, table: str, notes: Iterable[str]) -> None:
-        """Print what was made of a table in reading it."""
+        """Print notes about how a table was read."""
         self.say(*(f"{table}: {note}" for note in notes))
 
-    def warn(self, warnings: Iterable[AggcalWarning]) -> None:
-        """Print warnings, one line each."""
-        for warning in warnings:
-            self.say(f"warning: {warning}")
+    def warn(self, *warnings: AggcalWarning | str) -> None:
+        """Print warnings, one line each, even where notes are not wanted."""
+        _tell([f"warning: {warning}" for warning in warnings])
 
     def on_reading(self, percent: float) -> None:
-        """Report how far a step of reading a large table has got."""
-        self._progress(f"reading: {percent:.0f}% of this step")
+        """Report how far a step of reading a large table has got; how many there are depends."""
+        if percent < self._percent:
+            self._step += 1
+        self._percent = percent
+        self._show("Reading", percent / 100.0, f"step {self._step}")
 
     def on_pass(self, number: int, question: str) -> None:
         """Report a pass over the shards of an engine."""
-        self._progress(f"pass {number:,} over the judgments ({question})")
+        self._show("Fitting", None, f"pass {number:,} over the judgments ({question})")
 
     def on_iteration(self, iteration: int, gradient: float) -> None:
-        """Report the progress of a fit that takes more than a moment."""
-        self._progress(f"fitting: iteration {iteration}, relative gradient {gradient:.1e}")
+        """Report an iteration of a fit; nobody knows how many it takes."""
+        self._show("Fitting", None, f"iteration {iteration}, relative gradient {gradient:.1e}")
 
     def on_draw(self, number: int, of: int) -> None:
         """Report how many of the draws of an uncertainty are done."""
-        self._progress(f"working out the uncertainty: {number} of {of} draws")
+        self._show("Standard errors", number / of, f"draw {number:,} of {of:,}")
 
     def on_step(self, what: str) -> None:
         """Report which part of a longer piece of work has begun."""
-        self._progress(what)
+        self._show(f"{what[:1].upper()}{what[1:]}")
 
-    def _progress(self, text: str) -> None:
-        """Show a line that the next one replaces; in a log, a line now and then."""
-        now, terminal = time.monotonic(), sys.stderr.isatty()
-        every = _EVERY_ON_TERMINAL if terminal else _EVERY_IN_LOG
-        if self._quiet or now - self._began < _PATIENCE or now - self._last < every:
-            return
-        self._last = now
-        text = printable(text)
-        shown, end = (f"\r\033[K{text}", "") if terminal else (text, "\n")
-        _tell(f"{shown}{end}")
-        self._line_open = terminal
+    def on_report(self, what: str, done: int, total: int) -> None:
+        """Show what the library reports of its long loops."""
+        self._show(f"{what[:1].upper()}{what[1:]}", done / total if total else None)
+
+    def _show(self, what: str, share: float | None = None, detail: str = "") -> None:
+        if self._progress:
+            LINE.show(what, share, detail)
 
     def done(self) -> None:
         """Take the line of progress away."""
-        self._close_line()
-
-    def _close_line(self) -> None:
-        if self._line_open:
-            _tell("\r\033[K")
-            self._line_open = False
+        LINE.end()
 
 
-def _tell(text: str) -> None:
-    """Write to standard error; that nobody can hear it must not stop the work."""
-    with suppress(OSError, ValueError):
-        print(text, end="", file=sys.stderr, flush=True)
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        LINE.say(f"{printable(line)}\n")

@@ -7,14 +7,12 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 
 from aggcal._version import __version__
-from aggcal.cli.arguments import Formatter, Parser
-from aggcal.cli.commands import COMMANDS
+from aggcal.cli.arguments import EXIT_CODES, Formatter, Parser, commands_of
+from aggcal.cli.commands import COMMANDS, EXAMPLES
 from aggcal.cli.study import STUDY_COMMANDS
 from aggcal.cli.study.defaults import Defaults, study_path
 
-_STUDY = (
-    "study file to take options from, instead of aggcal.toml in this folder; none: from no file"
-)
+_STUDY = "study file to take options from, instead of aggcal.toml in this folder; none: no file"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -26,7 +24,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     'hra-g'
     """
     if not words:
-        words = ["--help"]  # who says nothing asks what there is
+        words = ["--help"]  # without arguments, show what there is
     # The file of a command that is not even named need not be imported.
     named = [name for name in COMMANDS if name in words]
     defaults = None
@@ -35,24 +33,19 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         path = study_path(words)
         whole = parser(named if path is None else {*named, *STUDY_COMMANDS})
         if path is not None:
-            defaults = Defaults(path, command, _commands(whole))
+            of = commands_of(whole)
+            defaults = Defaults(path, command, {name: of[name] for name in STUDY_COMMANDS})
     else:
         whole = parser(named)
     found = whole.parse_args(words)
     if "call" not in found:
-        whole.error("no command is given")
+        whole.error("no command given")
     found.words = list(words)
     if getattr(found, "study", None) and not any(word.startswith("--study") for word in words):
         whole.error("--study must be written in full")
     if defaults is not None:
         defaults.fill(found, words)
     return found
-
-
-def _commands(whole: argparse.ArgumentParser) -> dict[str, Parser]:
-    """Return the parsers of the commands that read a study file."""
-    choices = next(a.choices for a in whole._actions if a.dest == "command")  # noqa: SLF001
-    return {name: choices[name] for name in STUDY_COMMANDS}  # type: ignore[index]
 
 
 def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
@@ -65,15 +58,20 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     """
     whole = Parser(
         prog="aggcal",
+        formatter_class=Formatter,
         description="Aggregate, then calibrate: turn many fallible judgments and one imperfect "
         "model into scores you can stand behind.",
-        epilog="'aggcal COMMAND --help' tells about each. Start with 'aggcal demo'.",
+        epilog="Start with 'aggcal demo'; 'aggcal COMMAND --help' explains a command. Exit codes: "
+        + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
+        + ".",
     )
+    whole.example = "aggcal run judgments.csv scores.csv -o results"
     whole.add_argument("--version", action="version", version=f"aggcal {__version__}")
     commands = whole.add_subparsers(
         dest="command",
         metavar="COMMAND",
-        required=False,  # or a misspelt option would be told as a missing command
+        title="commands",
+        required=False,  # or a misspelt option would be reported as a missing command
         parser_class=Parser,
     )
     for name, line in COMMANDS.items():
@@ -83,7 +81,15 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
             description=f"{line[0].upper()}{line[1:]}.",
             formatter_class=Formatter,
         )
-        command.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+        command.example = EXAMPLES[name]
+        command._positionals.title = "arguments"  # noqa: SLF001
+        command.set_defaults(whole=parser)
+        command.add_argument(
+            "-q",
+            "--quiet",
+            action="store_true",
+            help="no progress and no notes; errors and warnings are still shown",
+        )
         if name in STUDY_COMMANDS:
             command.hint = "describe the study once with 'aggcal init'"
             command.add_argument("--study", metavar="FILE", help=_STUDY)

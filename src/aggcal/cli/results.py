@@ -10,12 +10,13 @@ from typing import Any
 from aggcal.advice import Advice
 from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
+from aggcal.cli.options.common import print_json
 from aggcal.cli.provenance import given
 from aggcal.errors import count, ended
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
-from aggcal.io.writing.write import refuse_overwriting, to_json
+from aggcal.io.writing.write import refuse_overwriting
 
 _STAGE_2 = ("items.csv", "summary.json")
 _STAGE_1 = (*_STAGE_2, "annotators.csv", "comparisons.json", "report.html", "report.md")
@@ -46,13 +47,14 @@ def refuse_output(
 def finish(
     result: Assessment, options: argparse.Namespace, console: Console, texts: Texts | None = None
 ) -> int:
-    """Look the data over if they were fitted, write the files, say what came out."""
+    """Check the data if they were fitted, write the files, and print the main results."""
     fitted = result.consensus is not None
     if fitted:
         result = with_command(result, options)
     if fitted and not options.no_check:
         result = result.with_advice(on_step=console.on_step, on_iteration=console.on_iteration)
         console.done()
+    console.on_step("writing the results")
     paths = result.save(
         options.output,
         texts=texts,
@@ -66,12 +68,12 @@ def finish(
         console.say(*(f"note: {ended(each.message)}" for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
-            "the data were not looked over: there are too many rows for that, or they lie on a "
-            "cluster; try aggcal check on a part of them"
+            "Data check skipped: there are too many rows, or they are on a cluster. Run 'aggcal "
+            "check' on a sample."
         )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:
-        print(to_json(result.to_dict()))
+        print_json(result.to_dict(), paths)
     return 0
 
 
@@ -82,8 +84,8 @@ def with_command(result: Assessment, typed: argparse.Namespace) -> Assessment:
 
 
 def tell(result: Assessment, console: Console) -> None:
-    """Say what came out, and what the user should know."""
-    console.warn(result.warnings)
+    """Print the main results and the warnings."""
+    console.warn(*result.warnings)
     summary: dict[str, Any] = result.to_dict()
     if result.consensus is not None:
         console.say(

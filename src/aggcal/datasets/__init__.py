@@ -97,10 +97,8 @@ def find(name: str, *, say: Callable[[str], None] | None = None) -> Path:
 
     Parameters
     ----------
-    name
-        One of those that ``aggcal datasets`` lists.
-    say
-        Called with a line about what is being downloaded.
+    name, say
+        See `load`.
 
     Examples
     --------

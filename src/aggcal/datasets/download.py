@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aggcal._core.progress import counted
 from aggcal.datasets.answers import as_csv, dots_tables
 from aggcal.datasets.places import HOME, cache
 from aggcal.errors import FileError, OptionError
@@ -169,8 +170,7 @@ def _dots(say: Say) -> Mapping[str, bytes]:
     _verify("dots/all_data.json", raw)
     judgments, ratings = dots_tables(raw)
     files = {"all_data.json": raw, "judgments.csv": judgments, "ratings.csv": ratings}
-    for k, picture in enumerate(PICTURES, 1):
-        say(f"downloading Dots: picture {k} of {len(PICTURES)}")
+    for picture in counted(PICTURES, "downloading the pictures of Dots"):
         found = _fetch(f"{_DOTS}/public/images/dots/{picture}")
         _verify(f"dots/images/{picture}", found)
         files[f"images/{picture}"] = found

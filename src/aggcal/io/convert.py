@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Self, TypedDict
 
+from aggcal._core.progress import report
 from aggcal.errors import OptionError, TooLittleDataError, some
 from aggcal.io.appending import Copies, Existing
 from aggcal.io.folders import Given, PathLike, files_of
@@ -211,8 +212,12 @@ class _Waiting:
 
     def __iter__(self) -> Iterator[JudgmentRow]:
         self._file.seek(0)
+        done = 0
         for line in self._file:
-            yield from json.loads(line)
+            batch = json.loads(line)
+            report("writing judgments", done, self._number)
+            done += len(batch)
+            yield from batch
 
     def refuse_none(self, inputs: Sequence[Path | str]) -> None:
         """Refuse to write nothing."""

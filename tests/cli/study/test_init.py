@@ -163,7 +163,7 @@ def test_several_files_of_judgments(tmp_path: Path, command: Command) -> None:
     (tmp_path / "s.csv").write_text("item,score\na,3\nb,1\nc,2\n")
     done = command("init", "a.csv", "b.csv", "s.csv")
     assert done.returncode == 0, done.stderr
-    assert "together: 3 judgments of 3 items by 2 annotators" in done.stderr
+    assert "in total: 3 judgments of 3 items by 2 annotators" in done.stderr
     assert study(tmp_path)["judgments"] == ["a.csv", "b.csv"]
     run = command("run", "--no-check")
     assert run.returncode == 0, run.stderr

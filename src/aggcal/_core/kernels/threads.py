@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.machine import cores
+from aggcal._core.progress import report_part
 
 _NAME = "aggcal"
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
@@ -75,7 +76,11 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     # For one range no thread is worth waking; and a thread of ours must not wait for its like.
     if one or current_thread().name.startswith(_NAME):
         return list(map(work, ranges[:-1], ranges[1:]))
-    return list(_threads().map(work, ranges[:-1], ranges[1:]))
+    found = []
+    for result in _threads().map(work, ranges[:-1], ranges[1:]):
+        found.append(result)
+        report_part(len(found), len(ranges) - 1)
+    return found
 
 
 def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:

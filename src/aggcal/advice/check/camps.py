@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_expit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.progress import counted
 from aggcal._core.tables import aligned
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
@@ -149,7 +150,8 @@ class _Patterns:
         data = self.scale * np.bincount(self.position, np.concatenate([off, -off]))
         value, loading = self._strongest(data)
         draws = _DRAWS_LARGE if len(off) > _LARGE else _DRAWS_SMALL
-        drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in range(draws)]
+        turns = counted(range(draws), "looking for camps")
+        drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in turns]
         beyond = (value - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
         apart = self._those_apart(data, random)
         return (apart, self.apart) if apart > beyond else (beyond, loading)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.progress import counted
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding
 from aggcal.advice.check.pair_answers import TIE, Answers
@@ -105,7 +106,7 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)[rows]
     tied = judgments.outcome[rows] == TIE
     shares, clears = [], []
-    for _ in range(_DRAWS if triads >= FEWEST_TRIPLES else 0):
+    for _ in counted(range(_DRAWS if triads >= FEWEST_TRIPLES else 0), "looking for cycles"):
         drawn = random.binomial(number, toward) - TIE * number
         net = sums(pair, np.where(tied, 0.0, drawn), size)
         of, round_ = count_triads(answers, net, chosen)

@@ -8,6 +8,7 @@ from math import pi
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, sums
+from aggcal._core.progress import counted
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 
@@ -117,7 +118,7 @@ def consensus_of_others(
     whole = information + precision * np.eye(n)
     inverse = np.linalg.inv(whole)
     gap, variance = gap.copy(), np.empty_like(gap)
-    for u in range(m):
+    for u in counted(range(m), "comparing each annotator with the others"):
         mine = slice(int(starts[u]), int(starts[u + 1]))
         i, j, r, w = left[mine], right[mine], pull[mine], curve[mine]
         if len(i) <= n:

@@ -107,12 +107,14 @@ def check(
     [['c', 'a']]
     """
     check_aims(method, wanted_error, seed)
-    step = on_step or (lambda _: None)
+    step: Step = on_step or (lambda _: None)
     judgments = judgments.on_one_machine("a check")
     if scores is not None and judgments.spelling is not None:
         scores = judgments.spelling.table(scores)
     if quick is None:
         quick = len(judgments.count) > MANY
+    if on_step is not None:
+        step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
     step("checking the comparisons")
     graph = judgments.graph
     findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments)]
@@ -169,6 +171,17 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+class _Numbered:
+    """Calls on with what is being done, and which of the parts it is."""
+
+    def __init__(self, step: Step, total: int) -> None:
+        self._step, self._total, self._number = step, total, 0
+
+    def __call__(self, what: str) -> None:
+        self._number += 1
+        self._step(f"data check, part {self._number} of {self._total}: {what}")
 
 
 class _Look:

@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
+from aggcal._core.progress import counted, report
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -134,6 +135,7 @@ def suggest_pairs(
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
         raise OptionError("the consensus belongs to other judgments; leave it out.")
+    report("estimating what each answer would add")
     beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores":
         _check_scored(beliefs)
@@ -148,7 +150,7 @@ def suggest_pairs(
     pairs = candidates(beliefs, n, random)
     worth = criterion(beliefs, *pairs, about_scores=about == "scores")
     batch = _Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
-    for turn in asked:
+    for turn in counted(asked, "choosing pairs"):
         batch.choose(turn)
     return batch.suggestions(consensus, judgments.backend)
 

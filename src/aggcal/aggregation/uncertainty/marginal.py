@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.progress import named
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
@@ -57,7 +58,8 @@ def posterior(
 
 
 def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> FloatArray:
-    matrix = centred(curvature.inverse(), problem.component)
+    with named("standard errors of the scores"):
+        matrix = centred(curvature.inverse(), problem.component)
     if not fit.estimated:
         return matrix
     # The spread is uncertain, too, and the scores move with it: the information of log σ is
@@ -92,7 +94,8 @@ def _annotators(
     if problem.has_unit:
         together = beliefs.covariance * problem.shares
         off, own = beliefs.reliability_off, beliefs.reliability_variance
-        found = curvature.variances_of(weights * off, own, together, covariance)
+        with named("standard errors of the reliabilities"):
+            found = curvature.variances_of(weights * off, own, together, covariance)
         return _WIDER**2 * found, None
 
     def variances(off: FloatArray) -> FloatArray:

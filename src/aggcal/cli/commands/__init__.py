@@ -1,23 +1,46 @@
-"""The commands: a line for each here, a file for each beside, with what it takes and what it does.
+"""The commands: a line and an example for each here, and a file for each with its options.
 
 What a command needs of the library it imports when called: ``--help`` must not wait for SciPy.
 """
 
 COMMANDS = {
-    "init": "look at the files of a study and describe it in aggcal.toml",
-    "run": "judgments and scores in, calibrated scores out",
-    "aggregate": "Stage 1 alone: the consensus of the judgments",
-    "calibrate": "Stage 2 alone: calibrate scores by an order you have",
-    "check": "what is wrong with this data, and what to do about it",
-    "report": "re-render the report of an earlier run: with texts, as Markdown, as JSON",
-    "convert": "judgments of any format in, one table out",
-    "formats": "the formats that judgments are read from",
-    "evaluate": "compare consensus, model and calibrated scores with a truth",
-    "simulate": "make a study whose truth is known",
-    "suggest": "the pairs worth asking next, and whom to ask",
-    "reproduce": "the paper's tables and figures beside ours",
-    "methods": "the methods of Stage 1, one line each",
-    "datasets": "the real datasets: what they are, their licences, where they are found",
-    "demo": "people against a program on real data: how far off each is, and the report",
+    "init": "describe a study once, in aggcal.toml, by looking at its files",
+    "run": "turn judgments and model scores into calibrated scores",
+    "aggregate": "estimate the consensus of judgments (Stage 1 only)",
+    "calibrate": "calibrate model scores by an existing order (Stage 2 only)",
+    "check": "find problems in judgments and say what to do about them",
+    "report": "re-render the report of an earlier run",
+    "convert": "convert judgments from any supported format into one table",
+    "formats": "list the formats that judgments can be read from",
+    "evaluate": "compare consensus, model and calibrated scores with the truth",
+    "simulate": "simulate a study with a known truth",
+    "suggest": "choose the most informative pairs to ask next",
+    "reproduce": "reproduce the paper's tables and figures",
+    "methods": "list the aggregation methods of Stage 1",
+    "datasets": "list the real datasets, with their licences and locations",
+    "demo": "run a complete example on real data",
+    "completion": "print a completion script for bash, zsh or fish",
+    "man": "print the manual page",
 }
-"""What each is for, in the order in which ``--help`` shows them."""
+"""What each does, in the order in which ``--help`` lists them."""
+
+EXAMPLES = {
+    "init": "aggcal init judgments.csv scores.csv",
+    "run": "aggcal run judgments.csv scores.csv -o results",
+    "aggregate": "aggcal aggregate judgments.csv -o results",
+    "calibrate": "aggcal calibrate results/items.csv scores.csv -o calibrated",
+    "check": "aggcal check judgments.csv",
+    "report": "aggcal report results --texts texts.csv",
+    "convert": "aggcal convert export.json -o judgments.csv",
+    "formats": "aggcal formats",
+    "evaluate": "aggcal evaluate results/items.csv truth.csv",
+    "simulate": "aggcal simulate -o study --items 50 --judgments 2000",
+    "suggest": "aggcal suggest judgments.csv -n 20 -o pairs.csv",
+    "reproduce": "aggcal reproduce dots -o paper --quick",
+    "methods": "aggcal methods",
+    "datasets": "aggcal datasets",
+    "demo": "aggcal demo",
+    "completion": "source <(aggcal completion bash)",
+    "man": "aggcal man | man -l -",
+}
+"""How each is called, for ``--help`` and the manual page."""

@@ -16,6 +16,7 @@ from aggcal.cli.options.common import (
     add_spreadsheet_safe,
 )
 from aggcal.cli.options.formats import add_blank, add_id_options, respelt
+from aggcal.cli.options.report import add_titles, titles_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
 
@@ -30,8 +31,8 @@ def add(command: Parser) -> None:
     command.add_argument(
         "consensus",
         metavar="CONSENSUS",
-        help="an items.csv that aggcal wrote, or any item,score table, higher is better; a "
-        "consensus_se or sd column tells how uncertain it is",
+        help="an items.csv written by aggcal, or any table item,score; higher is better. A column "
+        "consensus_se or sd gives its standard errors",
     )
     command.add_argument("scores", metavar="SCORES", help=SCORES)
     add_output(command, "the results")
@@ -41,12 +42,13 @@ def add(command: Parser) -> None:
     command.add_argument(
         "--consensus-column",
         metavar="NAME",
-        help="column of CONSENSUS that holds the order (consensus, else score)",
+        help="column of CONSENSUS with the order (default: consensus, or else score)",
     )
     add_stage_2(command)
     add_blank(command)
     add_id_options(command)
-    add_json(command, "the summary")
+    add_titles(command)
+    add_json(command, "the summary and the files written")
 
 
 def calibrate(options: argparse.Namespace) -> int:
@@ -69,6 +71,7 @@ def calibrate(options: argparse.Namespace) -> int:
         level=options.level,
     )
     check_seed(options.seed)
+    titles = titles_from(options)
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     refuse_unwritable(options.output)
     inputs = (options.consensus, options.scores, *knowledge_files(options))
@@ -90,11 +93,11 @@ def calibrate(options: argparse.Namespace) -> int:
         seed=options.seed,
         warn=False,
     )
-    result = Assessment(None, calibration, seconds=time.perf_counter() - began)
+    result = Assessment(None, calibration, seconds=time.perf_counter() - began, titles=titles)
     if consensus.sd is not None:
         console.say(
-            "note: a table has standard errors but not how they hang together; they are taken as "
-            "independent, and intervals and 'fused' differ from those of 'aggcal run'."
+            "note: the table has standard errors but not their correlations. They are treated as "
+            "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
     return finish(result, options, console)
 

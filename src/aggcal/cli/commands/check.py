@@ -6,7 +6,7 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json, add_seed
+from aggcal.cli.options.common import add_json, add_seed, print_json
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
@@ -16,6 +16,7 @@ from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=check)
+    command.describe("Prints counts, problems and notes, each with what to do, and the precision.")
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", nargs="?", help=SCORES)
     add_score_columns(command)
@@ -24,31 +25,32 @@ def add(command: Parser) -> None:
         "--method",
         choices=WITHOUT_FEATURES,
         default=DEFAULT_METHOD,
-        help="what is fitted to tell what to expect; see 'aggcal methods'",
+        help="method that predicts the answers to compare with; see 'aggcal methods'",
     )
     command.add_argument(
         "--precision",
         type=float,
         metavar="X",
-        help="wanted standard error of a score on the consensus scale: says how many more "
-        "judgments it takes (without it: for two random items to be in the right order with a "
-        "chance of 90%%)",
+        help="target standard error of a score on the consensus scale, to estimate how many more "
+        "judgments are needed (default: for a random pair to be ordered correctly with probability "
+        "90%%)",
     )
     command.add_argument(
         "--quick",
         action="store_true",
-        help="leave out what takes long: copies, camps, circles and precision",
+        help="skip the slow parts: copied answers, opposing groups, cycles and precision",
     )
     add_seed(command)
-    command.add_argument("--strict", action="store_true", help="exit with 1 if there is a problem")
+    command.add_argument(
+        "--strict", action="store_true", help="exit with code 1 if there is a problem"
+    )
     add_json(command, "counts, findings and precision")
 
 
 def check(options: argparse.Namespace) -> int:
-    """Print what stands out."""
+    """Print what was found."""
     from aggcal.advice.check import check as look_over
     from aggcal.advice.check.survey import check_aims
-    from aggcal.io.writing.write import to_json
 
     console = Console(quiet=options.quiet)
     check_aims(options.method, options.precision, options.seed)
@@ -66,7 +68,7 @@ def check(options: argparse.Namespace) -> int:
     )
     console.done()
     if options.json:
-        print(to_json(found.to_dict()))
-    elif not options.quiet:
+        print_json(found.to_dict())
+    else:
         print(found)
     return 1 if options.strict and found.problems else 0

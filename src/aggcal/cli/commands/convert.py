@@ -6,7 +6,12 @@ import argparse
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_spreadsheet_safe
+from aggcal.cli.options.common import (
+    add_json,
+    add_spreadsheet_safe,
+    print_json,
+    refuse_two_documents,
+)
 from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
@@ -20,27 +25,30 @@ from aggcal.registry import CROWD_KIT, PREFLIB
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=convert)
-    command.describe("Several files, or folders of them, are written as one.")
+    command.describe("Several files, or folders of files, are written as one table.")
     command.add_argument("inputs", metavar="IN", nargs="+", help=JUDGMENTS)
     command.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="file to write; - for the terminal"
+        "-o", "--output", metavar="OUT", required=True, help="file to write; - for standard output"
     )
     command.add_argument("--force", action="store_true", help="replace OUT if it already exists")
     command.add_argument(
         "--append",
         action="store_true",
-        help="add the judgments to the table OUT, whose columns must fit (a new one if it is not "
-        "there); it is replaced at once, so that nothing is lost if this fails",
+        help="add the judgments to the table OUT, whose columns must match (it is created if it "
+        "does not exist); OUT is replaced in one step, so a failure loses nothing",
     )
     command.add_argument(
         "--to",
         choices=("aggcal", CROWD_KIT.name, PREFLIB.name),
-        help="aggcal: a CSV that loses nothing (unless OUT ends in .soc, .soi, .toc or .toi)",
+        help="output format; aggcal, a lossless CSV, unless OUT ends in .soc, .soi, .toc or .toi",
     )
     add_spreadsheet_safe(command)
     group = add_format_options(command)
-    group.add_argument("--criterion", metavar="NAME", help="write only judgments of this criterion")
+    group.add_argument(
+        "--criterion", metavar="NAME", help="write only judgments with this criterion"
+    )
     add_memory(group)
+    add_json(command, "what was written")
 
 
 def convert(options: argparse.Namespace) -> int:
@@ -52,7 +60,8 @@ def convert(options: argparse.Namespace) -> int:
 
     console = Console(quiet=options.quiet)
     if options.append and options.force:
-        raise OptionError("--append adds to OUT and --force replaces it; leave one of them out.")
+        raise OptionError("--append adds to OUT and --force replaces it; omit one of them.")
+    refuse_two_documents(options)
     choices = choices_from(options)
     if options.output != "-":
         refuse_unwritable(Path(options.output).parent)
@@ -73,10 +82,21 @@ def convert(options: argparse.Namespace) -> int:
     for note in done.notes:
         console.say(note)
     if done.n_left_out:
-        console.say(
-            f"warning: {count(done.n_left_out, 'judgment')} without an answer left out: "
+        console.warn(
+            f"{count(done.n_left_out, 'judgment')} without an answer left out: "
             f"{done.format} has no place for them."
         )
     did = "added to" if done.appended else "wrote"
     console.say(f"{did} {done.path}: {count(done.n_rows, 'judgment')} as {done.format}")
+    if options.json:
+        print_json(
+            {
+                "format": done.format,
+                "n_judgments": done.n_rows,
+                "n_left_out": done.n_left_out,
+                "appended": done.appended,
+                "notes": done.notes,
+            },
+            [done.path],
+        )
     return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 from aggcal.errors import count
 
 if TYPE_CHECKING:
@@ -19,21 +19,20 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=datasets)
     command.describe(
-        "aggcal.datasets.load(NAME) gives the judgments, scores and truth of one; aggcal demo and "
-        "aggcal reproduce use them. Looked for in the folder that AGGCAL_DATA names, in the "
-        "repository, in the installed package and in the cache of downloads."
+        "'aggcal demo' and 'aggcal reproduce' use them; in Python, aggcal.datasets.load(NAME) "
+        "returns the judgments, scores and truth of one. They are looked up in the folder that "
+        "AGGCAL_DATA names, the repository, the installed package and the download cache."
     )
     add_json(command, "the list")
 
 
 def datasets(options: argparse.Namespace) -> int:
     """Print what each is, how large, under which licence, and where it is found."""
-    from aggcal.io.writing.write import to_json
     from aggcal.registry.datasets import DATASETS
 
     told = {name: _told(info) for name, info in DATASETS.items()}
     if options.json:
-        print(to_json(told))
+        print_json(told)
         return 0
     for name, each in told.items():
         sizes = (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_seed
+from aggcal.cli.options.common import add_force, add_json, add_seed, print_json
+from aggcal.cli.options.report import add_titles
 from aggcal.registry import FUSED
 from aggcal.registry.datasets import DATASETS, DEMOS, DOTS, LLMFAO, READING_LEVEL, SIMULATED
 
@@ -50,6 +51,9 @@ class Story:
     """How many true scores the last row is given: few, as in practice, and at least five."""
     others: Mapping[str, str] | None = None
     """What the rows of other scores are called."""
+    title: str = ""
+    question: str = ""
+    """What annotators were asked."""
 
 
 STORIES = {
@@ -64,6 +68,8 @@ STORIES = {
         truths="true counts",
         anchors=6,
         others={"estimates": "people's own estimates"},
+        title="Counting dots",
+        question="Which picture has more dots?",
     ),
     READING_LEVEL.name: Story(
         "624 crowd workers said which of two texts is harder: 12,726 judgments of 490 texts.\n"
@@ -73,6 +79,8 @@ STORIES = {
         unit="grades",
         truths="true grades",
         anchors=20,
+        title="Reading level of 490 texts",
+        question="Which text is harder to read?",
     ),
     LLMFAO.name: Story(
         "124 people compared the answers of 59 language models: 8,931 judgments.\n"
@@ -82,6 +90,8 @@ STORIES = {
         model="GPT-3.5's scores",
         calibrated="calibrated scores",
         others={"gpt-4": "GPT-4's scores, to compare"},
+        title="Answers of 59 language models",
+        question="Which answer is better?",
     ),
     SIMULATED: Story(
         "40 simulated annotators, two of whom answer the wrong way round, gave 3,000 judgments of "
@@ -92,23 +102,29 @@ STORIES = {
         unit="points",
         truths="true scores",
         anchors=12,
+        title="A simulated study",
     ),
 }
+
+
+_CONSENSUS = "the comparisons (consensus)"
 
 
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=demo)
     command.describe(
-        "Writes the results and the report into DIR, and the tables that they were made of into "
-        f"DIR/data. {', '.join(DEMOS[:-1])} are real; see 'aggcal datasets'."
+        "Writes the results and the report into DIR, and the input tables into DIR/data. "
+        f"{', '.join(DEMOS[:-1])} are real data; see 'aggcal datasets'."
     )
+    command.add_argument("--data", choices=DEMOS, default=DOTS.name, help="dataset to use")
     command.add_argument(
-        "--data", choices=DEMOS, default=DOTS.name, help="the dataset that is shown"
+        "-o", "--output", metavar="DIR", default="demo", help="folder for the results"
     )
-    command.add_argument("-o", "--output", metavar="DIR", default="demo", help="folder for it all")
-    add_force(command, "files in DIR that aggcal did not write, or that were changed since")
+    add_force(command, "files in DIR that aggcal did not write, or that have changed since")
+    add_titles(command)
     add_seed(command)
+    add_json(command, "the summary, the comparison with the truth and the files written")
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -117,6 +133,7 @@ def demo(options: argparse.Namespace) -> int:
 
     from aggcal._core.machine import check_seed
     from aggcal.assessment import assess
+    from aggcal.assessment.titles import checked_titles
     from aggcal.cli.results import refuse_output, with_command
     from aggcal.io import read_judgments, read_scores
     from aggcal.io.texts import read_texts
@@ -128,29 +145,43 @@ def demo(options: argparse.Namespace) -> int:
     refuse_unwritable(folder)
     refuse_output(options, [])
     story = STORIES[options.data]
+    titles = checked_titles(options.title or story.title, options.question or story.question)
     tables = _tables(options.data, options.seed, console)
     data = folder / "data" / options.data
-    _write(data, options, tables, _anchors(story, tables, options.seed))
+    written = _write(data, options, tables, _anchors(story, tables, options.seed))
     files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    words = ["run", *files, "-o", str(folder)]
+    named = (word for name, text in titles.items() for word in (f"--{name}", str(text)))
+    words = ["run", *files, *named, "-o", str(folder)]
     texts = data / "texts.csv"
     if texts.is_file():
         words += ["--texts", str(texts)]
-    result = assess(read_judgments(files[0]), read_scores(files[1]), warn=False)
+    result = assess(
+        read_judgments(files[0]),
+        read_scores(files[1]),
+        **titles,
+        warn=False,
+        on_iteration=console.on_iteration,
+    )
     result = result.with_advice(on_step=console.on_step)
     typed = argparse.Namespace(judgments=files[0], scores=files[1], words=words)
     shown = read_texts(texts) if texts.is_file() else None
-    with_command(result, typed).save(folder, texts=shown, force=options.force)
+    result = with_command(result, typed)
+    written += result.save(folder, texts=shown, force=options.force)
     console.done()
-    print((folder / "report.html").resolve(), flush=True)
-    console.say(*story.told.split("\n"), *_table(story, result, tables, data))
+    rows = _rows(story, result, tables, data)
+    if options.json:
+        compared = _compared(rows, tables, story)
+        print_json({**result.to_dict(), "compared_with_truth": compared}, written)
+    else:
+        print((folder / "report.html").resolve(), flush=True)
+    console.say(*story.told.split("\n"), *_table(story, rows, tables))
     if story.anchors:
         console.say(
-            "Comparisons cannot show the bias of the model, so calibration keeps it; some "
+            "Comparisons cannot reveal the model's bias, so calibration keeps it; a few "
             f"{story.truths} remove it."
         )
     called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
-    console.say(f"By hand: {called} {' '.join(map(shlex.quote, words))}")
+    console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, words))}")
     return 0
 
 
@@ -162,7 +193,7 @@ def _tables(name: str, seed: int, console: Console) -> Tables:
 
     if name != SIMULATED:
         info = DATASETS[name]
-        return read_tables(info, folder_of(info, info.needs, console.say))
+        return read_tables(info, folder_of(info, info.needs, console.on_step))
     made = simulate(**DEMO_STUDY, seed=seed)
     return Tables(made.judgments, made.scores, made.truths)
 
@@ -178,7 +209,9 @@ def _anchors(story: Story, tables: Tables, seed: int) -> Columns:
     return {name: values[drawn] for name, values in tables.truth.items()}
 
 
-def _write(folder: Path, options: argparse.Namespace, tables: Tables, anchors: Columns) -> None:
+def _write(
+    folder: Path, options: argparse.Namespace, tables: Tables, anchors: Columns
+) -> list[Path]:
     """Write the tables, unless there are others of these names."""
     import numpy as np
 
@@ -200,7 +233,7 @@ def _write(folder: Path, options: argparse.Namespace, tables: Tables, anchors: C
         dots = [f"{truth:g} dots" for truth in tables.truth["truth"]]
         texts = {"item": tables.truth["item"], "text": np.array(dots, dtype=object)}
         columns["texts.csv"] = texts
-    write_files(
+    return write_files(
         folder,
         {name: csv_writer(table) for name, table in columns.items() if table is not None},
         manifest=Manifest("dataset.json", about, "demo"),
@@ -208,22 +241,46 @@ def _write(folder: Path, options: argparse.Namespace, tables: Tables, anchors: C
     )
 
 
-def _table(story: Story, result: Assessment, tables: Tables, data: Path) -> Iterator[str]:
-    """Say how far each source is from the truth, how good its order is, and one of its numbers."""
+def _rows(
+    story: Story, result: Assessment, tables: Tables, data: Path
+) -> dict[str, dict[str, float]]:
+    """Return the scores that each source gives to the items."""
     calibration, consensus = result.calibration, result.consensus
     if calibration is None or consensus is None or tables.truth is None:
-        return
+        return {}
     ids = calibration.item_ids
     rows = {
         label: _values(tables.others[name], "score") for name, label in (story.others or {}).items()
     }
-    compared = "the comparisons (consensus)"
-    rows[compared] = _by_id(consensus.item_ids, consensus.scores)
+    rows[_CONSENSUS] = _by_id(consensus.item_ids, consensus.scores)
     rows[story.model] = _by_id(ids, calibration.model)
     rows[story.calibrated] = _by_id(ids, calibration.calibrated)
     if story.anchors:
         others = _mended(consensus, data)
         rows[f"with {story.anchors} {story.truths}: the other {len(others)}"] = others
+    return rows
+
+
+def _compared(
+    rows: Mapping[str, Mapping[str, float]], tables: Tables, story: Story
+) -> dict[str, dict[str, float]]:
+    """Return how far each source is from the truth; errors only in the unit of the truth."""
+    if tables.truth is None:
+        return {}
+    truth = _values(tables.truth, "truth")
+    found = {}
+    for label, values in rows.items():
+        found[label] = {"tau_a": _order(values, truth)}
+        if story.unit and label != _CONSENSUS:
+            rms, unbiased = _errors(values, truth)
+            found[label] |= {"rms_error": rms, "rms_error_without_bias": unbiased}
+    return found
+
+
+def _table(story: Story, rows: Mapping[str, Mapping[str, float]], tables: Tables) -> Iterator[str]:
+    """Say how far each source is from the truth, how good its order is, and one of its numbers."""
+    if tables.truth is None or not rows:
+        return
     truth = _values(tables.truth, "truth")
     # One item to look at: the middle one of those whose truth nobody was given.
     shown = sorted(
@@ -231,11 +288,11 @@ def _table(story: Story, result: Assessment, tables: Tables, data: Path) -> Iter
     )
     example = shown[len(shown) // 2] if story.unit else None
     head = f"e.g. {truth[example]:g} {story.unit}" if example is not None else ""
-    errors = f"{'off by (rms)':>14}{'bias aside':>13}" if example is not None else ""
+    errors = f"{'RMS error':>14}{'without bias':>14}" if example is not None else ""
     yield f"{'':36}{errors}{'order (tau-a)':>15}{head:>16}".rstrip()
     for label, values in rows.items():
-        numbers = errors and _errors(values, truth, "" if label == compared else story.unit)
-        one = "" if label == compared or example is None else f"{values[example]:.1f}"
+        numbers = errors and _shown_errors(values, truth, "" if label == _CONSENSUS else story.unit)
+        one = "" if label == _CONSENSUS or example is None else f"{values[example]:.1f}"
         yield f"{label:36}{numbers}{_order(values, truth):15.2f}{one:>16}".rstrip()
 
 
@@ -272,13 +329,17 @@ def _order(values: Mapping[str, float], truth: Mapping[str, float]) -> float:
     return compare(*_both(values, truth))["tau_a"]
 
 
-def _errors(values: Mapping[str, float], truth: Mapping[str, float], unit: str) -> str:
+def _errors(values: Mapping[str, float], truth: Mapping[str, float]) -> tuple[float, float]:
     """Return the root mean square error, and the same without the mean error."""
     import numpy as np
 
-    if not unit:
-        return f"{'-':>14}{'-':>13}"
     found, target = _both(values, truth)
     error = found - target
-    off, aside = float(np.sqrt(np.mean(error**2))), float(np.std(error))
-    return f"{f'{off:.1f} {unit}':>14}{f'{aside:.1f} {unit}':>13}"
+    return float(np.sqrt(np.mean(error**2))), float(np.std(error))
+
+
+def _shown_errors(values: Mapping[str, float], truth: Mapping[str, float], unit: str) -> str:
+    if not unit:
+        return f"{'-':>14}{'-':>14}"
+    off, aside = _errors(values, truth)
+    return f"{f'{off:.1f} {unit}':>14}{f'{aside:.1f} {unit}':>14}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 from aggcal.cli.options.formats import add_id_options, respelt
 from aggcal.errors import TooLittleDataError, count
 
@@ -21,16 +21,19 @@ _COLUMNS = ("consensus", "model", "calibrated", "score")
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=evaluate)
-    command.describe("tau-a and tau-b differ where there are ties: pooling alone can raise tau-b.")
-    command.add_argument("items", metavar="ITEMS", help="an items.csv that aggcal wrote")
-    command.add_argument("truth", metavar="TRUTH", help="table of the truth: item,truth")
+    command.describe(
+        "Prints rank correlations and errors for each column. tau-a and tau-b differ where there "
+        "are ties; pooling alone can raise tau-b."
+    )
+    command.add_argument("items", metavar="ITEMS", help="an items.csv written by aggcal")
+    command.add_argument("truth", metavar="TRUTH", help="true values: a table item,truth")
     command.add_argument(
-        "--truth-column", metavar="NAME", default="truth", help="column that holds the truth"
+        "--truth-column", metavar="NAME", default="truth", help="column with the truth"
     )
     command.add_argument(
         "--centred",
         action="store_true",
-        help="subtract each vector's mean first, as the paper does",
+        help="subtract the mean of each column first, as the paper does",
     )
     add_id_options(command)
     add_json(command, "the metrics")
@@ -41,7 +44,6 @@ def evaluate(options: argparse.Namespace) -> int:
     import numpy as np
 
     from aggcal._core.tables import aligned
-    from aggcal.io.writing.write import to_json
     from aggcal.metrics import METRICS, compare
 
     console = Console(quiet=options.quiet)
@@ -59,30 +61,29 @@ def evaluate(options: argparse.Namespace) -> int:
         )
     missing = len(ids) - n
     if missing:
-        console.say(
-            f"warning: {count(missing, 'item')} of {options.items} left out: no truth, "
+        console.warn(
+            f"{count(missing, 'item')} of {options.items} left out: no truth, "
             "or a blank in one of the columns."
         )
     unused = len(truth) - int(np.isfinite(target).sum()) + blank
     if unused:
-        console.say(
-            f"warning: {count(unused, 'row')} of {options.truth} left out: blank, "
-            f"or not in {options.items}."
+        console.warn(
+            f"{count(unused, 'row')} of {options.truth} left out: blank, or not in {options.items}."
         )
     found = {
         name: compare(values[both], target[both], centred=options.centred)
         for name, values in columns.items()
     }
     if options.json:
-        print(to_json({"n": n, **found}))
+        print_json({"n": n, **found})
         return 0
     print(f"{count(n, 'item')}{', centred' if options.centred else ''}")
     print(f"{'':12}" + "".join(f" {name:>11}" for name in found))
     for metric in METRICS:
         print(f"{metric:12}" + "".join(f" {row[metric]:11.4g}" for row in found.values()))
-    console.say("tau and spearman: higher is better; the others: lower is better.")
+    console.say("For tau and spearman, higher is better; for the others, lower is better.")
     if "consensus" in found:
-        console.say("the consensus has no unit: only its tau and spearman mean something as such.")
+        console.say("The consensus has no unit, so only its tau and spearman are meaningful.")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from aggcal.cli.arguments import Parser
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 
 
 def add(command: Parser) -> None:
@@ -16,11 +16,10 @@ def add(command: Parser) -> None:
 
 def formats(options: argparse.Namespace) -> int:
     """Print a line for each."""
-    from aggcal.io.writing.write import to_json
     from aggcal.registry import FORMATS
 
     if options.json:
-        print(to_json({name: known.summary for name, known in FORMATS.items()}))
+        print_json({name: known.summary for name, known in FORMATS.items()})
         return 0
     for name, known in FORMATS.items():
         print(f"{name:24} {known.summary}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force
+from aggcal.cli.options.common import add_force, add_json, print_json
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options
 from aggcal.cli.options.scores import add_score_columns
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from aggcal.cli.study.writing import Described
 
 _ROLES: dict[Role, str] = {
-    "judgments": "the judgments",
-    "scores": "the model's scores",
-    "truth": "the truth: item,truth",
-    "texts": "what the items say: item,text",
-    "items": "the items to compare, where nobody has judged yet",
+    "judgments": "judgments",
+    "scores": "model scores",
+    "truth": "true values: item,truth",
+    "texts": "texts of the items: item,text",
+    "items": "items to compare, if there are no judgments yet",
 }
 _NOT_WRITTEN = {"column", "outcome", "verbose"}
 """Options that are no plain line of the file."""
@@ -34,28 +34,32 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=init)
     command.describe(
-        f"Shows what it takes each column and label to mean, asks what it cannot know, and writes "
-        f"{STUDY_FILE}: in this folder 'aggcal run', 'check', 'suggest' and 'report' then need no "
+        f"Shows how each column and label is read, asks what the files do not say, and writes "
+        f"{STUDY_FILE}. In that folder, 'aggcal run', 'check', 'suggest' and 'report' then need no "
         "arguments."
     )
     command.add_argument(
-        "files", metavar="FILE", nargs="*", help="files of the study: judgments, scores, ..."
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="files of the study: judgments, scores, truth, texts",
     )
     command.add_argument(
         "-y",
         "--yes",
         action="store_true",
-        help="ask nothing: take what is certain, refuse what is not",
+        help="ask nothing; refuse what is not certain",
     )
     command.add_argument(
         "-o", "--output", metavar="FILE", default=STUDY_FILE, help="study file to write"
     )
     add_force(command, "FILE if it already exists")
-    group = command.add_argument_group("what a file is, if that is not to be recognised")
+    group = command.add_argument_group("what a file contains, if it is not recognised")
     for role, what in _ROLES.items():
         group.add_argument(f"--{role}", metavar="FILE", help=what)
     add_score_columns(group)
     add_judgment_options(command)
+    add_json(command, "the study and the file written")
 
 
 def init(options: argparse.Namespace) -> int:
@@ -67,7 +71,7 @@ def init(options: argparse.Namespace) -> int:
     files: dict[str, Role | None] = dict.fromkeys(options.files)
     files |= {getattr(options, role): role for role in _ROLES if getattr(options, role) is not None}
     if not files:
-        raise OptionError("no file is named; name the files of the study: aggcal init FILE ...")
+        raise OptionError("no files given; name the files of the study: aggcal init FILE ...")
     choices_from(options)
     refuse_existing(options.output, force=options.force)
     folder, name = os.path.split(options.output)
@@ -79,6 +83,8 @@ def init(options: argparse.Namespace) -> int:
     text = study.text()
     path = write_file(options.output, lambda file: file.write(text), force=options.force)
     console.say(f"wrote {path}; {_next(study)}")
+    if options.json:
+        print_json({"study": study.options}, [path])
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from aggcal.cli.arguments import Parser
-from aggcal.cli.options.common import add_json
+from aggcal.cli.options.common import add_json, print_json
 
 
 def add(command: Parser) -> None:
@@ -16,11 +16,10 @@ def add(command: Parser) -> None:
 
 def methods(options: argparse.Namespace) -> int:
     """Print a line for each."""
-    from aggcal.io.writing.write import to_json
     from aggcal.registry import METHODS
 
     if options.json:
-        print(to_json({name: method.summary for name, method in METHODS.items()}))
+        print_json({name: method.summary for name, method in METHODS.items()})
         return 0
     for name, method in METHODS.items():
         print(f"{name:9} {method.summary}")

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force
-from aggcal.cli.options.report import add_report_options, text_files, texts_from
+from aggcal.cli.options.common import add_force, add_json, print_json, refuse_two_documents
+from aggcal.cli.options.report import add_report_options, text_files, texts_from, titles_from
 from aggcal.errors import FileError, TableError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from aggcal.assessment.titles import Titles
+
 _ATTEMPTS = 5
 """How often results may change while their report is made before we give up."""
+_MAIN = ("title", "question", "method", "calibrator", "n_items", "n_annotators", "n_judgments")
+"""What of a summary says which results were rendered."""
 _LONGEST = 200
 """Characters of a reason: it may quote the folder, which may hold anything."""
 
@@ -24,24 +28,25 @@ _LONGEST = 200
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=report)
-    command.describe("Nothing is fitted again.")
+    command.describe("Nothing is fitted again: the report is made from the files in DIR.")
     command.add_argument(
-        "results", metavar="DIR", help="a folder that 'aggcal run' or 'aggcal aggregate' wrote"
+        "results", metavar="DIR", help="folder written by 'aggcal run' or 'aggcal aggregate'"
     )
     command.add_argument(
-        "--format", choices=("html", "md", "json"), default="html", help="what to write"
+        "--format", choices=("html", "md", "json"), default="html", help="output format"
     )
     command.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="file to write; - for the terminal (default: report.html, .md or .json in DIR)",
+        help="file to write; - for standard output (default: report.html, .md or .json in DIR)",
     )
     add_force(
         command,
-        "FILE if it already exists, and take the files of DIR as they are, changed or not",
+        "FILE if it already exists, and read the files in DIR even if they have changed",
     )
     add_report_options(command, check=False)
+    add_json(command, "the main numbers and the file written")
 
 
 def report(options: argparse.Namespace) -> int:
@@ -52,6 +57,8 @@ def report(options: argparse.Namespace) -> int:
     from aggcal.io.writing.swap import ChangedError
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 
+    titles = titles_from(options)
+    refuse_two_documents(options)
     folder = Path(options.results)
     name = f"report.{options.format}"
     target = Path(options.output or folder / name)
@@ -62,14 +69,15 @@ def report(options: argparse.Namespace) -> int:
         if not inside:
             refuse_existing(target, force=options.force)
     for attempt in range(_ATTEMPTS):
-        summary, page = _rendered(options)
+        summary, page = _rendered(options, titles)
         if options.output == "-":
+            Console(quiet=options.quiet).done()
             # The terminal's encoding may lack some of our signs.
             sys.stdout.buffer.write(page)
             return 0
         try:
             if inside:
-                _write_inside(folder, name, page, summary, force=options.force)
+                _write_inside(folder, name, page, summary, titles, force=options.force)
             else:
                 write_file(target, page, force=options.force)
             break
@@ -77,10 +85,13 @@ def report(options: argparse.Namespace) -> int:
             if attempt + 1 == _ATTEMPTS:
                 raise
     Console(quiet=options.quiet).say(f"wrote {target}")
+    if options.json:
+        shown = {key: value for key, value in {**summary, **titles}.items() if key in _MAIN}
+        print_json({"format": options.format, **shown}, [target])
     return 0
 
 
-def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
+def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, Any], bytes]:
     """Return the summary as it was read, and the page."""
     from pathlib import Path
 
@@ -94,6 +105,7 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
     met = read_comparisons(options.results, items)
     texts = texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
+    summary.update(titles)
     if texts is not None:
         summary["texts"] = Path(texts.source).name
     try:
@@ -120,9 +132,18 @@ def _rendered(options: argparse.Namespace) -> tuple[dict[str, Any], bytes]:
 
 
 def _write_inside(
-    folder: Path, name: str, page: bytes, summary: dict[str, Any], *, force: bool
+    folder: Path,
+    name: str,
+    page: bytes,
+    summary: dict[str, Any],
+    titles: Titles,
+    *,
+    force: bool,
 ) -> None:
-    """Write the report into the folder of the results, and list it with them."""
+    """Write the report into the folder of the results, and list it with them.
+
+    A new title is kept there, too: the next report of the folder has it without being told.
+    """
     from aggcal.io.writing.manifest import Manifest, digests
     from aggcal.io.writing.write import write_file, write_files
 
@@ -135,7 +156,7 @@ def _write_inside(
     write_files(
         folder,
         {name: page},
-        manifest=Manifest("summary.json", summary),
+        manifest=Manifest("summary.json", {**summary, **titles}),
         kept=kept,
         force=force,
         expected=summary,

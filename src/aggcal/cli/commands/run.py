@@ -20,7 +20,7 @@ from aggcal.cli.options.judgments import (
     add_judgments,
     judgments_from,
 )
-from aggcal.cli.options.report import add_report_options, text_files, texts_from
+from aggcal.cli.options.report import add_report_options, text_files, texts_from, titles_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_1 import (
     add_stage_1,
@@ -46,7 +46,7 @@ def add(command: Parser) -> None:
     command.set_defaults(call=run)
     command.describe(
         "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR, and "
-        "predictions.csv if there are scores of items that nobody judged."
+        "predictions.csv if some scored items were never judged."
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)
@@ -66,7 +66,7 @@ def add_stages(command: Parser, *, both: bool) -> None:
     else:
         add_anchored(command)
     add_report_options(command)
-    add_json(command, "the summary")
+    add_json(command, "the summary and the files written")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     names = ("calibrator", "model_sd", "second_model") if both else ()
     check_stage_1(options, **{name: getattr(options, name) for name in names})
     choices_from(options)
+    titles = titles_from(options)
     refuse_unwritable(options.output)
     inputs = (*judgment_files(options), *feature_files(options), *text_files(options))
     inputs = (*inputs, *knowledge_files(options))
@@ -101,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
             **known,
             seed=options.seed,
             engine=engine or LOCAL,
+            **titles,
             warn=False,
             on_iteration=console.on_iteration,
         )

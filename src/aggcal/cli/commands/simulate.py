@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_output
+from aggcal.cli.options.common import add_json, add_output, print_json
 from aggcal.registry import LINKS, LOGISTIC
 
 if TYPE_CHECKING:
@@ -20,25 +20,27 @@ TABLES = ("judgments.csv", "scores.csv", "truth.csv", "annotators.csv")
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=simulate)
-    command.describe(
-        f"Writes {', '.join(TABLES)} into DIR, and simulation.json, which says how they were made."
-    )
+    command.describe(f"Writes {', '.join(TABLES)} and simulation.json (the settings) into DIR.")
     add_output(command, "the tables")
     for name, kind, default, what in (
         ("items", int, 100, "number of items"),
         ("annotators", int, 30, "number of annotators"),
         ("judgments", int, 3000, "number of judgments"),
         ("reliability-sd", float, 0.5, "sd of log reliability; the mean reliability is 1"),
-        ("reversed", float, 0.0, "share of annotators who answer the other way round"),
-        ("location", float, 50.0, "truth = location + scale x latent"),
-        ("scale", float, 10.0, "truth = location + scale x latent"),
+        ("reversed", float, 0.0, "share of reversed annotators"),
+        ("location", float, 50.0, "location in truth = location + scale * latent score"),
+        ("scale", float, 10.0, "scale in truth = location + scale * latent score"),
         ("model-sd", float, 10.0, "sd of the model's error"),
-        ("model-bias", float, 0.0, "constant error of the model"),
-        ("model-slope", float, 1.0, "how steeply the model follows the truth"),
+        ("model-bias", float, 0.0, "mean error of the model"),
+        ("model-slope", float, 1.0, "slope of the model's scores against the truth"),
         ("seed", int, 0, "seed for all random numbers"),
     ):
-        command.add_argument(f"--{name}", type=kind, default=default, metavar="X", help=what)
-    command.add_argument("--link", choices=LINKS, default=LOGISTIC.name, help="noise")
+        letter = "N" if kind is int else "X"
+        command.add_argument(f"--{name}", type=kind, default=default, metavar=letter, help=what)
+    command.add_argument(
+        "--link", choices=LINKS, default=LOGISTIC.name, help="distribution of the noise"
+    )
+    add_json(command, "the settings and the files written")
 
 
 def simulate(options: argparse.Namespace) -> int:
@@ -46,28 +48,30 @@ def simulate(options: argparse.Namespace) -> int:
     from aggcal.io.writing.writable import refuse_unwritable
 
     refuse_unwritable(options.output)
-    paths = write_study(
-        options.output,
-        items=options.items,
-        annotators=options.annotators,
-        judgments=options.judgments,
-        link=options.link,
-        reliability_sd=options.reliability_sd,
-        reversed_share=options.reversed,
-        location=options.location,
-        scale=options.scale,
-        model_sd=options.model_sd,
-        model_bias=options.model_bias,
-        model_slope=options.model_slope,
-        seed=options.seed,
-        force=options.force,
-    )
+    study = {
+        "items": options.items,
+        "annotators": options.annotators,
+        "judgments": options.judgments,
+        "link": options.link,
+        "reliability_sd": options.reliability_sd,
+        "reversed_share": options.reversed,
+        "location": options.location,
+        "scale": options.scale,
+        "model_sd": options.model_sd,
+        "model_bias": options.model_bias,
+        "model_slope": options.model_slope,
+        "seed": options.seed,
+    }
+    paths = write_study(options.output, force=options.force, **study)
     Console(quiet=options.quiet).say(f"wrote {', '.join(str(path) for path in paths)}")
+    if options.json:
+        print_json({"study": study}, paths)
     return 0
 
 
 def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> list[Path]:
     """Simulate a study and write its tables, unless there are others of these names."""
+    from aggcal._core.progress import report
     from aggcal._version import __version__
     from aggcal.io.writing.manifest import Manifest
     from aggcal.io.writing.swap import check_output
@@ -77,7 +81,9 @@ def write_study(folder: str | Path, *, force: bool = False, **study: Any) -> lis
     about = {"version": __version__, "study": study}
     manifest = Manifest("simulation.json", about, "simulate")
     check_output(folder, (*TABLES, manifest.name), manifest, force=force)
+    report("simulating")
     made = make(**study)
+    report("writing the tables")
     return write_files(
         folder,
         {

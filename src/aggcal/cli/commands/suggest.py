@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
-from aggcal.cli.options.common import add_force, add_json, add_seed, add_spreadsheet_safe
+from aggcal.cli.options.common import (
+    add_force,
+    add_json,
+    add_seed,
+    add_spreadsheet_safe,
+    print_json,
+    refuse_two_documents,
+)
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
-from aggcal.cli.options.report import text_files, texts_from
+from aggcal.cli.options.report import add_texts, text_files, texts_from
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.errors import OptionError
@@ -32,44 +39,45 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=suggest)
     command.describe(
-        "Prints a sheet: annotator, left, right, outcome (to be filled in with left, right, tie or "
-        "skip), information, probability (that the left is put above; blank where nothing relates "
-        "the two yet), why. Filled in, it is a table of judgments. Pieces of the comparisons are "
-        "joined and new items asked first. Without judgments, --items alone gives a first design: "
-        "balanced, and connected with as few pairs as possible."
+        "Prints a sheet with the columns annotator, left, right, outcome (to be filled in with "
+        "left, right, tie or skip), information, probability (that left wins; blank where nothing "
+        "relates the two items yet) and why. Once filled in, it is a table of judgments. Pairs "
+        "that connect components of the comparison graph, and new items, come first. Without "
+        "judgments, --items alone gives a first design: balanced, and connected with as few pairs "
+        "as possible."
     )
     add_judgments(command, nobody_yet=True)
     command.add_argument(
         "scores",
         metavar="SCORES",
         nargs="?",
-        help=f"{SCORES}; items that nobody judged yet are asked, too",
+        help=f"{SCORES}; items without judgments are included",
     )
     command.add_argument(
         "-n",
         "--pairs",
         type=int,
         metavar="N",
-        help="how many pairs (default: 20, or as many as --per-annotator allows; without judgments "
-        "at least as many as there are items)",
+        help="number of pairs (default: 20, or as many as --per-annotator allows; without "
+        "judgments, at least as many as there are items)",
     )
     _add_sheet(command)
     command.add_argument(
         "--about",
         choices=("order", "scores"),
         default="order",
-        help="order: which pairs would put most items in the right order; scores: which would "
-        "improve the calibrated scores most",
+        help="order: the pairs that would put most items in the right order; scores: those that "
+        "would improve the calibrated scores most",
     )
     _add_limits(command)
     add_seed(command)
     _add_annotators(command)
-    group = command.add_argument_group("the consensus so far")
+    group = command.add_argument_group("consensus so far")
     group.add_argument(
         "--method",
         choices=PREDICTABLE,
         default=DEFAULT_METHOD,
-        help="aggregator; see 'aggcal methods'",
+        help="aggregation method; see 'aggcal methods'",
     )
     add_score_columns(group)
     add_judgment_options(command)
@@ -77,21 +85,16 @@ def add(command: Parser) -> None:
 
 
 def _add_sheet(command: Parser) -> None:
-    command.add_argument("-o", "--output", metavar="FILE", help="write the sheet there")
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write, instead of standard output"
+    )
     command.add_argument(
         "--to",
         choices=(_SHEET, LABEL_STUDIO.name, ARGILLA.name),
         default=_SHEET,
-        help="csv: the sheet; else tasks for that tool, whose exports aggcal reads",
+        help="csv: the sheet; otherwise tasks for that tool, whose exports aggcal reads",
     )
-    command.add_argument(
-        "--texts",
-        metavar="FILE",
-        help="table item,text: what the items say, shown beside their ids",
-    )
-    command.add_argument(
-        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
-    )
+    add_texts(command)
     add_force(command, "FILE if it already exists")
     add_spreadsheet_safe(command)
 
@@ -100,45 +103,45 @@ def _add_limits(command: Parser) -> None:
     command.add_argument(
         "--items",
         metavar="FILE",
-        help="table with the column item: further items to consider, or all of them",
+        help="table with the column item: further items to consider, or all items",
     )
     command.add_argument(
-        "--per-item", type=int, metavar="K", help="an item is in at most K of the pairs"
+        "--per-item", type=int, metavar="K", help="use each item in at most K pairs"
     )
     command.add_argument(
-        "--repeat", action="store_true", help="let a pair be asked of more than one annotator"
+        "--repeat", action="store_true", help="allow a pair to be given to several annotators"
     )
     command.add_argument(
         "--explore",
         type=float,
         default=0.0,
         metavar="P",
-        help="share of the pairs for items that were judged least, or for learning how reliable "
-        "the named annotators are",
+        help="share of the pairs for the least judged items, or for learning how reliable the "
+        "named annotators are",
     )
 
 
 def _add_annotators(command: Parser) -> None:
-    group = command.add_argument_group("whom to ask")
+    group = command.add_argument_group("annotators")
     group.add_argument(
         "--annotator",
         action="append",
         metavar="ID",
-        help="someone who can be asked; never a pair they judged or skipped already (may be "
-        "repeated)",
+        help="annotator who is available; never given a pair they already judged or skipped "
+        "(repeatable)",
     )
     group.add_argument(
         "--new-annotator",
         action="append",
         default=[],
         metavar="ID",
-        help="someone who can be asked and has not judged yet (may be repeated)",
+        help="available annotator who has not judged yet (repeatable)",
     )
     group.add_argument(
         "--per-annotator",
         type=int,
         metavar="K",
-        help="ask each at most K pairs; if none is named, everybody who judged before",
+        help="at most K pairs for each annotator; if none is named, for all who judged before",
     )
 
 
@@ -166,25 +169,35 @@ def suggest(options: argparse.Namespace) -> int:
         repeat=options.repeat,
         **wanted,
     )
-    console.warn(found.warnings)
+    console.warn(*found.warnings)
     console.say(str(found))
     if judgments is not None:
         console.say(f"information: {found.unit}")
-    write = _writer(found, options, console, judgments, texts)
-    if options.output is None:
-        write(sys.stdout)
-    else:
-        console.say(f"wrote {write_file(options.output, write, force=options.force)}")
+    written = []
+    if options.output is not None or not options.json:
+        write = _writer(found, options, console, judgments, texts)
+        if options.output is None:
+            write(sys.stdout)
+        else:
+            written = [write_file(options.output, write, force=options.force)]
+            console.say(f"wrote {written[0]}")
+    if options.json:
+        print_json(found.to_dict(), written)
     return 0
 
 
 def _check_form(options: argparse.Namespace) -> None:
     """Refuse what is asked of a form that does not have it."""
-    if options.spreadsheet_safe and (options.json or options.to != _SHEET):
-        form = "--json" if options.json else f"--to {options.to}"
-        raise OptionError(f"--spreadsheet-safe is for tables, and {form} is none; leave one out.")
-    if options.json and options.to != _SHEET:
-        raise OptionError(f"--json and --to {options.to} exclude each other; give one of them.")
+    refuse_two_documents(options)
+    only_json = options.json and options.output is None
+    if options.spreadsheet_safe and (only_json or options.to != _SHEET):
+        form = f"--to {options.to}" if options.to != _SHEET else "--json without -o"
+        raise OptionError(f"--spreadsheet-safe is for CSV, which {form} does not write; omit it.")
+    if only_json and options.to != _SHEET:
+        raise OptionError(
+            f"--json and --to {options.to} would both print to standard output; write the tasks to "
+            "a file with -o FILE, or omit one of them."
+        )
 
 
 def _writer(
@@ -199,17 +212,15 @@ def _writer(
     from aggcal.io.writing.write import csv_writer, json_writer
 
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
-    if options.json:
-        return json_writer(found.to_dict())
     if options.to == LABEL_STUDIO.name:
         console.say(
-            "import the tasks into a project with this labelling interface, and read its export "
-            f"with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
+            "Import the tasks into a project with the labelling interface below, and read its "
+            f"export with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
         )
         return json_writer(tasks.label_studio_tasks(pairs, said))
     if options.to == ARGILLA.name:
         console.say(
-            f"log the records into a dataset with {tasks.ARGILLA_SETTINGS}, and read its export "
+            f"Log the records into a dataset with {tasks.ARGILLA_SETTINGS}, and read its export "
             "(records.to_json, or to_list(flatten=True)) with 'aggcal run'"
         )
         return json_writer(tasks.argilla_records(pairs, said))
@@ -218,9 +229,9 @@ def _writer(
     who = _answerer(judgments)
     if "annotator" not in pairs:
         console.say(
-            "fill in the column outcome: left, right, tie or skip"
-            + (f" (annotator: '{who}'; change it where others answer)" if who else "")
-            + ("" if who else ", and the column annotator: who answered")
+            "Fill in the column outcome with left, right, tie or skip"
+            + (f" (annotator '{who}': change it where others answer)." if who else "")
+            + ("" if who else ", and the column annotator with who answered.")
         )
     table = tasks.sheet(pairs, annotator=who, texts=said)
     return csv_writer(table, spreadsheet_safe=options.spreadsheet_safe)

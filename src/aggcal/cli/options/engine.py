@@ -22,18 +22,18 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
         "--engine",
         choices=ENGINES,
         default=LOCAL,
-        help="where judgments are summed: on this machine (local), on its GPU (gpu), or on a "
-        "cluster (dask), which also reads them (JUDGMENTS may then be a pattern, or any path that "
-        "fsspec knows)",
+        help="where the computation runs: on this machine (local), on its GPU (gpu), or on a Dask "
+        "cluster (dask), which also reads the files (JUDGMENTS may then be a pattern, or any path "
+        "that fsspec supports)",
     )
     group.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="of the Dask scheduler to use, such as tcp://host:8786; without, a cluster of "
-        "processes is started here",
+        help="address of the Dask scheduler, such as tcp://host:8786; without it, a local cluster "
+        "is started",
     )
     group.add_argument(
-        "--workers", type=int, metavar="N", help="processes of the cluster that is started here"
+        "--workers", type=int, metavar="N", help="number of processes of the local cluster"
     )
 
 
@@ -41,7 +41,7 @@ def check_engine_options(options: argparse.Namespace) -> None:
     """Refuse a cluster for an engine that has none."""
     if options.engine != DASK and (options.scheduler, options.workers) != (None, None):
         given = "--scheduler" if options.scheduler is not None else "--workers"
-        raise OptionError(f"{given} is for --engine dask; leave it out, or choose that engine.")
+        raise OptionError(f"{given} is for --engine dask; omit it or choose that engine.")
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def engine_from(options: argparse.Namespace, console: Console) -> Iterator[Engin
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", AggcalWarning)
             found = named(GPU)
-        console.warn(w.message for w in said if isinstance(w.message, AggcalWarning))
+        console.warn(*(w.message for w in said if isinstance(w.message, AggcalWarning)))
         yield found
         return
     from aggcal.engines import Dask

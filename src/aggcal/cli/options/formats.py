@@ -16,59 +16,60 @@ if TYPE_CHECKING:
     from aggcal.io.formats._base import Choices
 
 JUDGMENTS = (
-    "table of judgments (annotator,winner,loser or annotator,left,right,outcome) or the export of "
-    "a tool; see 'aggcal formats' (CSV, TSV, JSON lines, Parquet, or a workbook, whose sheet is "
-    "named as in book.xlsx#Answers; a header names the columns)"
+    "judgments: a table with the columns annotator,winner,loser or annotator,left,right,outcome, "
+    "or another tool's export (see 'aggcal formats'), as CSV, TSV, JSON Lines, Parquet or a "
+    "spreadsheet (book.xlsx#Answers names a sheet)"
 )
 """What a file of judgments is, for ``--help``."""
 
 
 def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     """Add the options to a group, and return it for more."""
-    group = command.add_argument_group("judgments")
+    group = command.add_argument_group("reading judgments")
     group.add_argument(
         "--format",
         metavar="NAME",
         choices=FORMATS.choices,
-        help="the format, if it is not to be recognised by its content; see 'aggcal formats'",
+        help="format of the judgments, if it is not recognised automatically; see 'aggcal formats'",
     )
     group.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="OURS=THEIRS",
-        help="which column is which, such as annotator=coder (may be repeated)",
+        help="name of a column in your file, such as annotator=coder (repeatable)",
     )
     group.add_argument(
         "--outcome",
         action="append",
         default=[],
         metavar="LABEL=MEANING",
-        help="what an outcome label means: left, right, tie, skip, failed or a number from 0 to 1 "
-        "(may be repeated)",
+        help="meaning of an outcome label: left, right, tie, skip, failed, or a number from 0 "
+        "(right) to 1 (left) (repeatable)",
     )
     group.add_argument(
-        "--judged-by", metavar="NAME", help="who gave all judgments, if the table names nobody"
+        "--judged-by", metavar="NAME", help="annotator of all judgments, if the table names none"
     )
     group.add_argument(
         "--ranking-weight",
         choices=("information", "item", "pair"),
         default="information",
-        help="what the pairs of a ranking weigh: together as much as the ranking tells, so that "
-        "each item counts once, or each pair as an opinion of its own",
+        help="weight of the pairs of a ranking: together as much as the ranking carries "
+        "(information), so that each item counts once (item), or each as a judgment of its own "
+        "(pair)",
     )
     group.add_argument(
         "--tie-within",
         type=float,
         default=0.0,
         metavar="X",
-        help="ratings that differ by no more than this are a tie",
+        help="ratings that differ by at most X count as a tie",
     )
     group.add_argument(
         "--order",
         metavar="LABELS",
-        help="ratings that are labels, the best first, such as 'A+,A,A-,B'; of numbers, which is "
-        "the best: lowest or highest",
+        help="labels of ratings from best to worst, such as 'A+,A,A-,B'; for numeric ratings, "
+        "which end is best: lowest or highest",
     )
     _add_labelling_options(group)
     add_blank(group)
@@ -81,10 +82,10 @@ def _add_labelling_options(group: argparse._ArgumentGroup) -> None:
         group.add_argument(
             f"--{side}-key",
             metavar="KEY",
-            help=f"the field of a Label Studio task that holds the {side} item",
+            help=f"field of a Label Studio task that holds the {side} item",
         )
     group.add_argument(
-        "--drafts", action="store_true", help="take Argilla's and Label Studio's drafts too"
+        "--drafts", action="store_true", help="include drafts of Argilla and Label Studio"
     )
 
 
@@ -93,12 +94,12 @@ def add_id_options(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--normalize-ids",
         action="store_true",
-        help="take ids that differ only in case, spacing, punctuation or Unicode form for one",
+        help="merge ids that differ only in case, spacing, punctuation or Unicode form",
     )
     group.add_argument(
         "--alias",
         metavar="FILE",
-        help="table of two columns, alias and id: who is who, and what is what",
+        help="table with the columns alias and id: other names of annotators and items",
     )
 
 
@@ -122,7 +123,7 @@ def add_blank(group: argparse._ActionsContainer) -> None:
         "--blank",
         choices=("skip", "error"),
         default="skip",
-        help="blank answers and scores: skip counts them as not given, error refuses the file",
+        help="blank answers and scores: skip treats them as missing, error rejects the file",
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def add_judgments(command: Parser, *, nobody_yet: bool = False) -> None:
     """Add the file, and those beside it; it may be left out where nobody need have judged yet."""
     if nobody_yet:
-        none = f"{JUDGMENTS}; none if nobody has judged yet"
+        none = f"{JUDGMENTS}; omit it if there are none yet"
         command.add_argument("judgments", metavar="JUDGMENTS", nargs="?", help=none)
     else:
         command.add_argument("judgments", metavar="JUDGMENTS", help=JUDGMENTS)
@@ -36,18 +36,18 @@ def add_judgments(command: Parser, *, nobody_yet: bool = False) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="further files or folders of judgments, of any format, that are read together with "
-        "JUDGMENTS (may be repeated)",
+        help="further files or folders of judgments, in any supported format, to be read together "
+        "with JUDGMENTS (repeatable)",
     )
 
 
 def add_judgment_options(command: Parser) -> None:
     """Add how the file is to be understood, and which of its rows to use."""
     group = add_format_options(command)
-    group.add_argument("--criterion", metavar="NAME", help="use only judgments of this criterion")
+    group.add_argument("--criterion", metavar="NAME", help="use only judgments with this criterion")
     add_memory(group)
     group.add_argument(
-        "--verbose", action="store_true", help="name every row that was read but not used"
+        "--verbose", action="store_true", help="list every row that was read but not used"
     )
 
 

@@ -1,4 +1,4 @@
-"""The report: what the items say in it, and whether the data are looked over for it."""
+"""The report: its title, the texts of the items, and whether the data are checked for it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,54 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 
 if TYPE_CHECKING:
+    from aggcal.assessment.titles import Titles
     from aggcal.io.texts import Texts
 
 
 def add_report_options(command: Parser, *, check: bool = True) -> None:
-    """Add the options; ``--no-check`` only where there are data to look over."""
-    group = command.add_argument_group("the report")
-    group.add_argument(
-        "--texts",
-        metavar="FILE",
-        help="table item,text: what the items say, shown beside their ids",
-    )
-    group.add_argument(
-        "--text-column", metavar="NAME", default="text", help="column of FILE that holds the texts"
-    )
+    """Add the options; ``--no-check`` only where there are data to check."""
+    group = command.add_argument_group("report")
+    add_titles(group)
+    add_texts(group)
     if check:
         group.add_argument(
             "--no-check",
             action="store_true",
-            help="do not look the data over (as 'aggcal check' does), nor suggest what to ask next",
+            help="skip the data check (see 'aggcal check') and the suggestions of what to ask next",
         )
+
+
+def add_titles(group: argparse._ActionsContainer) -> None:
+    """Add ``--title`` and ``--question``."""
+    group.add_argument("--title", metavar="TEXT", help="title of the report, kept in summary.json")
+    group.add_argument(
+        "--question",
+        metavar="TEXT",
+        help="the question that annotators were asked, such as 'Which essay is better?'",
+    )
+
+
+def add_texts(group: argparse._ActionsContainer) -> None:
+    """Add ``--texts`` and ``--text-column``."""
+    group.add_argument(
+        "--texts", metavar="FILE", help="table item,text: the items' texts, shown beside their ids"
+    )
+    group.add_argument(
+        "--text-column", metavar="NAME", default="text", help="column of FILE with the texts"
+    )
+
+
+def titles_from(options: argparse.Namespace) -> Titles:
+    """Return the title and the question that were given.
+
+    Examples
+    --------
+    >>> titles_from(argparse.Namespace(title="Essays", question=None))
+    {'title': 'Essays'}
+    """
+    from aggcal.assessment.titles import checked_titles
+
+    return checked_titles(options.title, options.question)
 
 
 def text_files(options: argparse.Namespace) -> list[str]:

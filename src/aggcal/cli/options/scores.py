@@ -10,17 +10,17 @@ from aggcal.cli.console import Console
 if TYPE_CHECKING:
     from aggcal.data.scores import Scores
 
-SCORES = "table of model scores: item,score (and sd, if the model states it); higher is better"
+SCORES = "model scores: a table item,score (optionally sd); higher is better"
 """What a file of scores is, for ``--help``."""
 
 
 def add_score_columns(group: argparse._ActionsContainer) -> None:
     """Add which column of the file is which."""
     group.add_argument(
-        "--score-column", metavar="NAME", default="score", help="column that holds the scores"
+        "--score-column", metavar="NAME", default="score", help="column with the scores"
     )
     group.add_argument(
-        "--item-column", metavar="NAME", default="item", help="column of SCORES that holds the ids"
+        "--item-column", metavar="NAME", default="item", help="column of SCORES with the item ids"
     )
 
 

@@ -27,32 +27,32 @@ _IDENTITY = "identity"
 
 def add_stage_1(command: Parser) -> None:
     """Add the options, and those of the engine."""
-    group = command.add_argument_group("Stage 1: the consensus")
+    group = command.add_argument_group("Stage 1 (consensus)")
     group.add_argument(
         "--method",
         choices=METHODS.choices,
         default=DEFAULT_METHOD,
-        help="aggregator; see 'aggcal methods'",
+        help="aggregation method; see 'aggcal methods'",
     )
     group.add_argument(
         "--features",
         metavar="FILE",
-        help="table of features for gppl, rank-svm and barcw: item and columns of numbers; or the "
-        "word identity, to take every item on its own",
+        help="table of item features for gppl, rank-svm and barcw: item and numeric columns; or "
+        "the word identity, which relates no item to another",
     )
     group.add_argument(
         "--prior",
         choices=("default", "auto", "none"),
         default="default",
-        help="default: estimate the spreads of scores and reliabilities from the data (with "
-        "--estimator mode: 1 and 0.5); auto: estimate them in any case; none: pure maximum "
-        "likelihood",
+        help="default: estimate the standard deviations of scores and reliabilities from the data "
+        "(with --estimator mode: 1 and 0.5); auto: always estimate them; none: maximum likelihood "
+        "without a prior",
     )
     group.add_argument(
         "--estimator",
         choices=ESTIMATORS,
-        help="for the methods with reliabilities: marginal integrates them out and allows for "
-        "reversed annotators (default); mode maximises over scores and reliabilities together, "
+        help="for methods with reliabilities: marginal integrates them out and allows for "
+        "reversed annotators (the default); mode maximises over scores and reliabilities jointly, "
         "as the paper does",
     )
     _add_spreads(group)
@@ -64,23 +64,24 @@ def _add_spreads(group: argparse._ArgumentGroup) -> None:
         "--score-sd",
         type=float,
         metavar="X",
-        help="spread of the scores, as a prior sd, instead of an estimate",
+        help="prior standard deviation of the scores, instead of an estimate",
     )
     group.add_argument(
         "--reliability-sd",
         type=float,
         metavar="X",
-        help="spread of the reliabilities about 1, as a prior sd, instead of an estimate",
+        help="prior standard deviation of the reliabilities around 1, instead of an estimate",
     )
     group.add_argument(
         "--uncertainty",
         choices=(*UNCERTAINTIES, "none"),
         default=LAPLACE.name,
-        help="how to work out standard errors: laplace, from the curvature of the fit; bootstrap, "
-        "refitting resampled annotators; sandwich (-random, -fixed), for btl and tcv",
+        help="how standard errors are computed: from the curvature of the fit (laplace), by "
+        "refitting resampled annotators (bootstrap), by a sandwich estimator (for btl and tcv), or "
+        "not at all (none)",
     )
     group.add_argument(
-        "--draws", type=int, default=200, metavar="N", help="refits of the bootstrap"
+        "--draws", type=int, default=200, metavar="N", help="number of bootstrap refits"
     )
 
 
@@ -158,7 +159,7 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
         return choice[options.prior]
     if options.prior != "default":
         raise OptionError(
-            f"--prior {options.prior} and a prior sd exclude each other; give one of them."
+            f"--prior {options.prior} cannot be combined with a prior sd; give one of them."
         )
     if "prior" not in METHODS[options.method].takes:
         raise OptionError(

@@ -21,7 +21,7 @@ _ENDLESS = float("inf")
 
 def add_stage_2(command: Parser) -> None:
     """Add the options, and those of the scores."""
-    group = command.add_argument_group("Stage 2: the calibrated scores")
+    group = command.add_argument_group("Stage 2 (calibrated scores)")
     group.add_argument(
         "--calibrator",
         choices=CALIBRATORS,
@@ -32,28 +32,28 @@ def add_stage_2(command: Parser) -> None:
         "--model-sd",
         type=float,
         metavar="X",
-        help="standard deviation of the model's errors, such as its validation error: for fused "
-        "rather too large than too small, for safe at most 1.4 times too large; with atc it adds "
-        "an estimate of the error",
+        help="standard deviation of the model's errors, such as its validation error. For fused, "
+        "too large is better than too small; for safe, at most 1.4 times too large; for atc, it "
+        "adds an estimate of the error",
     )
     group.add_argument(
         "--anchors",
         metavar="FILE",
-        help="table item,truth of 5 or more items drawn at random: the gain is measured, fused "
-        "learns how far to trust the model, and with 9 anchors (level 0.9) or 19 (0.95) intervals "
-        "cover the truth",
+        help="table item,truth of at least 5 items drawn at random. The gain is then measured, "
+        "and fused learns how much to trust the model. With 9 anchors (level 0.9) or 19 (0.95), "
+        "intervals cover the truth",
     )
     group.add_argument(
         "--second-model",
         metavar="FILE",
-        help="table item,score of another model with independent errors; for fused",
+        help="table item,score of a second model with independent errors; for fused",
     )
     _add_scale(group)
     add_score_columns(group)
     group.add_argument(
         "--unweighted",
         action="store_true",
-        help="weigh all items alike even if the scores carry an sd",
+        help="weight all items equally, even if the scores have an sd",
     )
 
 
@@ -63,8 +63,8 @@ def add_anchored(command: Parser) -> None:
     group.add_argument(
         "--anchors",
         metavar="FILE",
-        help="table item,truth of 5 or more judged items drawn at random: all items get a score on "
-        "their scale, and with 14 anchors (level 0.9) or 24 (0.95) an interval of the truth",
+        help="table item,truth of at least 5 judged items drawn at random. All items get a score "
+        "on their scale and, with 14 anchors (level 0.9) or 24 (0.95), an interval for the truth",
     )
     _add_scale(group)
 
@@ -74,14 +74,14 @@ def _add_scale(group: argparse._ArgumentGroup) -> None:
         "--bounds",
         type=_bounds,
         metavar="LOW,HIGH",
-        help="lowest and highest score there is, such as 0,100: no score and no interval lies "
-        "beyond; a lowest score below 0 is written --bounds=-1,1",
+        help="lowest and highest possible score, such as 0,100: scores and intervals stay within. "
+        "Write a negative bound as --bounds=-1,1",
     )
     group.add_argument(
         "--digits",
         type=_digits,
         metavar="N",
-        help="decimals of the calibrated scores; the ends of intervals are rounded outwards",
+        help="decimals of the calibrated scores; interval ends are rounded outwards",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from aggcal.cli.progress import LINE
 from aggcal.errors import InputError, OptionError, did_you_mean, printable
 
 
@@ -25,7 +26,7 @@ class Asker:
             said = self._said(f"{question} ({', '.join(known)})")
             if said.lower() in by_letters:
                 return by_letters[said.lower()]
-            self._say(f"'{said}' is none of these{did_you_mean(said, known)}.")
+            self._say(f"'{said}' is not one of these{did_you_mean(said, known)}.")
 
     def text(self, question: str, otherwise: InputError | str) -> str:
         """Ask for a text that is not empty."""
@@ -43,9 +44,10 @@ class Asker:
         self._say(f"{question}", end=" ")
         answer = sys.stdin.readline()
         if not answer:
-            raise OptionError("there was no answer, and nothing was written; start again.")
+            raise OptionError("no answer was given, so nothing was written; run the command again.")
         return answer.strip()
 
     @staticmethod
     def _say(text: str, end: str = "\n") -> None:
-        print(printable(text), end=end, file=sys.stderr, flush=True)
+        LINE.end()
+        LINE.say(f"{printable(text)}{end}")

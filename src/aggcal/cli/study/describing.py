@@ -17,9 +17,9 @@ from aggcal.io import read_scores
 
 _OUTPUT = "results"
 _OTHERS: dict[Role, tuple[str, tuple[str, ...]]] = {
-    "truth": ("the truth, for 'aggcal evaluate'", ("item", "truth")),
-    "texts": ("what the items say, shown in the report", ("item", "text")),
-    "items": ("the items to compare", ("item",)),
+    "truth": ("true values, for 'aggcal evaluate'", ("item", "truth")),
+    "texts": ("texts of the items, shown in the report", ("item", "text")),
+    "items": ("items to compare", ("item",)),
 }
 """What they are for, and the columns that are read of them."""
 
@@ -48,7 +48,7 @@ class Describer:
         for role in _OTHERS:
             self._other(role)
         if judgments is not None:
-            why = "folder that 'aggcal run' writes and 'aggcal report' reads"
+            why = "written by 'aggcal run', read by 'aggcal report'"
             self._study.add("output", _OUTPUT, why)
         return self._study
 
@@ -66,13 +66,13 @@ class Describer:
         """Return the file of a role, None if there is none; refuse several."""
         found = [path for path, each in self._roles.items() if each == role]
         if len(found) > 1:
-            raise TableError(f"{', '.join(found)}: are all taken for {role}; {remedy}")
+            raise TableError(f"{', '.join(found)} all look like {role}; {remedy}")
         return found[0] if found else None
 
     def _show(self, head: str, rows: list[tuple[str, str]]) -> None:
         self._console.say(head)
         width = max((len(column) for column, _ in rows), default=0)
-        for column, means in [("column", "taken as"), *rows] if rows else []:
+        for column, means in [("column", "read as"), *rows] if rows else []:
             self._console.say(f"  {column:{max(width, 6)}}  {means}")
 
     def _judgments(self) -> AnyJudgments | None:
@@ -89,10 +89,10 @@ class Describer:
         if len(paths) > 1:
             judgments = read(options, paths)
             size = _size(judgments)
-            self._console.say(f"together: {size}")
+            self._console.say(f"in total: {size}")
         if options.criterion is None and len(judgments.criteria) > 1:
             listed = ", ".join(judgments.criteria)
-            self._console.say(f"  criteria are fitted as one ({listed}); choose with --criterion")
+            self._console.say(f"  criteria are fitted together ({listed}); --criterion selects one")
         study.add("judgments", paths if len(paths) > 1 else paths[0], size)
         for name, usual in self._reading.items():
             value = getattr(options, name)
@@ -103,7 +103,7 @@ class Describer:
         return judgments
 
     def _scores(self, judged: frozenset[str]) -> None:
-        path = self._one("scores", "say which is the model's with --scores FILE.")
+        path = self._one("scores", "name the model's with --scores FILE.")
         if path is None:
             return
         look, study = self._looks[path], self._study
@@ -127,10 +127,10 @@ class Describer:
         found = item_column(look, judged) if given == "item" else look.column(given)
         if found is not None and (not judged or found.values & judged):
             return found
-        why = f"{look.path}: cannot tell which column holds the ids of the items"
+        why = f"{look.path}: cannot tell which column holds the item ids"
         if judged:
             one = some(sorted(judged)[:1])
-            why = f"{look.path}: no column is known to hold judged items, such as {one}"
+            why = f"{look.path}: no column holds judged items, such as {one}"
         return self._column(look, [*look.columns.values()], why, "--item-column")
 
     def _score(self, look: Look, item: Column) -> Column:
@@ -152,14 +152,14 @@ class Describer:
         return look.columns[said.strip().lower()]
 
     def _other(self, role: Role) -> None:
-        path = self._one(role, f"say which is meant with --{role} FILE.")
+        path = self._one(role, f"name the right one with --{role} FILE.")
         if path is None:
             return
         look, (what, used) = self._looks[path], _OTHERS[role]
         if look.column("item") is None:
             raise OptionError(
-                f"{path}: no column is called item; rename the one that holds the ids, or say what "
-                "the file is, as in --scores FILE."
+                f"{path}: no column is called item; rename the one with the ids, or name what the "
+                "file contains, as in --scores FILE."
             )
         names = [column.name for column in look.columns.values()]
         rows = [(name, name.lower() if name.lower() in used else "not used") for name in names]

@@ -30,9 +30,10 @@ _NOBODY = "nobody"
 
 
 def read(options: argparse.Namespace, path: str | list[str]) -> AnyJudgments:
-    """Read judgments as the options say, in silence."""
+    """Read judgments as the options say, without notes."""
     given = argparse.Namespace(**{**vars(options), "judgments": path, "verbose": False})
-    return judgments_from(given, Console(quiet=True))
+    console = Console(quiet=True, progress=not options.quiet)
+    return judgments_from(given, console)
 
 
 def understood(options: argparse.Namespace, look: Look, asker: Asker) -> AnyJudgments:

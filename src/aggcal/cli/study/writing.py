@@ -11,9 +11,13 @@ from typing import Any
 from aggcal.errors import OptionError
 
 _HEAD = """\
-# The study of this folder, as 'aggcal init' understood it. Correct what is wrong.
-# Here 'aggcal check', 'aggcal run', 'aggcal suggest' and 'aggcal report' need no arguments.
-# Paths are relative to this file. What is given on the command line goes before what stands here.
+# This study, as 'aggcal init' read it. Correct anything that is wrong.
+# In this folder, 'aggcal check', 'run', 'suggest' and 'report' need no arguments.
+# Paths are relative to this file. Options on the command line take precedence.
+"""
+_TITLES = """\
+# title = "Essays"                     # shown at the top of the report
+# question = "Which essay is better?"  # what annotators were asked
 """
 _TAIL = """\
 # Options of one command, as on the command line but without dashes: aggcal COMMAND --help.
@@ -28,8 +32,8 @@ _TAIL = """\
 # pairs = 40
 """
 _MAPPED = {
-    "column": "# Which column is which: ours = theirs.",
-    "outcome": "# What outcomes mean: left, right, tie, skip, failed, or 0 (right) to 1 (left).",
+    "column": "# Names of columns: ours = theirs.",
+    "outcome": "# Meanings of outcomes: left, right, tie, skip, failed, or 0 (right) to 1 (left).",
 }
 
 
@@ -63,7 +67,7 @@ class Described:
             if not isinstance(value, Mapping):
                 comment = self.comments[key]
                 yield f"{key} = {_toml(value)}" + (f"  # {comment}" if comment else "")
-        yield ""
+        yield _TITLES
         for key, value in self.options.items():
             if isinstance(value, Mapping) and value:
                 yield _MAPPED[key]

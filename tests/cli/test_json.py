@@ -1,0 +1,125 @@
+"""``--json`` of every command: standard output is one JSON document, words go elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from aggcal.cli.commands import COMMANDS
+from aggcal.cli.parser import parser
+from conftest import Command
+
+TABLES = ("data/judgments.csv", "data/scores.csv")
+MADE = {
+    "init": (*TABLES, "--yes"),
+    "run": (*TABLES, "-o", "new", "--title", "Essays"),
+    "aggregate": (TABLES[0], "-o", "new"),
+    "calibrate": ("out/items.csv", TABLES[1], "-o", "new"),
+    "check": TABLES,
+    "report": ("out", "--title", "Essays"),
+    "convert": (TABLES[0], "-o", "new.csv"),
+    "formats": (),
+    "evaluate": ("out/items.csv", "data/truth.csv"),
+    "simulate": ("-o", "new", "--items", "5", "--judgments", "20"),
+    "suggest": (TABLES[0], "-n", "2", "-o", "new.csv"),
+    "reproduce": ("rq3", "--quick", "-o", "new"),
+    "methods": (),
+    "datasets": (),
+    "demo": ("--data", "simulated", "-o", "new"),
+    "completion": ("zsh",),
+    "man": (),
+}
+"""How each command is called; a new one needs an entry."""
+WRITES_NOTHING = {"check", "formats", "evaluate", "methods", "datasets", "completion", "man"}
+
+
+@pytest.fixture
+def results(study_folder: Path, command: Command) -> Path:
+    done = command("run", *TABLES, "-o", "out", "--no-check", "-q")
+    assert done.returncode == 0, done.stderr
+    return study_folder.parent
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    (found,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(found.choices)
+
+
+def test_every_command_of_the_parser_has_json_and_quiet() -> None:
+    for name, each in commands().items():
+        assert {"--json", "--quiet", "-q"} <= set(each._option_string_actions), name
+
+
+def test_every_command_is_tried() -> None:
+    assert set(MADE) == set(COMMANDS) == set(commands())
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_standard_output_is_one_document(name: str, results: Path, command: Command) -> None:
+    if name == "reproduce":
+        pytest.importorskip("sklearn")
+    done = command(name, *MADE[name], "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    written = found.get("files_written", [])
+    assert all((results / path).is_file() for path in written)
+    assert bool(written) == (name not in WRITES_NOTHING)
+    if name in ("run", "report"):
+        assert found["title"] == "Essays"
+    # --quiet takes notes away, never results.
+    again = command(name, *MADE[name], "--json", "--quiet", *force_of(name))
+    assert again.returncode == 0, again.stderr
+    assert set(json.loads(again.stdout)) == set(found)
+    assert all(line.startswith("warning: ") for line in again.stderr.splitlines())
+
+
+def force_of(name: str) -> list[str]:
+    """Return ``--force`` for commands that would refuse to write their file again."""
+    return ["--force"] if name in ("init", "convert", "suggest") else []
+
+
+@pytest.mark.parametrize("words", [("run", "gone.csv", TABLES[1], "-o", "new"), ("check",)])
+def test_errors_are_one_sentence_elsewhere(
+    words: tuple[str, ...], results: Path, command: Command
+) -> None:
+    done = command(*words, "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("aggcal: error: ")
+    assert done.stderr.count("\n") == 1
+    assert not (results / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("convert", TABLES[0], "-o", "-"),
+        ("convert", TABLES[0], "-o", "/dev/stdout"),
+        ("report", "out", "-o", "-"),
+        ("suggest", TABLES[0], "--to", "argilla"),
+    ],
+)
+def test_two_documents_on_standard_output_are_refused(
+    words: tuple[str, ...], results: Path, command: Command
+) -> None:
+    assert results.is_dir()
+    done = command(*words, "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard output" in done.stderr
+
+
+def test_warnings_are_shown_even_when_quiet(tmp_path: Path, command: Command) -> None:
+    rows = "annotator,winner,loser\nann,a,b\nann,c,d\n"
+    (tmp_path / "j.csv").write_text(rows, encoding="utf-8")
+    words = ("aggregate", "j.csv", "-o", "out", "--no-check")
+    spoken, quiet = command(*words), command(*words, "-q")
+    assert warnings(spoken) == quiet.stderr.splitlines() != []
+    assert set(spoken.stderr.splitlines()) > set(quiet.stderr.splitlines())
+
+
+def warnings(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
