@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import aggcal
 
@@ -18,6 +19,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/README.rst"]
@@ -28,7 +30,19 @@ myst_enable_extensions = ["colon_fence"]
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "signature"  # types in the signature, their meaning in the docstring
+autosummary_generate = True
+python_maximum_signature_line_length = 88
+templates_path = ["_templates"]
+autodoc_type_aliases = {
+    name: name
+    for name in (
+        *("BoolArray", "CodeArray", "FloatArray", "IntArray", "TextArray"),
+        *("AnyJudgments", "Estimator", "FeatureChoice", "PriorChoice", "Start"),
+    )
+}
+# Types in signatures that have no page of their own. What docstrings refer to is py:obj: checked.
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"aggcal\.advice\.verdicts\.Verdicts")]
 numpydoc_show_class_members = False
 add_module_names = False
 
@@ -36,6 +50,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "examples",
     "filename_pattern": r"\.py$",
+    "image_scrapers": ("adaptive_figures.scrape",),
+    "reset_modules": ("adaptive_figures.reset",),
     "abort_on_example_error": True,
     "capture_repr": (),  # what is printed, not what the last line returns
     "download_all_examples": False,
@@ -51,3 +67,21 @@ html_title = f"aggcal {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
+
+RESULTS = {
+    *("Assessment", "Calibration", "Certified", "Check", "Consensus", "Dataset", "Features"),
+    *("Finding", "Guarantee", "Guarantees", "Judgments", "Scores", "Simulation", "Suggestions"),
+    "Uncertainty",
+}
+"""Classes that functions return. Users do not call them, so their constructors are not shown."""
+
+
+def _hide_constructor(*event: Any) -> tuple[str, str] | None:
+    """Answer Sphinx's question for the signature of an object."""
+    _, what, name, *_ = event
+    return ("", "") if what == "class" and name.rsplit(".", 1)[-1] in RESULTS else None
+
+
+def setup(app: Any) -> None:
+    """Connect to Sphinx."""
+    app.connect("autodoc-process-signature", _hide_constructor)
