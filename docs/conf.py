@@ -1,6 +1,9 @@
 """How the documentation is built: ``make docs``, where every warning is an error."""
 
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +85,16 @@ def _hide_constructor(*event: Any) -> tuple[str, str] | None:
     return ("", "") if what == "class" and name.rsplit(".", 1)[-1] in RESULTS else None
 
 
+def _write_report(app: Any, failed: Exception | None) -> None:
+    """Put the report of the demo, which the landing page links to, beside the pages."""
+    if failed is None and app.builder.format == "html":
+        with tempfile.TemporaryDirectory() as folder:
+            demo = [sys.executable, "-m", "aggcal", "demo", "-o", folder, "--quiet"]
+            subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # this program
+            shutil.copy(Path(folder) / "report.html", app.outdir)
+
+
 def setup(app: Any) -> None:
     """Connect to Sphinx."""
+    app.connect("build-finished", _write_report)
     app.connect("autodoc-process-signature", _hide_constructor)
