@@ -277,7 +277,7 @@ def plot(runs: list[Run]) -> str:
 
 
 def into_readme(result: Path) -> None:
-    """Put the table of a kept result between the marks in README; docs/reference/speed.md has all."""
+    """Put the table of a kept result between the marks in README."""
     readme = HERE.parent / "README.md"
     before, rest = readme.read_text(encoding="utf-8").split("<!-- stage1 -->", 1)
     after = rest.split("<!-- /stage1 -->", 1)[1]

@@ -56,11 +56,13 @@ def test_every_format_has_a_section_with_a_file_that_is_read_as_it(tmp_path: Pat
     found = {section.split("\n", 1)[0]: section for section in sections}
     assert set(found) == set(FORMATS.own)
     for name, section in found.items():
-        ((file, lines),) = re.findall(r":caption: (\S+)\n\n(.*?)^```", section, re.DOTALL | re.M)
+        ((file, lines),) = re.findall(
+            r":caption: (\S+)\n\n(.*?)^```", section, re.DOTALL | re.MULTILINE
+        )
         (tmp_path / file).write_text(lines, encoding="utf-8")
         if name != "all-our-ideas-non-votes":  # which hold nothing to fit without the votes
             assert aggcal.read_judgments(tmp_path / file).format == name
-        assert re.search(rf"^\$ aggcal convert .*\b{re.escape(file)} ", section, re.M), name
+        assert re.search(rf"^\$ aggcal convert .*\b{re.escape(file)} ", section, re.MULTILINE), name
         assert f"[{name}](#{name})" in first
 
 
@@ -68,6 +70,22 @@ def test_every_choice_is_explained() -> None:
     page = text("docs/reference/methods.md")
     for name in (*CALIBRATORS, *UNCERTAINTIES):
         assert f"| `{name}` |" in page, name
+
+
+def test_every_finding_of_the_check_is_explained() -> None:
+    page = text("docs/how-to/diagnose.md")
+    source = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("advice/check", "errors")
+        for path in (ROOT / "src" / "aggcal" / folder).glob("*.py")
+    )
+    codes = re.findall(r'"(?:problem|note)"[^\n]*,\n\s+"([a-z-]+)",', source)
+    assert len(codes) > 15
+    for code in codes:
+        assert f"`{code}`" in page, code
+    for row in re.findall(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \|", page, flags=re.MULTILINE):
+        for code in re.findall(r"`([a-z-]+)`", row):
+            assert code.startswith("--") or f'"{code}"' in source, code
 
 
 def options() -> dict[str, set[str]]:
