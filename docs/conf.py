@@ -1,5 +1,6 @@
 """How the documentation is built: ``make docs``, where every warning is an error."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -79,10 +80,16 @@ RESULTS = {
 """Classes that functions return. Users do not call them, so their constructors are not shown."""
 
 
-def _hide_constructor(*event: Any) -> tuple[str, str] | None:
+def _shown_signature(*event: Any) -> tuple[str, str] | None:
     """Answer Sphinx's question for the signature of an object."""
-    _, what, name, *_ = event
-    return ("", "") if what == "class" and name.rsplit(".", 1)[-1] in RESULTS else None
+    _, what, name, _, _, signature, returns = event
+    if what == "class" and name.rsplit(".", 1)[-1] in RESULTS:
+        return "", ""
+    if signature is None:
+        return None
+    # Sphinx does not write the aliases above by their names within a union.
+    wrapped = r"TypeAliasForwardRef\('(\w+)'\)"
+    return re.sub(wrapped, r"\1", signature), re.sub(wrapped, r"\1", returns or "")
 
 
 def _write_report(app: Any, failed: Exception | None) -> None:
@@ -97,4 +104,4 @@ def _write_report(app: Any, failed: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect to Sphinx."""
     app.connect("build-finished", _write_report)
-    app.connect("autodoc-process-signature", _hide_constructor)
+    app.connect("autodoc-process-signature", _shown_signature)
