@@ -1,12 +1,13 @@
 """How the documentation is built: ``make docs``, where every warning is an error."""
 
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import aggcal
 
@@ -45,6 +46,7 @@ autodoc_type_aliases = {
         *("AnyJudgments", "Estimator", "FeatureChoice", "PriorChoice", "Start"),
     )
 }
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]  # in unions
 # Types in signatures that have no page of their own. What docstrings refer to is py:obj: checked.
 nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"aggcal\.advice\.verdicts\.Verdicts")]
 numpydoc_show_class_members = False
@@ -80,16 +82,10 @@ RESULTS = {
 """Classes that functions return. Users do not call them, so their constructors are not shown."""
 
 
-def _shown_signature(*event: Any) -> tuple[str, str] | None:
+def _hide_constructor(*event: Any) -> tuple[str, str] | None:
     """Answer Sphinx's question for the signature of an object."""
-    _, what, name, _, _, signature, returns = event
-    if what == "class" and name.rsplit(".", 1)[-1] in RESULTS:
-        return "", ""
-    if signature is None:
-        return None
-    # Sphinx does not write the aliases above by their names within a union.
-    wrapped = r"TypeAliasForwardRef\('(\w+)'\)"
-    return re.sub(wrapped, r"\1", signature), re.sub(wrapped, r"\1", returns or "")
+    _, what, name, *_ = event
+    return ("", "") if what == "class" and name.rsplit(".", 1)[-1] in RESULTS else None
 
 
 def _write_report(app: Any, failed: Exception | None) -> None:
@@ -104,4 +100,4 @@ def _write_report(app: Any, failed: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect to Sphinx."""
     app.connect("build-finished", _write_report)
-    app.connect("autodoc-process-signature", _shown_signature)
+    app.connect("autodoc-process-signature", _hide_constructor)

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import matplotlib.pyplot as plt
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 import aggcal.plot
 from aggcal.assessment import assess
@@ -26,7 +27,7 @@ sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "tests" / "browser")]
 from adaptive_figures import RC, adaptive  # noqa: E402  # found by the line above
 from chromium import started  # noqa: E402
 
-SIZE = {"width": 1280, "height": 860}
+SIZE = ViewportSize(width=1280, height=860)
 """The first screen of a laptop; twice as many pixels would quadruple what a clone downloads."""
 COLOURS = 128
 """Colours of the PNG. A page of text and flat marks looks the same, in a third of the bytes."""
@@ -36,12 +37,12 @@ def draw_calibration(target: Path) -> None:
     """Draw the scores of the demo: dots, steps and band, in consensus order."""
     dots = load("dots")
     with plt.rc_context(RC):
-        axes = aggcal.plot.calibration(assess(dots.judgments, dots.scores, warn=False))
-        axes.figure.set_size_inches(8.0, 3.6)
-        target.write_text(adaptive(axes.figure), encoding="utf-8")
+        figure, axes = plt.subplots(figsize=(8.0, 3.6))
+        aggcal.plot.calibration(assess(dots.judgments, dots.scores, warn=False), ax=axes)
+        target.write_text(adaptive(figure), encoding="utf-8")
 
 
-def photograph(browser: Browser, page: Path, theme: str, target: Path) -> None:
+def photograph(browser: Browser, page: Path, theme: Literal["light", "dark"], target: Path) -> None:
     """Save the first screen of a page as the given theme shows it."""
     tab = browser.new_page(viewport=SIZE, color_scheme=theme, reduced_motion="reduce")
     tab.goto(page.as_uri())
@@ -62,8 +63,9 @@ def main() -> None:
         browser = started(playwright)
         if browser is None:
             raise SystemExit("no Chromium here; AGGCAL_CHROMIUM=/path/to/chromium names one")
-        for theme, name in (("light", "report.png"), ("dark", "report-dark.png")):
-            photograph(browser, Path(folder) / "report.html", theme, HERE / "_static" / name)
+        page, target = Path(folder) / "report.html", HERE / "_static"
+        photograph(browser, page, "light", target / "report.png")
+        photograph(browser, page, "dark", target / "report-dark.png")
         browser.close()
     print("wrote docs/demo.svg, docs/_static/report.png, docs/_static/report-dark.png")  # noqa: T201
 

@@ -14,7 +14,7 @@ from typing import Any
 INK, LIGHT, DARK = "#010203", "#1f2328", "#e6edf3"
 """The colour to replace, and what replaces it on a light and on a dark page."""
 
-RC = {
+RC: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "axes.facecolor": "none",
     "axes.labelcolor": INK,
