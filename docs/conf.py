@@ -19,6 +19,9 @@ author = "The aggcal developers"
 copyright = author  # noqa: A001  # Sphinx's name
 version = release = aggcal.__version__
 
+# Pages of objects that are no longer there would be warnings, which are errors.
+shutil.rmtree(HERE / "reference" / "api", ignore_errors=True)
+
 extensions = [
     "command_line",
     "myst_parser",
