@@ -59,13 +59,13 @@ oldest:
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
 		tests/io tests/cli tests/advice tests/models tests/aggregation tests/calibration tests/report
 
-# The picture that README shows (the demo's own figure), and that of the architecture page.
-picture: $(VENV)/.core
+# The pictures of README and the landing page (the report of the demo in a browser), and of the architecture page.
+picture: $(VENV)/.dev $(VENV)/.browser
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_architecture.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels.so demo docs/_build docs/examples build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels.so demo docs/_build docs/examples docs/reference/api build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }

@@ -277,13 +277,14 @@ def plot(runs: list[Run]) -> str:
 
 
 def into_readme(result: Path) -> None:
-    """Put a kept result between the marks in README."""
+    """Put the table of a kept result between the marks in README."""
     readme = HERE.parent / "README.md"
     before, rest = readme.read_text(encoding="utf-8").split("<!-- stage1 -->", 1)
     after = rest.split("<!-- /stage1 -->", 1)[1]
-    body = result.read_text(encoding="utf-8").split("\n", 1)[1].strip()
+    lines = result.read_text(encoding="utf-8").splitlines()
+    table = "\n".join(line for line in lines if line.startswith("|"))
     name = f"[{result.name}](benchmarks/results/{result.name})"
-    text = f"<!-- stage1 -->\n\n{body}\n\nFrom {name}.\n\n<!-- /stage1 -->"
+    text = f"<!-- stage1 -->\n\n{table}\n\nFrom {name}: {lines[2]}\n\n<!-- /stage1 -->"
     readme.write_text(before + text + after, encoding="utf-8")
 
 

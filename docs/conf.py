@@ -1,7 +1,13 @@
 """How the documentation is built: ``make docs``, where every warning is an error."""
 
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
+
+from sphinx.util.inspect import TypeAliasForwardRef
 
 import aggcal
 
@@ -13,11 +19,15 @@ author = "The aggcal developers"
 copyright = author  # noqa: A001  # Sphinx's name
 version = release = aggcal.__version__
 
+# Pages of objects that are no longer there would be warnings, which are errors.
+shutil.rmtree(HERE / "reference" / "api", ignore_errors=True)
+
 extensions = [
     "command_line",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/README.rst"]
@@ -28,7 +38,20 @@ myst_enable_extensions = ["colon_fence"]
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "signature"  # types in the signature, their meaning in the docstring
+autosummary_generate = True
+python_maximum_signature_line_length = 88
+templates_path = ["_templates"]
+autodoc_type_aliases = {
+    name: name
+    for name in (
+        *("BoolArray", "CodeArray", "FloatArray", "IntArray", "TextArray"),
+        *("AnyJudgments", "Estimator", "FeatureChoice", "PriorChoice", "Start"),
+    )
+}
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]  # in unions
+# Types in signatures that have no page of their own. What docstrings refer to is py:obj: checked.
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"aggcal\.advice\.verdicts\.Verdicts")]
 numpydoc_show_class_members = False
 add_module_names = False
 
@@ -36,6 +59,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "examples",
     "filename_pattern": r"\.py$",
+    "image_scrapers": ("adaptive_figures.scrape",),
+    "reset_modules": ("adaptive_figures.reset",),
     "abort_on_example_error": True,
     "capture_repr": (),  # what is printed, not what the last line returns
     "download_all_examples": False,
@@ -51,3 +76,31 @@ html_title = f"aggcal {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
+
+RESULTS = {
+    *("Assessment", "Calibration", "Certified", "Check", "Consensus", "Dataset", "Features"),
+    *("Finding", "Guarantee", "Guarantees", "Judgments", "Scores", "Simulation", "Suggestions"),
+    "Uncertainty",
+}
+"""Classes that functions return. Users do not call them, so their constructors are not shown."""
+
+
+def _hide_constructor(*event: Any) -> tuple[str, str] | None:
+    """Answer Sphinx's question for the signature of an object."""
+    _, what, name, *_ = event
+    return ("", "") if what == "class" and name.rsplit(".", 1)[-1] in RESULTS else None
+
+
+def _write_report(app: Any, failed: Exception | None) -> None:
+    """Put the report of the demo, which the landing page links to, beside the pages."""
+    if failed is None and app.builder.format == "html":
+        with tempfile.TemporaryDirectory() as folder:
+            demo = [sys.executable, "-m", "aggcal", "demo", "-o", folder, "--quiet"]
+            subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # this program
+            shutil.copy(Path(folder) / "report.html", app.outdir)
+
+
+def setup(app: Any) -> None:
+    """Connect to Sphinx."""
+    app.connect("build-finished", _write_report)
+    app.connect("autodoc-process-signature", _hide_constructor)

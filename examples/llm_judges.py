@@ -3,13 +3,12 @@ Choose a model by LLM judges
 ============================
 
 Eight language models judged the answers of twelve others, two at a time, and there is a
-benchmark. Which model should be used? The log is simulated, so that at the end we can
-look at the truth.
+benchmark. Which model should we use? The log is simulated, so the truth is known.
 """
 
 # %%
-# A log has the sides and the ties. One of the eight judges always prefers what is shown
-# first.
+# The log records sides and ties. One of the eight judges always prefers the answer that
+# is shown first.
 
 import random
 from typing import Any
@@ -45,8 +44,8 @@ benchmark = {
 print(log[0])
 
 # %%
-# Is a judge unfit? The check finds the one who follows the side. What follows the side
-# says nothing about the answers, so this judge is left out.
+# Is a judge biased? The check finds the one that follows the side. Its verdicts say
+# nothing about the answers, so we leave it out.
 
 findings = check(aggcal.read_judgments(log), aggcal.read_scores(benchmark)).findings
 biased = [
@@ -69,14 +68,14 @@ for row in list(
     print("{}: place {} to {}".format(*row))
 
 # %%
-# The same as a picture: dots are the benchmark's scores in the judges' order, the line
-# is the calibrated score with its interval.
+# The picture shows the benchmark's scores as dots in the judges' order, and the
+# calibrated scores as a line with intervals.
 
 aggcal.plot.calibration(result)
 
 # %%
-# Which models could be the best one, for these judges? All that are not certified to be
-# below another.
+# Which models could be the best one, for these judges? Those that are not certified to
+# be below another.
 
 consensus = result.consensus
 assert consensus is not None
@@ -87,8 +86,8 @@ contenders = [str(m) for k, m in enumerate(consensus.item_ids) if k not in beate
 print("not beaten for certain:", contenders)
 
 # %%
-# If only one is left, take it. Else buy the judgments that tell them apart, or take the
-# cheapest of them.
+# If only one is left, take it. Otherwise buy the judgments that separate them, or take
+# the cheapest.
 
 best = str(consensus.items["item"][0])
 if contenders == [best]:

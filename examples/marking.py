@@ -2,9 +2,9 @@
 Mark essays by comparing, with a few agreed marks
 =================================================
 
-Six teachers compared 80 essays. A colleague gave quick marks, which are five points too
-kind and rough. A panel agreed on the marks of 24 essays, drawn at random. Who passes,
-at 50 points? The class is simulated, so that at the end we can count mistakes.
+Six teachers compared 80 essays. A colleague gave quick marks, which are rough and five
+points too high. A panel agreed on the marks of 24 essays, drawn at random. Who passes,
+at 50 points? The class is simulated, so we can count mistakes at the end.
 """
 
 # %%
@@ -35,9 +35,9 @@ anchors = {essay: truth[essay] for essay in random.Random(2).sample(sorted(truth
 print(f"{len(anchors)} of {len(truth)} essays have an agreed mark")
 
 # %%
-# With the order alone the marks stay too kind: comparing says nothing about the level.
-# The calibrator ``fused`` learns from the anchors how far to trust the quick marks, and
-# by how much to shift them.
+# With the order alone the marks stay too high: comparing says nothing about the level.
+# The calibrator ``fused`` learns from the anchors how far to trust the quick marks and
+# how much to shift them.
 
 result = aggcal.assess(
     study.judgments,
@@ -59,14 +59,14 @@ print("the intervals are about:", calibration.covers)
 aggcal.plot.calibration(result)
 
 # %%
-# What did it gain? The anchors measure it.
+# How much did it help? The anchors measure it.
 
 gain = calibration.gain
 assert gain is not None
 print(f"mean squared error fell by {gain.mean:.0f} (standard error {gain.se:.0f})")
 
 # %%
-# The intervals hold the true mark of 9 in 10 essays. So: pass if the whole interval is
+# The intervals contain the true mark of 9 in 10 essays. Pass if the whole interval is
 # above the line, fail if it is below, and read the others again.
 
 decisions: dict[str, str] = {}
@@ -85,7 +85,7 @@ counts = {
 print("Decision:", ", ".join(f"{number} {what}" for what, number in counts.items()))
 
 # %%
-# Open the drawer: how many decisions are wrong?
+# Compare with the truth: how many decisions are wrong?
 
 wrong = [
     essay

@@ -1,16 +1,15 @@
 """
-Plug in a method of your own, and see whether it is better
-==========================================================
+Plug in your own method, and test whether it is better
+======================================================
 
-Stage 1 can be any object with a method ``fit(judgments)``. Here it is the share of won
-comparisons, the simplest thing that could work, against the default. The test is what
-three trusted people said, which neither has seen.
+Stage 1 can be any object with a method ``fit(judgments)``. Here the simplest method,
+the share of comparisons won, competes with the default. The test data are the judgments
+of three trusted people, which neither method has seen.
 """
 
 # %%
-# The study: some annotators are careless, some have the question the wrong way round.
-# Three of them we trust (in the simulation: the most reliable ones). Their judgments
-# are kept back.
+# Some annotators are careless, and some have the question the wrong way round. We trust
+# three of them (in the simulation, the most reliable) and hold out their judgments.
 
 import numpy as np
 
@@ -33,7 +32,7 @@ rest = [row for row in rows if row[0] not in trusted]
 print(f"{len(rest)} judgments to learn from, {len(held_out)} to test on")
 
 # %%
-# The method: count. One win and one loss are given to every item, so that no share is 0
+# The method counts wins. Every item gets one extra win and loss, so that no share is 0
 # or 1.
 
 
@@ -54,8 +53,8 @@ class WinShare:
 
 
 # %%
-# How often does each put the winner of an unseen judgment above the loser? Nobody
-# reaches 100%: trusted people err, too.
+# How often does each put the winner of an unseen judgment above the loser? No method
+# reaches 100%: trusted people make mistakes, too.
 
 
 def hits(consensus: aggcal.Consensus) -> np.ndarray:
@@ -73,8 +72,7 @@ for name, found in right.items():
     print(f"{name:10} {found.mean():.1%} of the unseen judgments")
 
 # %%
-# Is the difference more than luck? Both saw the same judgments, so look at those where
-# they differ.
+# Is the difference more than chance? Compare them on the judgments where they differ.
 
 apart = right["hra-g"].astype(float) - right["win-share"].astype(float)
 difference, error = apart.mean(), apart.std() / np.sqrt(len(apart))
@@ -83,8 +81,7 @@ better = "hra-g" if difference > 2 * error else "win-share, the simpler one"
 print(f"Decision: use {better}.")
 
 # %%
-# Either way, the rest works as before: calibrate, and with the bootstrap find out how
-# sure it is.
+# The rest works as before: calibrate, and use the bootstrap for uncertainty.
 
 result = aggcal.assess(
     rows, study.scores, method=WinShare(), uncertainty="bootstrap", draws=40, warn=False
@@ -92,7 +89,7 @@ result = aggcal.assess(
 print(result)
 
 # %%
-# How surely is one item above another, by this method? Dark is sure, pale is open.
+# How certain is it that one item is above another? Dark is certain, pale is open.
 
 assert result.consensus is not None
 aggcal.plot.order_probabilities(result.consensus)

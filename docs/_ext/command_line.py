@@ -1,17 +1,16 @@
-"""The reference of the command line, made from the parser itself."""
+"""The reference of the command line and of the methods, made from the program itself."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from aggcal.cli.parser import parser
-from aggcal.registry import FORMATS, METHODS
+from aggcal.registry import METHODS
 
 
 class Commands(SphinxDirective):
@@ -22,22 +21,19 @@ class Commands(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(_commands()), allow_section_headings=True)
 
 
-class Names(SphinxDirective):
-    """The methods or the formats, one line each."""
-
-    required_arguments = 1
+class Methods(SphinxDirective):
+    """The methods, one line each."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table."""
-        known: Mapping[str, Any] = METHODS if self.arguments[0] == "methods" else FORMATS
-        rows = [f"| `{name}` | {each.summary} |" for name, each in known.items()]
+        rows = [f"| `{name}` | {each.summary} |" for name, each in METHODS.items()]
         return self.parse_text_to_nodes("\n".join(["| name | what it is |", "|---|---|", *rows]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Tell Sphinx about the directives."""
+    """Register the directives with Sphinx."""
     app.add_directive("commands", Commands)
-    app.add_directive("names", Names)
+    app.add_directive("methods", Methods)
     return {"parallel_read_safe": True}
 
 
@@ -55,12 +51,12 @@ def _options(command: argparse.ArgumentParser) -> Iterator[str]:
     formatter = command._get_formatter()  # noqa: SLF001
     for group in command._action_groups:  # noqa: SLF001
         rows = [
-            f"| {_called(action)} | {_told(action, formatter)} |"
+            f"| {_called(action)} | {_explained(action, formatter)} |"
             for action in group._group_actions  # noqa: SLF001
             if action.help is not None
         ]
         if rows:
-            title = {"arguments": "takes"}.get(group.title or "", group.title)
+            title = {"positional arguments": "arguments"}.get(group.title or "", group.title)
             yield "\n".join([f"| {title} | |", "|---|---|", *rows]) + "\n"
 
 
@@ -72,7 +68,7 @@ def _called(action: argparse.Action) -> str:
     return ", ".join(f"`{name}{value}`" for name in action.option_strings)
 
 
-def _told(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
+def _explained(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
     text = formatter._expand_help(action).replace("|", "\\|").replace("<", "&lt;")  # noqa: SLF001
     if action.choices and not action.metavar:
         text = (

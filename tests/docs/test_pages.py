@@ -37,7 +37,7 @@ PAGES = sorted(
     for path in (ROOT / "README.md", *DOCS.rglob("*.md"))
     if not any(path.is_relative_to(folder) for folder in GENERATED)
 )
-EXTRA = {"docs/how-to/engines.md": "cryptography"}
+EXTRA = {"docs/how-to/scale.md": "cryptography"}
 """Pages that need a library which not everybody has: without it they are not run."""
 
 NOT_RUN = {
@@ -47,7 +47,7 @@ NOT_RUN = {
 }
 """The commands that are not run, by how they begin, each with the reason."""
 
-DIRECTIVES = {"{include}", "{toctree}", "{commands}", "{names}", "{eval-rst}"}
+DIRECTIVES = {"{include}", "{toctree}", "{commands}", "{methods}", "{image}", "{eval-rst}"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
