@@ -246,7 +246,7 @@ class Returns:
         (Returns(np.array([1.0, np.nan])), {}, "did not return a finite number"),
         (Returns(np.zeros(2), ""), {}, "is not a text"),
         (Returns(np.zeros(2), 7), {}, "is not a text"),
-        (Returns(np.zeros(2), "safe"), {}, "give your own another name"),
+        (Returns(np.zeros(2), "safe"), {}, "give your own calibrator another name"),
         (Line, {}, "has no name and calibrate"),
         (object(), {}, "has no name and calibrate"),
         (None, {}, "has no name and calibrate"),

@@ -181,7 +181,7 @@ def test_the_command_gives_every_judged_item_a_number(study_folder: Path, comman
         "--digits", "1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "they get a score between those of their neighbours" in done.stderr
+    assert "A missing score is interpolated between the item's neighbours" in done.stderr
     rows = table(study_folder.parent / "out" / "items.csv")
     assert sorted({row["score_source"] for row in rows}) == ["interpolated", "model"]
     for row in rows:

@@ -184,7 +184,7 @@ def test_an_sd_that_is_impossible_is_called_so() -> None:
         _, inputs = study(items, 0.3, 3.0, 2, stated=True)
         wrong = replace(inputs, variances=np.full(items, 300.0**2))
         (found,) = contradictions(ATC(), wrong)
-        assert "check its unit" in str(found)
+        assert "Check its unit" in str(found)
 
 
 # ------------------------------------------------------------------- when it helps

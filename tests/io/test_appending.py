@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         assert target.read_bytes() == held
     with pytest.raises(OutputError, match="is being read"):
         convert_judgments([new], new, append=True)
-    with pytest.raises(OptionError, match="a PrefLib file is none"):
+    with pytest.raises(OptionError, match="not to a PrefLib file"):
         convert_judgments([new], tmp_path / "x.toc", append=True)
     assert not (tmp_path / "x.toc").exists()
 
@@ -88,7 +88,7 @@ def test_what_is_there_already_is_not_added_again(tmp_path: Path) -> None:
     done = convert_judgments([new], target, append=True)
     assert f"{target} holds 2 judgments of new.csv already, which count twice now" in done.notes
     held = target.read_text()
-    with pytest.raises(OptionError, match=r"holds every judgment of new\.csv already"):
+    with pytest.raises(OptionError, match=r"already contains every judgment of new\.csv"):
         convert_judgments([new], target, append=True)
     assert target.read_text() == held
 
@@ -102,7 +102,7 @@ def test_rankings_of_two_files_stay_apart(tmp_path: Path) -> None:
     assert found.annotator_ids.tolist() == ["ranking 1", "ranking 1 (two.csv)"]
     assert found.screen is not None
     assert len(set(found.screen.tolist())) == 2
-    with pytest.raises(OptionError, match="holds every judgment of one"):
+    with pytest.raises(OptionError, match="already contains every judgment of one"):
         convert_judgments([one], target, append=True)
     _place(tmp_path, two="ranking\nb > a > c\n")
     with pytest.raises(OptionError, match=r"called after a file two\.csv already; rename"):

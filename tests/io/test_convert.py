@@ -124,7 +124,7 @@ def test_what_is_no_whole_order_is_not_written_as_one(content: str, tmp_path: Pa
     source, target = tmp_path / "in", tmp_path / "out.toi"
     source.write_text(content)
     choices = Choices(tie_within=1.0) if "rating" in content else Choices()
-    with pytest.raises(OptionError, match="only whole orders"):
+    with pytest.raises(OptionError, match="only has complete orders"):
         convert_judgments([source], target, choices=choices)
     assert not target.exists()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import aggcal
@@ -255,6 +255,7 @@ def test_annotators_are_not_lost_to_a_format_that_has_no_such_column() -> None:
     st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=1, max_size=12),
     st.sampled_from(HOW),
 )
+@example("0'0", HOW[0])
 def test_no_hint_says_which_side_a_label_means(label: str, names: tuple[str, ...]) -> None:
     rows = [dict(zip(names, ("u", "p", "q", label), strict=True))]
     try:

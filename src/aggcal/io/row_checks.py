@@ -172,10 +172,12 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
         more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
         _refuse_respelt(source, unknown, location, value)
+        # With an apostrophe in it, the hint would end in the middle of the label.
+        shown = "LABEL" if "'" in value else value
         raise OutcomeError(
             f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
-            f"--outcome '{value}=MEANING', where "
+            f"--outcome '{shown}=MEANING', where "
             f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"

@@ -161,9 +161,9 @@ def _order(pairs: list[_Pair], annotator: str, ranking: str) -> tuple[tuple[str,
     kept = all(np.sign(wins[left] - wins[right]) == said[each] for left, right, each in pairs)
     if not kept or len(pairs) != len(wins) * (len(wins) - 1) // 2:
         raise OptionError(
-            f"PrefLib only has complete orders, and '{ranking}' of {annotator} is none (a choice "
-            "of the best, ratings that tie at a distance, or more items than are compared in "
-            "pairs)."
+            f"PrefLib only has complete orders, and '{ranking}' of {annotator} is not one (a "
+            "choice of the best, ratings that tie at a distance, or more items than are compared "
+            "in pairs)."
         )
     tiers: dict[float, list[str]] = {}
     for item, number in wins.items():

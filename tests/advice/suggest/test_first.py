@@ -92,7 +92,7 @@ def test_items_may_come_with_a_models_scores() -> None:
         ({"n": 3, "per_item": 1}, "raise per_item="),
         ({"annotators": ["ann"]}, "name who can be asked with new_annotators="),
         ({"explore": 0.5}, "leave explore= out"),
-        ({"new_annotators": ["a", "a"]}, "more than once"),
+        ({"new_annotators": ["a", "a"]}, "duplicate annotators"),
         ({"new_annotators": ["a"], "n": 3, "per_annotator": 2}, "more than 1 annotator"),
         ({"about": "scores"}, "need the model's scores"),
     ],

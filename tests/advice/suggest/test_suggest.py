@@ -298,7 +298,7 @@ def test_every_method_with_a_known_information_suggests(method: str) -> None:
         ({"method": "crowd-bt"}, "choose hra-g"),
         ({"annotators": ["nobody"]}, "'nobody'"),
         ({"new_annotators": ["annotator-1"]}, "annotators="),
-        ({"annotators": ["annotator-1", "annotator-1"]}, "more than once"),
+        ({"annotators": ["annotator-1", "annotator-1"]}, "duplicate annotators"),
         ({"annotators": ["annotator-1"], "per_annotator": 2, "n": 3}, "allow more per annotator"),
         ({"items": [1, 2]}, "list of ids"),
     ],
