@@ -132,7 +132,7 @@ def test_a_change_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.Monk
         return hidden_file(parent)
 
     monkeypatch.setattr(writing, "hidden_file", changed)
-    with pytest.raises(OutputError, match="was changed meanwhile, and nothing was added"):
+    with pytest.raises(OutputError, match="has changed meanwhile, so nothing was added"):
         convert_judgments([new], target, append=True)
     assert target.read_text() == f"{LONG}z,a,c,left\n"
 

@@ -85,7 +85,7 @@ class Existing:
                 file.write(self.delimiter.join(map(self._delimited, cells)) + self.newline)
             if _state(self.path) != self.state:
                 raise OutputError(
-                    f"{printable(str(self.path))}: was changed meanwhile, and nothing was added; "
+                    f"{printable(str(self.path))}: has changed meanwhile, so nothing was added; "
                     "run the command again."
                 )
 

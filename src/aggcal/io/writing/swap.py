@@ -93,7 +93,9 @@ class NewSet:
                     continue
                 self._replace(folder)
                 return
-        raise OutputError(f"{folder}: is made and removed by another program; end that first.")
+        raise OutputError(
+            f"{folder} is created and removed by another program; stop that one first."
+        )
 
     def _replace(self, folder: Path) -> None:
         undo_interrupted(folder)
