@@ -47,7 +47,7 @@ def test_a_wheel_gets_kernels_and_the_tables_of_dots(
     compiler.write_text(f'#!/bin/sh\ntest -f "{source}" && echo "$@" > "{tmp_path}/asked"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    data: dict[str, Any] = {"force_include": {}}
+    data: dict[str, Any] = {"force_include": {}, "shared_data": {}}
     hook(tmp_path, monkeypatch).initialize(version, data)
     assert str(source) in (tmp_path / "asked").read_text().split()
     assert data["pure_python"] is False
@@ -56,6 +56,9 @@ def test_a_wheel_gets_kernels_and_the_tables_of_dots(
     if version == "editable":
         assert not added  # a clone has them already
         return
+    ((page, target),) = data["shared_data"].items()
+    assert target == "share/man/man1/aggcal.1"
+    assert Path(page).read_text(encoding="utf-8").startswith(".TH AGGCAL 1")
     targets = {Path(target) for target in added.values()}
     assert targets >= {Path("aggcal/datasets/dots") / name for name in DOTS.needs}
     assert sum((ROOT / path).stat().st_size for path in added) < 150_000

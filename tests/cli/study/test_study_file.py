@@ -106,11 +106,12 @@ def test_columns_and_outcomes_are_tables_and_are_added_to(tmp_path: Path) -> Non
 
 
 def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
-    from aggcal.cli.parser import _commands, parser
+    from aggcal.cli.arguments import commands_of
+    from aggcal.cli.parser import parser
     from aggcal.cli.study.settings import Study, actions_of
 
-    commands = {name: actions_of(each) for name, each in _commands(parser()).items()}
-    assert set(commands) == set(STUDY_COMMANDS)
+    every = commands_of(parser())
+    commands = {name: actions_of(every[name]) for name in STUDY_COMMANDS}
     for name, actions in commands.items():
         lines = [f"[{name}]"]
         for key, action in actions.items():

@@ -30,11 +30,11 @@ def datasets(options: argparse.Namespace) -> int:
     """Print what each is, how large, under which licence, and where it is found."""
     from aggcal.registry.datasets import DATASETS
 
-    told = {name: _told(info) for name, info in DATASETS.items()}
+    listed = {name: _entry(info) for name, info in DATASETS.items()}
     if options.json:
-        print_json(told)
+        print_json(listed)
         return 0
-    for name, each in told.items():
+    for name, each in listed.items():
         sizes = (
             f"{count(each['items'], 'item')}, {count(each['annotators'], 'annotator')}, "
             f"{count(each['judgments'], 'judgment')}"
@@ -44,7 +44,7 @@ def datasets(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told(info: DatasetInfo) -> dict[str, Any]:
+def _entry(info: DatasetInfo) -> dict[str, Any]:
     from aggcal.datasets.places import located
 
     here = located(info, info.needs)

@@ -39,7 +39,7 @@ DEMO_STUDY: dict[str, Any] = {
 class Story:
     """The words for a dataset, and which of its numbers can be compared with the truth."""
 
-    told: str
+    introduction: str
     """Who judged what, what the model did, what the truth is: a line or a few."""
     model: str
     calibrated: str
@@ -85,8 +85,8 @@ STORIES = {
     LLMFAO.name: Story(
         "124 people compared the answers of 59 language models: 8,931 judgments.\n"
         "GPT-3.5 judged the same pairs: its score of a model is the percentage that it wins.\n"
-        "LMArena's scores of 18 models stand for the truth. They have another unit: only orders "
-        "are compared.",
+        "LMArena's scores of 18 models serve as the truth. Their unit differs, so only orders are "
+        "compared.",
         model="GPT-3.5's scores",
         calibrated="calibrated scores",
         others={"gpt-4": "GPT-4's scores, to compare"},
@@ -94,7 +94,7 @@ STORIES = {
         question="Which answer is better?",
     ),
     SIMULATED: Story(
-        "40 simulated annotators, two of whom answer the wrong way round, gave 3,000 judgments of "
+        "40 simulated annotators, two of them reversed, gave 3,000 judgments of "
         "60 items.\n"
         "The model's scores are the truth with noise of 8 points.",
         model="the model's scores",
@@ -174,7 +174,7 @@ def demo(options: argparse.Namespace) -> int:
         print_json({**result.to_dict(), "compared_with_truth": compared}, written)
     else:
         print((folder / "report.html").resolve(), flush=True)
-    console.say(*story.told.split("\n"), *_table(story, rows, tables))
+    console.say(*story.introduction.split("\n"), *_table(story, rows, tables))
     if story.anchors:
         console.say(
             "Comparisons cannot reveal the model's bias, so calibration keeps it; a few "

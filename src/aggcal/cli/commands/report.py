@@ -142,7 +142,7 @@ def _write_inside(
 ) -> None:
     """Write the report into the folder of the results, and list it with them.
 
-    A new title is kept there, too: the next report of the folder has it without being told.
+    A new title is kept there, too: the next report of the folder has it, too.
     """
     from aggcal.io.writing.manifest import Manifest, digests
     from aggcal.io.writing.write import write_file, write_files

@@ -96,7 +96,7 @@ def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str,
 
 
 def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
-    """Refuse options that are none, before anything is read."""
+    """Refuse invalid options before anything is read."""
     from aggcal.assessment import check_options
 
     check_engine_options(options)
@@ -163,13 +163,12 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
         )
     if "prior" not in METHODS[options.method].takes:
         raise OptionError(
-            f"{options.method} has no prior of that kind; leave --score-sd and --reliability-sd "
-            "out."
+            f"{options.method} has no prior of that kind; omit --score-sd and --reliability-sd."
         )
     model = METHODS[options.method].make()
     if options.reliability_sd is not None and not getattr(model, "heterogeneous", False):
         raise OptionError(
-            f"{options.method} has no prior of that kind; leave --reliability-sd out or choose "
+            f"{options.method} has no prior of that kind; omit --reliability-sd or choose "
             f"{DEFAULT_METHOD}."
         )
     usual = default_prior(link(getattr(model, "link", LOGISTIC.name)))

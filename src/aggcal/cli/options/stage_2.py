@@ -100,7 +100,7 @@ def _bounds(text: str) -> tuple[float, float]:
         low = high = 0.0
     if len(ends) != 2 or not -_ENDLESS < low < high < _ENDLESS:  # noqa: PLR2004
         raise argparse.ArgumentTypeError(
-            f"'{text}' is not the lowest and the highest score with a comma between them; write, "
+            f"'{text}' is not two numbers, the lower one first, with a comma between them; write, "
             "for example, 0,100."
         )
     return low, high

@@ -1,4 +1,4 @@
-"""The study file, ``aggcal.toml``: what a study consists of, said once for all commands.
+"""The study file, ``aggcal.toml``: what a study consists of, described once for all commands.
 
 `settings` reads it and holds it against what each command takes; `defaults` makes what it says the
 defaults of a command. `looking`, `asking` and `writing` are what ``aggcal init`` makes one with.

@@ -36,7 +36,7 @@ def study_path(words: Sequence[str]) -> Path | None:
     if named is None:
         return Path(STUDY_FILE) if Path(STUDY_FILE).is_file() else None
     if not Path(named).is_file():
-        raise FileError(f"{named}: no such file; give a study file, or none, with --study.")
+        raise FileError(f"{named}: no such file; give a study file with --study, or --study none.")
     return Path(named)
 
 

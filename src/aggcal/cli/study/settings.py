@@ -60,7 +60,7 @@ def actions_of(command: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 
 @dataclass(frozen=True)
 class Study:
-    """A study file: its path, and what stands in it."""
+    """A study file: its path and its contents."""
 
     path: Path
     data: Mapping[str, Any]
@@ -68,18 +68,18 @@ class Study:
 
     @classmethod
     def read(cls, path: Path, commands: Mapping[str, Actions]) -> Study:
-        """Read a file and refuse what nobody understands, for whichever command it stands."""
+        """Read a file and refuse keys that no command understands."""
         import tomllib  # which few commands need
 
         try:
             with path.open("rb") as file:
                 data = tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
-            raise FileError(f"{path}: is not valid TOML ({error}); correct it.") from None
+            raise FileError(f"{path} is not valid TOML ({error}); correct it.") from None
         except UnicodeDecodeError:
-            raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8.") from None
+            raise FileError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
         except OSError as error:
-            raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
+            raise FileError(f"{path} cannot be read ({error.strerror}).") from None
         study = cls(path, data, commands)
         for name in STUDY_COMMANDS:
             study.settings(name)
@@ -170,7 +170,7 @@ class Study:
         if value in ("-", "identity") or "://" in value:
             return value
         given, folder = os.path.expanduser(value), self.path.parent  # noqa: PTH111
-        # As it was written where that is the same: it stands in messages and results.
+        # As it was written where that is the same: it appears in messages and results.
         return given if folder == Path() else os.path.join(folder, given)  # noqa: PTH118
 
     def _unknown(self, shown: str, key: str, known: Any) -> OptionError:
@@ -181,7 +181,7 @@ class Study:
 
 
 def _written(value: Any) -> str:
-    """Write a value about as it stands in the file.
+    """Write a value about as it is written in the file.
 
     Examples
     --------

@@ -157,14 +157,14 @@ def refuse_foreign(
     outdated
         The files of an earlier set that would be taken away.
     force
-        Replace them all the same. What is outdated and not ours is left alone then.
+        Replace them anyway. What is outdated and not ours is left alone then.
 
     Examples
     --------
     >>> refuse_foreign("nowhere", ["items.csv"], Manifest("summary.json"))
     """
     folder, names = Path(folder), list(names)
-    # Unlike Path's, os.path's questions need no permission: what is forbidden is told later.
+    # Unlike Path's, os.path's questions need no permission: what is forbidden is reported later.
     folders = [name for name in (*names, *outdated) if os.path.isdir(folder / name)]  # noqa: PTH112
     if folders:
         raise OutputError(f"{folder / folders[0]} is a folder; move it away.")
@@ -179,13 +179,13 @@ def refuse_foreign(
     if found is not None:
         raise OutputError(
             f"{folder / found} already exists, and is not from an earlier run of this command, or "
-            "was changed since. Choose another folder, or use --force to replace it."
+            "has changed since. Choose another folder, or use --force to replace it."
         )
     found = foreign(folder, outdated, manifest)
     if found is not None:
         raise OutputError(
-            f"{folder / found} is not part of these results and would be taken for it. Choose "
-            "another folder, or use --force to leave it there."
+            f"{folder / found} is not part of these results but has the name of a result file. "
+            "Choose another folder, or use --force to leave it there."
         )
 
 

@@ -21,6 +21,6 @@ def refuse_unwritable(directory: Path | str) -> None:
     # Unlike Path's, os.path's questions need no permission.
     there = next(p for p in (path, *path.absolute().parents) if os.path.lexists(p))
     if not os.path.isdir(there):  # noqa: PTH112
-        raise OutputError(f"{there}: is a file, not a folder; choose another name.")
+        raise OutputError(f"{there} is a file, not a folder; choose another name.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise OutputError(f"{there}: no permission to write there; choose another folder.")

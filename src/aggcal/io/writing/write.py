@@ -375,7 +375,7 @@ def refuse_overwriting(
     for target in (Path(directory) / name for name in names):
         if target.resolve() in read:
             raise OutputError(
-                f"{target}: is being read and would be overwritten; choose another folder."
+                f"{target} is being read and would be overwritten; choose another folder."
             )
 
 
