@@ -140,14 +140,13 @@ def suggest_pairs(
     if about == "scores":
         _check_scored(beliefs)
     named = people(judgments, beliefs, annotators or [], new_annotators)
-    persons = named or [anybody(beliefs)]
     most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
+    persons = named or [anybody(beliefs)]
     if n is None:
         n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
     _check_number(n, most, beliefs.n_items)
     asked = turns(persons, n, per_annotator, explore)
-    random = np.random.default_rng(seed)
-    pairs = candidates(beliefs, n, random)
+    pairs = candidates(beliefs, n, random := np.random.default_rng(seed))
     worth = criterion(beliefs, *pairs, about_scores=about == "scores")
     batch = _Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
     for turn in counted(asked, "choosing pairs"):

@@ -174,7 +174,13 @@ def demo(options: argparse.Namespace) -> int:
         print_json({**result.to_dict(), "compared_with_truth": compared}, written)
     else:
         print((folder / "report.html").resolve(), flush=True)
-    console.say(*story.introduction.split("\n"), *_table(story, rows, tables))
+    _tell(console, story, _table(story, rows, tables), words)
+    return 0
+
+
+def _tell(console: Console, story: Story, compared: Iterable[str], words: list[str]) -> None:
+    """Say how far off everybody is, and how to run it again."""
+    console.say(*story.introduction.split("\n"), *compared)
     if story.anchors:
         console.say(
             "Comparisons cannot reveal the model's bias, so calibration keeps it; a few "
@@ -182,7 +188,6 @@ def demo(options: argparse.Namespace) -> int:
         )
     called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
     console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, words))}")
-    return 0
 
 
 def _tables(name: str, seed: int, console: Console) -> Tables:
