@@ -247,8 +247,7 @@ COLUMNS: dict[str, Callable[[dict[str, str]], Any]] = {
     "model": lambda row: number(row["model"]),
     "consensus": lambda row: number(row["consensus"]),
     "consensus_se": lambda row: number(row["consensus_se"]),
-    "won": lambda row: number(row["won"]),
-    "lost": lambda row: number(row["lost"]),
+    "win_rate": lambda row: 100 * number(row["win_rate"]),
 }
 
 
@@ -411,7 +410,8 @@ def test_a_row_opens_to_what_is_known_of_it(open_page: Open, demo: Path) -> None
         assert not detail.is_visible()
         body.locator("summary").press("Enter")
         assert detail.is_visible()
-        expect(detail).to_contain_text(f"{rows[3]['won']} won")
+        won = json.loads((demo.parent / "comparisons.json").read_text())["record"][3][0]
+        expect(detail).to_contain_text(f"{won} won")
         expect(detail).to_contain_text(f"{rows[3]['n_judgments']} judgments against")
         expect(detail).to_contain_text("The model ranks it")
         keep(page, "row-open")

@@ -49,6 +49,7 @@ def test_the_summary_says_what_the_page_says(
         "counts",
         "findings",
         "not_checked",
+        "passed",
         "precision",
     }
     assert len(summary["suggestions"]["pairs"]) == 10

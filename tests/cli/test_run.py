@@ -50,9 +50,7 @@ def test_run_writes_the_files_of_the_contract(
         "calibrated_high",
         "block",
         "n_judgments",
-        "won",
-        "lost",
-        "tied",
+        "win_rate",
     ]
     for row in items:
         assert float(row["consensus_se"]) > 0.0
@@ -127,9 +125,7 @@ def test_stages_one_by_one_equal_run(study_folder: Path, tmp_path: Path, command
         "rank_low",
         "rank_high",
         "n_judgments",
-        "won",
-        "lost",
-        "tied",
+        "win_rate",
     ]
     assert (tmp_path / "first" / "report.html").exists()
     done = command("calibrate", "first/items.csv", study_folder / "scores.csv", "-o", "second")

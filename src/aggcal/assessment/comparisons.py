@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.tables import Columns
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
 DETAILED = 200
@@ -25,31 +25,27 @@ ANNOTATORS = 100
 MOST_ROWS = 20_000_000
 """Rows up to which comparisons are counted: beyond, it would take longer than the fit."""
 
+_DIGITS = 12  # of a win rate: what follows is rounding
 _UPSETS, _DISAGREED = 3, 4  # a row that opens shows the plainest, not all
 _EVERY_K = 200  # items up to which there is a probability for every k
 _STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
 """Beyond that, the k that people ask for."""
 
 
-def records(judgments: Judgments) -> Columns:
-    """Return how often each item won, lost and tied, in the order of ``item_ids``.
+def win_rates(judgments: AnyJudgments) -> FloatArray:
+    """Return the share of its comparisons that each item won, by weight; a tie counts one half.
 
     Examples
     --------
     >>> import aggcal
-    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> {name: column.tolist() for name, column in records(judgments).items()}
-    {'won': [2, 0], 'lost': [0, 2], 'tied': [0, 0]}
+    >>> win_rates(aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b"), ("cas", "b", "a")]))
+    array([0.66666667, 0.33333333])
     """
-    n, count = judgments.n_items, judgments.count
-    sides = ((judgments.left, judgments.outcome), (judgments.right, 1.0 - judgments.outcome))
-    found: Columns = {}
-    for name, wanted in (("won", 1.0), ("lost", -1.0), ("tied", 0.0)):
-        found[name] = np.zeros(n, dtype=np.int64)
-        for item, outcome in sides:
-            rows = np.sign(outcome - 0.5) == wanted
-            found[name] += np.bincount(item[rows], count[rows], minlength=n).astype(np.int64)
-    return found
+    won, lost = judgments.wins_and_losses
+    whole = won + lost
+    # Rounded: engines add up weights in another order.
+    share: FloatArray = np.round(won / np.where(whole > 0.0, whole, np.nan), _DIGITS)
+    return share
 
 
 def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
@@ -117,7 +113,7 @@ class _Rows:
         )
 
     def opponents(self, names: Any, rank: IntArray, score: FloatArray) -> dict[str, Any]:
-        """Return how many others each item met, and the results that contradict the order most."""
+        """Return whom each item met: how many, with what record, and which results were upsets."""
         item, other = np.divmod(self.met, self.n)
         met = np.bincount(item, minlength=self.shown)
         # Margin times distance: one lost game far down and many lost to a neighbour both count.
@@ -128,7 +124,13 @@ class _Rows:
             if surprise[k] > 0 and len(upsets[item[k]]) < _UPSETS:
                 result = [int(self.won[k]), int(self.lost[k]), int(self.tied[k])]
                 upsets[item[k]].append([str(names[other[k]]), int(rank[other[k]]), *result])
-        return {"opponents": met.tolist(), "upsets": upsets}
+        results = (self.won, self.lost, self.tied)
+        record = [np.bincount(item, column, self.shown).astype(np.int64) for column in results]
+        return {
+            "opponents": met.tolist(),
+            "record": np.column_stack(record).tolist(),
+            "upsets": upsets,
+        }
 
     def disagreed(self, ids: Any, score: FloatArray) -> list[list[list[Any]]]:
         """Return who contradicted the order most often in judgments about each item."""

@@ -19,7 +19,7 @@ from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
-from aggcal.assessment.comparisons import comparisons, records
+from aggcal.assessment.comparisons import comparisons, win_rates
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
@@ -158,24 +158,14 @@ class Assessment:
                 columns |= self.anchored.columns(order)
         else:
             return {}
-        return columns | self._records(columns["item"]) | self._component(columns["item"])
+        return columns | self._win_rate(columns["item"]) | self._component(columns["item"])
 
-    def _records(self, items: TextArray) -> Columns:
-        """Return how often each item won, lost and tied, where the judgments are at hand."""
-        whole = None if self.judgments is None else self.judgments.local
-        if whole is None or self.consensus is None:
+    def _win_rate(self, items: TextArray) -> Columns:
+        """Return the share of its comparisons that each item won; nothing without judgments."""
+        if self.judgments is None or self.consensus is None:
             return {}
-        position = {item: k for k, item in enumerate(whole.item_ids.tolist())}
-        order = np.array([position.get(item, -1) for item in items.tolist()], dtype=np.int64)
-        known = order >= 0
-        columns: Columns = {}
-        for name, column in records(whole).items():
-            found = column[order]
-            if not known.all():
-                found = found.astype(object)
-                found[~known] = None
-            columns[name] = found
-        return columns
+        share = dict(zip(self.judgments.item_ids.tolist(), win_rates(self.judgments), strict=True))
+        return {"win_rate": np.array([share.get(item, np.nan) for item in items.tolist()])}
 
     @cached_property
     def comparisons(self) -> dict[str, Any]:

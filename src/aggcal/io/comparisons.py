@@ -32,6 +32,7 @@ def misfit(found: Any, n_items: int) -> str:
         "top": lambda v: v is None or _top(v, n_items),
         "groups": lambda v: v is None or _whole(v),
         "opponents": lambda v: _list(v, shown, _whole),
+        "record": lambda v: _list(v, shown, lambda w: _list(w, 3, _whole)),
         "upsets": lambda v: _list(v, shown, lambda w: _rows(w, (_text, *[_whole] * 4))),
         "disagreed": lambda v: _list(v, shown, lambda w: _rows(w, (_text, _whole, _whole))),
         "judged": lambda v: _rows(v, (_text, lambda w: _positions(w, n_items))),

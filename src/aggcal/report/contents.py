@@ -59,9 +59,7 @@ HINTS = {
     "consensus_se": "standard error of the consensus score",
     "block": "items with the same number share one calibrated score",
     "n_judgments": "comparisons that the item was in",
-    "won": "comparisons won",
-    "lost": "comparisons lost",
-    "tied": "comparisons tied",
+    "win_rate": "share of its comparisons that the item won; a tie counts one half",
     "component": "connected component; items of different components were never compared, not even "
     "through others",
     "verdict": "verdict of the data check; without one, of the reliability's interval",
@@ -109,6 +107,8 @@ def item_listing(
     both = [found[name] for name in ("model", "calibrated") if name in found]
     fine = decimals_of(np.concatenate(both), *ends) if both else None
     rough = decimals_of(found["consensus"], found.get("consensus_low"), found.get("consensus_high"))
+    if "win_rate" in found:
+        found["win_rate"] = 100.0 * found["win_rate"]
     if "calibrated" in found and "model" in found:
         found["change"] = found["calibrated"] - found["model"]
     shown: list[Column | None] = [
@@ -126,7 +126,7 @@ def item_listing(
         _column("consensus_se", found, decimals=rough, title="± error"),
         _column("block", _shared(found), decimals=0),
         _column("n_judgments", found, decimals=0, title="judgments"),
-        *(_column(name, found, decimals=0) for name in ("won", "lost", "tied")),
+        _column("win_rate", found, decimals=0, title="won", unit="%"),
         _column("component", found, decimals=0),
     ]
     columns = [column for column in shown if column is not None]
@@ -149,6 +149,7 @@ def _column(
     decimals: int | None,
     title: str = "",
     signed: bool = False,
+    unit: str = "",
 ) -> Numbers | None:
     """Return a column of the items' table; None if nothing is known of it."""
     if name not in found or not np.isfinite(found[name]).any():
@@ -162,6 +163,7 @@ def _column(
         hint=HINTS[name],
         decimals=decimals,
         signed=signed,
+        unit=unit,
     )
 
 

@@ -22,7 +22,7 @@ NAME, TEXT = 80, 2000
 _LABELS = {
     "calibrated": "Calibrated", "model": "Model", "change": "Change", "consensus": "Consensus",
     "consensus_se": "Standard error", "rank": "Rank", "n_judgments": "Judgments",
-    "component": "Component",
+    "win_rate": "Won", "component": "Component",
 }  # fmt: skip
 
 
@@ -66,12 +66,10 @@ class Details:
         }
 
     def _record(self, k: int) -> dict[str, Any] | None:
-        columns = {key: self.rows.listing.column(key) for key in ("won", "lost", "tied")}
-        if columns["won"] is None:
+        record = self._of("record", k)
+        if record is None:
             return None
-        if np.isnan(columns["won"].values[k]):
-            return None  # nobody judged it
-        found = {key: 0 if c is None else int(c.values[k]) for key, c in columns.items()}
+        found = dict(zip(("won", "lost", "tied"), map(int, record), strict=True))
         whole = max(sum(found.values()), 1)
         met = self._of("opponents", k)
         opponents = "" if met is None else f" against {count(int(met), 'opponent')}"

@@ -143,7 +143,6 @@
     if (!C.rank || !C.rank.low) return "in";
     return C.rank.high[k] <= S.stops[stop] ? "in" : C.rank.low[k] > S.stops[stop] ? "out" : "edge";
   }
-  const won = (k) => { const lost = C.lost ? C.lost.values[k] : 0, tied = C.tied ? C.tied.values[k] : 0, all = C.won.values[k] + lost + tied; return all ? (C.won.values[k] + tied / 2) / all : NaN; };
   const blocks = (() => {
     const found = [], by = C.block && C.block.values;
     if (!by) return found;
@@ -178,7 +177,7 @@
     if (range) value.append(make("span", "sr", " (" + range + ")"));
     row.append(value);
     if (has("c-tied")) row.append(cell("c-tied " + (size > 1 ? at === 0 ? "first" : at === size - 1 ? "last" : "middle" : ""), size > 1 && at === 0 ? whole(size) : ""));
-    if (has("c-change")) row.append(cell("num c-change", C.change ? shown(C.change, k) : percent(won(k))));
+    if (has("c-change")) row.append(cell("num c-change", shown(C.change || C.win_rate, k)));
     row.append(cell("num c-n", C.n_judgments ? shown(C.n_judgments, k) : ""));
     heads.filter((head) => head.classList.contains("x")).forEach((head) => row.append(cell("num x", shown(C[head.dataset.key], k))));
     const detail = make("tr", "detail"), inside = make("td"), parts = make("div", "parts");
@@ -196,7 +195,7 @@
     return body;
   }
   const items = table({ box: itemTable, data: itemData, fixedRows: S.static, build: buildItem, pager: $("#pager"), none: $("#no-items"), count: $("#item-count"), nouns: "items",
-    keys: { chance: () => Float64Array.from(C.item.values, (_, k) => chance(k)), share: () => Float64Array.from(C.item.values, (_, k) => won(k)) } });
+    keys: { chance: () => Float64Array.from(C.item.values, (_, k) => chance(k)) } });
   function colour(part) {
     for (const k of part) {
       const body = items.body(k), row = body.firstElementChild, square = $(".sq", row), state = $("#topk") ? stateOf(k) : "in";

@@ -154,23 +154,19 @@ class ItemRows:
         """Whether some items share a score."""
         return any(size > 1 for _, size, _ in self.blocks)
 
-    @cached_property
-    def won(self) -> FloatArray | None:
-        """Share of its comparisons that each item won; a tie counts one half."""
-        columns = [self.listing.column(key) for key in ("won", "lost", "tied")]
-        won, lost = columns[0], columns[1]
-        if won is None or lost is None:
-            return None
-        tied = 0.0 if columns[2] is None else columns[2].values
-        whole = won.values + lost.values + tied
-        return (won.values + 0.5 * tied) / np.where(whole > 0, whole, np.nan)
+    @property
+    def won(self) -> Numbers | None:
+        """Share of its comparisons that each item won."""
+        return self.listing.column("win_rate")
 
     @property
     def extra(self) -> list[Numbers]:
         """The columns that a reader has to ask for."""
-        wanted = ["model", "consensus", "consensus_se", "won", "lost", "tied", "component"]
+        wanted = ["model", "consensus", "consensus_se", "win_rate", "component"]
         if self.score.key == "consensus":
             wanted.remove("consensus")
+        if self.model is None:
+            wanted.remove("win_rate")
         found = (self.listing.column(key) for key in wanted)
         return [column for column in found if column is not None]
 
@@ -193,7 +189,7 @@ class ItemRows:
             "size": f"{size:,}" if size > 1 and place == 0 else "",
             "band": turn % 2 == 1,
             "change": "" if change is None else change.text(k),
-            "won": "" if self.won is None else percent(float(self.won[k])),
+            "won": "" if self.won is None else self.won.text(k),
             "judgments": "" if judged is None else judged.text(k),
             "extra": [column.text(k) for column in self.extra],
             **self._marks(k),

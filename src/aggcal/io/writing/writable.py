@@ -15,7 +15,7 @@ def refuse_unwritable(directory: Path | str) -> None:
     --------
     >>> refuse_unwritable(__file__)
     Traceback (most recent call last):
-    aggcal.errors.OutputError: ...writable.py: is a file, not a folder; choose another name.
+    aggcal.errors.OutputError: ...writable.py is a file, not a folder; choose another name.
     """
     path = Path(directory)
     # Unlike Path's, os.path's questions need no permission.
