@@ -2,6 +2,7 @@
 
 Screenshots are kept in ``build/screenshots``.
 """
+# ruff: noqa: F811  # fixtures are imported, and asked for by their names
 
 from __future__ import annotations
 
@@ -9,9 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +18,17 @@ import numpy as np
 import pypdfium2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import started
-from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
+from pages import Open, browser, consensus, demo, open_page, thousand, thousand_result  # noqa: F401
+from playwright.sync_api import Locator, Page, expect
 
-from aggcal._core.tables import Columns, as_text
+from aggcal._core.tables import Columns
 from aggcal.assessment import Assessment, assess
-from aggcal.cli import main
 from aggcal.paper.reproduce import reproduce
 from aggcal.report.html import render
 from aggcal.report.listing import STATIC_ROWS
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
 
-DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
     "has_touch": True,
@@ -60,84 +57,6 @@ HOSTILE = [
     "a" * 79 + "😀 stands at the cut",
     "many words " * 900 + "end",
 ]
-
-Open = Callable[..., AbstractContextManager[Page]]
-expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = started(playwright)
-        if browser is None:
-            pytest.skip("needs Chromium: AGGCAL_CHROMIUM=/path/to/chromium names one")
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def open_page(browser: Browser) -> Open:
-    """Open a page as a reader would; whatever goes wrong meanwhile fails the test."""
-
-    @contextmanager
-    def opened(path: Path, **options: Any) -> Iterator[Page]:
-        faults: list[str] = []
-        asked: list[str] = []
-
-        def refused(dialog: Dialog) -> None:
-            faults.append(dialog.message)
-            dialog.dismiss()
-
-        context = browser.new_context(**(DESK | options))
-        context.set_default_timeout(60_000)
-        page = context.new_page()
-        page.on("console", lambda said: faults.append(f"{said.type}: {said.text}"))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", refused)
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        yield page
-        context.close()
-        assert not faults
-        assert set(asked) == {path.as_uri()}
-
-    return opened
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--data", "simulated", "-o", str(folder), "-q"]) == 0
-    return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def consensus(demo: Path) -> Path:
-    folder = demo.parent / "consensus"
-    judgments = demo.parent / "data" / "simulated" / "judgments.csv"
-    assert main(["aggregate", str(judgments), "-o", str(folder), "--method", "btl", "-q"]) == 0
-    return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of 1,000 items; a few have no score, and numbers in names need a natural order."""
-    folder = tmp_path_factory.mktemp("thousand")
-    thousand_result().save(folder)
-    return folder / "report.html"
-
-
-@cache
-def thousand_result() -> Assessment:
-    study = simulate(items=1000, annotators=40, judgments=20_000, seed=3)
-    called = as_text(f"Text {k} of {k % 7}" for k in range(1000))
-    judgments = {
-        "annotator": study.annotator_ids[study.annotator],
-        "winner": called[study.winner],
-        "loser": called[study.loser],
-    }
-    scores = {"item": called[5:], "score": study.model[5:]}
-    return assess(judgments, scores, warn=False)
 
 
 @pytest.fixture(scope="module")
