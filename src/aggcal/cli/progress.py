@@ -22,7 +22,7 @@ _EVERY = 0.2
 _FEWEST = 0.01
 """Share from which the time left is estimated: before, the estimate would jump about."""
 _NARROW = 80  # columns of a terminal that does not say how many it has
-_MINUTE, _HOUR = 60, 3600
+_MINUTE, _HOUR = 60, 3600  # seconds
 
 
 @dataclass(frozen=True)

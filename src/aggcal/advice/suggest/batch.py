@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
-from aggcal._core.progress import counted, report
+from aggcal._core.progress import counted
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
@@ -135,7 +135,6 @@ def suggest_pairs(
         consensus = aggregate(judgments, method, warn=False)
     elif consensus.item_ids.tolist() != judgments.item_ids.tolist():
         raise OptionError("the consensus is of other judgments; leave it out.")
-    report("working out what an answer would tell")
     beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores":
         _check_scored(beliefs)
