@@ -30,8 +30,8 @@ BLOCK = 7
 """Side of the blocks that are compared: text of another font fills the same blocks."""
 INK, FAR, MOST = 0.05, 0.04, 0.28
 """How far from the ground a block with text on it is, how far off its mean may be, of 1, and which
-share of such blocks may be further: a serif moves 1% of them, a monospaced font 18%, a table that is
-moved, blown up or gone 44% and more."""
+share of such blocks may be further: a serif moves 1% of them, a monospaced font 18%, a table that
+is moved, blown up or gone 44% and more."""
 
 
 def _tab(name: str) -> Callable[[Page], None]:

@@ -227,7 +227,7 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--",), "not understood"),
+        (("--",), "not recognised"),
         (("fly",), "'fly'"),
         (("sugest", "judgments.csv"), "did you mean 'suggest'?"),
         (("--versoin",), "did you mean '--version'?"),
@@ -258,7 +258,7 @@ def test_a_really_full_disk(tmp_path: Path, command: Command) -> None:
         (("run", "judgments.csv", "scores.csv", "-o", "o", "--score-column", "x"), "score-column"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--outcome", "x=tie"), "no outcome"),
         (("run", "judgments.csv", "scores.csv", "-o", "out", "--method", "btl",
-          "--reliability-sd", "1"), "leave --reliability-sd out"),
+          "--reliability-sd", "1"), "omit --reliability-sd"),
         (("evaluate", "judgments.csv", "scores.csv"), "'item' missing"),
         (("calibrate", "judgments.csv", "scores.csv", "-o", "out"), "'item' missing"),
         (("simulate", "-o", "out", "--items", "1"), "items is 1"),

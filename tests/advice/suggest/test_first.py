@@ -123,7 +123,7 @@ def better(left: str, right: str) -> str:
 def test_a_sheet_goes_back_in(items: Path, command: Command) -> None:
     done = command("suggest", "--items", "items.csv", "-n", "60", "-o", "sheet.csv")
     assert done.returncode == 0, done.stderr
-    assert "outcome: left, right, tie or skip" in done.stderr
+    assert "outcome with left, right, tie or skip" in done.stderr
     rows = table(items / "sheet.csv")
     assert list(rows[0]) == ["annotator", "left", "right", "outcome", "why"]
     assert {row["outcome"] for row in rows} == {""}

@@ -110,7 +110,7 @@ def test_at_a_terminal_only_what_is_unknown_is_asked(folder: Path) -> None:
     answers = ["outcome", "text a", "Text C", "Text B", "pick", "LEFT", "upward", "right", "gpt"]
     code, said = at_a_terminal(folder, ["init", "answers.csv", "grades.csv"], answers)
     assert code == 0, said
-    assert "'Text C' is none of these (did you mean 'Text A' or 'Text B'?)" in said
+    assert "'Text C' is not one of these (did you mean 'Text A' or 'Text B'?)" in said
     assert "who judged" not in said  # Coder is known to be the annotator
     assert study(folder)["outcome"] == {"A better": "left", "B better": "right"}
 
@@ -132,14 +132,14 @@ def test_one_person_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({}, "no file is named"),
+        ({}, "no files given"),
         ({"nowhere.csv": None}, "no such file"),
         ({"a.csv": ""}, "is empty"),
         (dict.fromkeys(("a.csv", "b.csv"), "annotator,winner,loser\nann,a,b\n"),
          "b.csv holds the same as a.csv"),
         ({"a.csv": "item,score\na,1\nb,2\n", "b.csv": "item,score\na,1\nb,2\n"}, "--scores FILE"),
         ({"a.csv": "annotator,winner,loser\nann,a,b\n", "b.csv": "item,score\nx,1\ny,2\n"},
-         "no column is known to hold judged items, such as 'a'"),
+         "no column holds judged items, such as 'a'"),
         ({"a.csv": "paper,reviewer,grading\np,ann,1\nq,ann,2\n"}, "--column"),
         ({"a.csv": "name\nx\ny\n"}, "no column is called item"),
         ({"a.csv": "item,score,mark\na,x,1\nb,y,2\n"}, "'x') is not a number"),

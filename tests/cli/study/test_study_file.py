@@ -150,7 +150,7 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
         ("column = 'annotator=x'", "column must be a table"),
         ("[column]\nannotator = ['x']", "column.annotator must be a text in quotes, not a list"),
         ("run = 3", "run is a command"),
-        ("seed = ", "is not valid TOML"),
+        ("seed = ", "not valid TOML"),
         ("[suggest]\nannotator = [3]", "[suggest] annotator must be a text in quotes, not 3"),
     ],
 )

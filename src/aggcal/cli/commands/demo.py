@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aggcal._core.tables import Columns
     from aggcal.aggregation.consensus import Consensus
     from aggcal.assessment import Assessment
+    from aggcal.assessment.titles import Titles
     from aggcal.datasets.tables import Tables
 
 DEMO_STUDY: dict[str, Any] = {
@@ -149,23 +150,16 @@ def demo(options: argparse.Namespace) -> int:
     tables = _tables(options.data, options.seed, console)
     data = folder / "data" / options.data
     written = _write(data, options, tables, _anchors(story, tables, options.seed))
-    files = [str(data / "judgments.csv"), str(data / "scores.csv")]
-    named = (word for name, text in titles.items() for word in (f"--{name}", str(text)))
-    words = ["run", *files, *named, "-o", str(folder)]
-    texts = data / "texts.csv"
-    if texts.is_file():
-        words += ["--texts", str(texts)]
+    typed = _typed(data, folder, titles)
     result = assess(
-        read_judgments(files[0]),
-        read_scores(files[1]),
+        read_judgments(typed.judgments),
+        read_scores(typed.scores),
         **titles,
         warn=False,
         on_iteration=console.on_iteration,
     )
-    result = result.with_advice(on_step=console.on_step)
-    typed = argparse.Namespace(judgments=files[0], scores=files[1], words=words)
-    shown = read_texts(texts) if texts.is_file() else None
-    result = with_command(result, typed)
+    result = with_command(result.with_advice(on_step=console.on_step), typed)
+    shown = None if typed.texts is None else read_texts(typed.texts)
     written += result.save(folder, texts=shown, force=options.force)
     console.done()
     rows = _rows(story, result, tables, data)
@@ -174,7 +168,7 @@ def demo(options: argparse.Namespace) -> int:
         print_json({**result.to_dict(), "compared_with_truth": compared}, written)
     else:
         print((folder / "report.html").resolve(), flush=True)
-    _tell(console, story, _table(story, rows, tables), words)
+    _tell(console, story, _table(story, rows, tables), typed.words)
     return 0
 
 
@@ -188,6 +182,22 @@ def _tell(console: Console, story: Story, compared: Iterable[str], words: list[s
         )
     called = "aggcal" if sys.argv[0].endswith("__main__.py") else sys.argv[0]
     console.say(f"To run it yourself: {called} {' '.join(map(shlex.quote, words))}")
+
+
+def _typed(data: Path, folder: Path, titles: Titles) -> argparse.Namespace:
+    """Return what somebody would type to get the same."""
+    files = [str(data / "judgments.csv"), str(data / "scores.csv")]
+    named = (word for name, text in titles.items() for word in (f"--{name}", str(text)))
+    words = ["run", *files, *named, "-o", str(folder)]
+    texts = data / "texts.csv"
+    if texts.is_file():
+        words += ["--texts", str(texts)]
+    return argparse.Namespace(
+        judgments=files[0],
+        scores=files[1],
+        texts=texts if texts.is_file() else None,
+        words=words,
+    )
 
 
 def _tables(name: str, seed: int, console: Console) -> Tables:

@@ -214,8 +214,8 @@ def _writer(
     said, pairs = None if texts is None else texts.by_item, found.pair_columns()
     if options.to == LABEL_STUDIO.name:
         console.say(
-            "Import the tasks into a project with the labelling interface below, and read its "
-            f"export with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
+            "Import the tasks into a project with this labelling interface, and read its export "
+            f"with 'aggcal run': {tasks.LABEL_STUDIO_CONFIG}"
         )
         return json_writer(tasks.label_studio_tasks(pairs, said))
     if options.to == ARGILLA.name:

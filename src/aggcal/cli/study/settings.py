@@ -75,11 +75,11 @@ class Study:
             with path.open("rb") as file:
                 data = tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
-            raise FileError(f"{path} is not valid TOML ({error}); correct it.") from None
+            raise FileError(f"{path}: not valid TOML ({error}); correct it.") from None
         except UnicodeDecodeError:
-            raise FileError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+            raise FileError(f"{path}: not UTF-8 text; save it as UTF-8.") from None
         except OSError as error:
-            raise FileError(f"{path} cannot be read ({error.strerror}).") from None
+            raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
         study = cls(path, data, commands)
         for name in STUDY_COMMANDS:
             study.settings(name)
