@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
-from aggcal._core.progress import counted
+from aggcal._core.progress import counted, report
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
