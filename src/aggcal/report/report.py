@@ -155,6 +155,11 @@ class Report:
         return rows.probability(0, 0)
 
     @property
+    def could_be_first(self) -> "IntArray":
+        import numpy as np
+        return np.flatnonzero(np.asarray(self.items["rank_low"], dtype=float) == 1)
+
+    @property
     def groups(self) -> int | None:
         """How many groups of items can be told apart; None where nothing may be claimed."""
         pairs = (self.summary.get("guarantees") or {}).get("certified_pairs") or {}
