@@ -94,6 +94,7 @@ SHAPES = (
           scores="equal leaders"),
     Shape("heavy tails (t with 3 df)", scores="t3"),
     Shape("two groups of items", scores="two groups"),
+    Shape("tight clusters, 50 items", items=50, scores="clusters"),
     Shape("spread 0.2", spread=0.2),
     Shape("spread 0.2, 8 items x 5 x 3,000", items=8, annotators=5, each=3000, spread=0.2),
     Shape("spread 3", spread=3.0),
@@ -131,6 +132,8 @@ def true_scores(shape: Shape, random: np.random.Generator) -> FloatArray:
         drawn = random.standard_t(3, n) / np.sqrt(3.0)
     elif shape.scores == "two groups":
         drawn = np.where(random.random(n) < 0.5, 1.0, -1.0) + 0.3 * drawn
+    elif shape.scores == "clusters":
+        drawn = drawn[random.integers(5, size=n)] + 0.05 * random.standard_normal(n)
     elif shape.scores == "equal leaders":
         first, second = np.argsort(-drawn)[:2]
         drawn[second] = np.nextafter(drawn[first], -np.inf)
