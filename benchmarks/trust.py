@@ -20,8 +20,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sys
 import time
 import warnings
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +39,31 @@ FIRST_SEED = 31_000_000
 RESULTS = Path(__file__).parent / "results" / "trust.md"
 EDGES = np.array([0.0, 0.011, 0.055, 0.2, 0.5, 0.8, 0.945, 0.989, 1.001])
 """Bins of probabilities; as whole percents: up to 1, 2-5, 6-19, ..., 95-98, 99 and more."""
+MEANS = (
+    "20 items, 20 annotators, 100 judgments each unless said. Leader and groups: shares of studies "
+    "in which a leader is named. In and out: shares of items that the report calls in or out of "
+    "the top 1, 5, 10 and n/4 and that truly are. Sole leader: nobody else could be first."
+)
+CHIP_HEAD = (
+    "| chip | clean studies | right or could be first | in: right | out: right "
+    "| dirty studies | right or could be first | in: right | out: right |"
+)
 BINS = ("0–1%", "2–5%", "6–19%", "20–49%", "50–79%", "80–94%", "95–98%", "99–100%")
+
+
+class Tally(defaultdict[str, float]):
+    """Sums by name; what was never added is 0."""
+
+    def __init__(self, values: Mapping[str, float] | None = None) -> None:
+        super().__init__(float, values or {})
+
+    def __reduce__(self) -> tuple[type[Tally], tuple[dict[str, float]]]:
+        return Tally, (dict(self),)
+
+    def add(self, other: Mapping[str, float]) -> None:
+        """Add the sums of another."""
+        for key, value in other.items():
+            self[key] += value
 
 
 @dataclass(frozen=True)
@@ -182,7 +206,7 @@ def study(shape: Shape, seed: int) -> tuple[dict[str, Any], FloatArray]:
     other = true_scores(shape, random)
     gap = np.where(camp[who], other[pairs[0]] - other[pairs[1]], gap)
     # A latent answer: the gap as the annotator sees it, plus logistic noise.
-    noise = random.logistic(size=pairs.shape[1])
+    noise = np.asarray(random.logistic(size=pairs.shape[1]))
     if shape.remembered:
         noise = np.repeat(noise[:: shape.again], shape.again)
     latent = slope[who] * gap + noise
@@ -200,7 +224,7 @@ def study(shape: Shape, seed: int) -> tuple[dict[str, Any], FloatArray]:
     }, truth
 
 
-def one(shape: Shape, seed: int) -> Counter[str]:
+def one(shape: Shape, seed: int) -> Tally:
     """Assess one study and hold its first screen against the truth."""
     rows, truth = study(shape, seed)
     begun = time.perf_counter()
@@ -215,11 +239,11 @@ def one(shape: Shape, seed: int) -> Counter[str]:
     names = [str(item) for item in report.items["item"]]
     truth = truth[[int(name[1:]) for name in names]]  # in the order of the rows
     chip = report.trust.state
-    tally = Counter({"seconds": time.perf_counter() - begun, chip: 1, "studies": 1})
+    tally = Tally({"seconds": time.perf_counter() - begun, chip: 1, "studies": 1})
     for key, value in {**leading(report, truth), **grouped(report, consensus, truth)}.items():
         tally[key] += value
         tally[f"{chip} {key}"] += value
-    tally.update(placed(report, truth))
+    tally.add(placed(report, truth))
     return tally
 
 
@@ -230,7 +254,6 @@ def leading(report: Report, truth: FloatArray) -> dict[str, float]:
     if not named:
         return {"no leader named": 1}
     right = named == str(report.items["item"][first])
-    # `could_be_first` is what the verdict counts.
     could = np.zeros(len(truth), dtype=bool)
     could[report.could_be_first] = True
     found = {
@@ -262,7 +285,7 @@ def placed(report: Report, truth: FloatArray) -> dict[str, float]:
     chip = report.trust.state
     rank = np.empty(n)
     rank[np.argsort(-truth, kind="stable")] = np.arange(1, n + 1)
-    tally: Counter[str] = Counter()
+    tally: Tally = Tally()
     for k in sorted({1, 5, 10, n // 4} & set(rows.stops)):
         stop, within = rows.stops.index(k), rank <= k
         for row in range(n):
@@ -276,11 +299,11 @@ def placed(report: Report, truth: FloatArray) -> dict[str, float]:
                 tally[f"top {bin_of} number"] += 1
                 tally[f"top {bin_of} said"] += share
                 tally[f"top {bin_of} right"] += right
-    return dict(tally)
+    return tally
 
 
 def grouped(report: Report, consensus: Consensus, truth: FloatArray) -> dict[str, float]:
-    """Hold the groups against the truth: is each item of the longest chain above the next?"""
+    """Hold the groups against the truth: each item of a longest chain must be above the next."""
     known = consensus.uncertainty
     if known is None or known.component is not None:
         return {"groups claimed": report.groups is not None}
@@ -313,7 +336,7 @@ def share(number: float, of: float) -> str:
     return f"{number / of:.3f}" if of else "–"
 
 
-def shape_rows(found: dict[str, Counter[str]]) -> Iterator[str]:
+def shape_rows(found: dict[str, Tally]) -> Iterator[str]:
     yield (
         "| study | sound / care / not ready | leader right | leader right or could be first "
         "| the same where sound | could be first (mean) | sole leader, right "
@@ -338,7 +361,7 @@ def shape_rows(found: dict[str, Counter[str]]) -> Iterator[str]:
         yield f"| {name} | {chips} | {' | '.join(cells)} |"
 
 
-def bin_rows(kind: str, totals: dict[str, Counter[str]]) -> Iterator[str]:
+def bin_rows(kind: str, totals: dict[str, Tally]) -> Iterator[str]:
     yield f"| said | {' | '.join(f'{name}: number | said | right' for name in totals)} |"
     yield "|---" * (1 + 3 * len(totals)) + "|"
     for k, name in enumerate(BINS):
@@ -350,25 +373,22 @@ def bin_rows(kind: str, totals: dict[str, Counter[str]]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(cells)} |"
 
 
-def written(found: dict[str, Counter[str]], studies: int) -> str:
+def written(found: dict[str, Tally], studies: int) -> str:
     """Return the page of results."""
-    clean, dirty = Counter[str](), Counter[str]()
+    clean, dirty = Tally(), Tally()
     for shape in SHAPES:
-        (clean if shape.clean else dirty).update(found.get(shape.name, Counter()))
+        (clean if shape.clean else dirty).add(found.get(shape.name, Tally()))
     totals = {"clean": clean, "dirty": dirty}
     lines = [
         "# How far the first screen can be trusted",
         "",
-        f"{studies} studies a row, `python benchmarks/trust.py --studies {studies}`; 20 items, 20 "
-        "annotators, 100 judgments each unless said. Leader and groups: shares of studies. In and "
-        "out: shares of items that the report calls in or out of the top 1, 5, 10 and n/4.",
+        f"{studies} studies a row, `python benchmarks/trust.py --studies {studies}`; {MEANS}",
         "",
         *shape_rows(found | {f"all {name}": t for name, t in totals.items()}),
         "",
         "Where the chip says ..., over clean and dirty studies:",
         "",
-        "| chip | clean | right or could be first | in: right | out: right | dirty "
-        "| right or could be first | in: right | out: right |",
+        CHIP_HEAD,
         "|---" * 9 + "|",
     ]
     for chip in ("sound", "care", "not-ready"):
@@ -390,15 +410,15 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    found: dict[str, Counter[str]] = {}
+    found: dict[str, Tally] = {}
     with ProcessPoolExecutor(options.processes) as pool:
         for k, shape in enumerate(SHAPES):
             if options.shapes not in shape.name:
                 continue
             seeds = range(FIRST_SEED + 100_000 * k, FIRST_SEED + 100_000 * k + options.studies)
-            total: Counter[str] = Counter()
+            total: Tally = Tally()
             for tally in pool.map(partial(one, shape), seeds):
-                total.update(tally)
+                total.add(tally)
             found[shape.name] = total
             each = total["seconds"] / options.studies
             print(f"{shape.name}: {each:.2f} s a study", file=sys.stderr, flush=True)

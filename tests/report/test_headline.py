@@ -25,7 +25,9 @@ SOUND: dict[str, Any] = {"converged": True, "n_annotators": 5, "check": SOUND_CH
 def items(rank: list[int], low: list[int] | None = None) -> Columns:
     names = np.array([f"i{k}" for k in range(len(rank))], dtype=object)
     columns = {"item": names, "rank": np.array(rank), "consensus": -np.array(rank, dtype=float)}
-    return columns if low is None else columns | {"rank_low": np.array(low), "rank_high": np.array(rank)}
+    if low is None:
+        return columns
+    return columns | {"rank_low": np.array(low), "rank_high": np.array(rank)}
 
 
 def said(rank: list[int], low: list[int] | None = None, **options: Any) -> str:
