@@ -42,7 +42,7 @@ EDGES = np.array([0.0, 0.011, 0.055, 0.2, 0.5, 0.8, 0.945, 0.989, 1.001])
 MEANS = (
     "20 items, 20 annotators, 100 judgments each unless said. Leader and groups: shares of studies "
     "in which a leader is named. In and out: shares of items that the report calls in or out of "
-    "the top 1, 5, 10 and n/4 and that truly are. Sole leader: nobody else could be first."
+    "the top 1, 5, 10 and n/4 and that truly are. Sole leader: the verdict gives a probability."
 )
 CHIP_HEAD = (
     "| chip | clean studies | right or could be first | in: right | out: right "
@@ -261,8 +261,8 @@ def leading(report: Report, truth: FloatArray) -> dict[str, float]:
         "leader right": right,
         "among": right or bool(could[first]),
         "could": could.sum(),
-        "sure": "could be first" not in said,
-        "sure and right": right and "could be first" not in said,
+        "sure": ": it is first with" in said,
+        "sure and right": right and ": it is first with" in said,
     }
     probability = report.first_probability
     if probability is not None:

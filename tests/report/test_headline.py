@@ -75,6 +75,38 @@ def test_no_leader_is_named_where_there_is_no_common_order() -> None:
     assert "two groups" in headline(counted, table)[1]
 
 
+def test_no_probability_is_given_where_answers_depend_on_each_other() -> None:
+    lost = {"guarantees": {"certified_pairs": {"holds": False}}}
+    assert headline(lost, items([1, 2], [1, 2]), 0.99)[1].endswith(
+        "leave open how certain that is."
+    )
+    words = headline(lost, items([1, 2, 3], [1, 1, 3]), 0.6)[1]
+    assert words == "leads, but at least two items could be first."
+    top = {"stops": [1, 2], "percent": [[0], [1], [2]]}
+    report = Report(
+        SOUND | lost | {"method": "own", "n_items": 3},
+        items([1, 2, 3], [1, 2, 3]),
+        comparisons={"top": top},
+    )
+    assert report.first_probability is None
+
+
+def test_a_study_of_camps_is_not_ready() -> None:
+    camps = {"severity": "problem", "code": "divided", "details": {}}
+    assert state(checked(findings=[camps])) == "not-ready"
+    one, other = list("abcdefgh"), list("hgfedcba")
+    random = np.random.default_rng(1)
+    rows = []
+    for u in range(20):
+        order = one if u < 12 else other
+        for _ in range(60):
+            a, b = random.choice(8, 2, replace=False)
+            won = "left" if order.index("abcdefgh"[a]) < order.index("abcdefgh"[b]) else "right"
+            rows.append((f"u{u}", "abcdefgh"[a], "abcdefgh"[b], won))
+    report = aggcal.assess(rows, warn=False).with_advice().to_report()
+    assert report.trust.state == "not-ready"
+
+
 def state(summary: dict[str, Any], annotators: Columns | None = None, **options: Any) -> str:
     return trust(summary, annotators or {}, **{"intervals": True} | options).state
 

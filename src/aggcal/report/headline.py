@@ -29,6 +29,9 @@ SURE = 0.95
 """Probability of being first from which a leader is named without a "but"; that of the intervals,
 unless another level was asked for."""
 
+DIVIDED = "divided"
+"""The finding that annotators form camps: the fit follows one of them, sure and often wrong."""
+
 _MOST_NAMED = 3  # leaders whose names still fit into a heading
 
 
@@ -123,7 +126,29 @@ def headline(
         could = None
     elif could is None:
         could = len(could_be_first(items))
+    if could is not None and withdrawn(summary):
+        return _joined(first), _open_lead(len(first), could)
     return _joined(first), _lead(len(first), could, first_probability)
+
+
+def withdrawn(summary: Mapping[str, Any]) -> bool:
+    """Tell whether probabilities are withdrawn, because answers depend on each other.
+
+    Examples
+    --------
+    >>> withdrawn({"guarantees": {"certified_pairs": {"holds": False}}}), withdrawn({})
+    (True, False)
+    """
+    pairs = (summary.get("guarantees") or {}).get("certified_pairs") or {}
+    return pairs.get("holds") is False
+
+
+def _open_lead(tied: int, could: int) -> str:
+    """Return what to say of those in first place where no probability holds."""
+    verb = "leads" if tied == 1 else "are tied for first place"
+    if could > tied:
+        return f"{verb}, but at least {in_words(could)} items could be first."
+    return f"{verb}; problems in the data leave open how certain that is."
 
 
 def _lead(tied: int, could: int | None, first_probability: float | None) -> str:
@@ -184,7 +209,7 @@ def trust(
         if each["severity"] == "problem"
     ]
     share = _named_share(problems, annotators)
-    bad = _not_ready(summary, share)
+    bad = _not_ready(summary, problems, share)
     careful = _careful(summary, problems, share, intervals=intervals)
     if bad:
         return Trust(NOT_READY, (*bad, *careful))
@@ -193,7 +218,9 @@ def trust(
     return Trust(SOUND, ("No problem was found in the data.",))
 
 
-def _not_ready(summary: Mapping[str, Any], share: float) -> list[str]:
+def _not_ready(
+    summary: Mapping[str, Any], problems: list[Mapping[str, Any]], share: float
+) -> list[str]:
     found = []
     if summary.get("converged") is False:
         found.append("The fit did not converge: do not use these numbers.")
@@ -204,6 +231,8 @@ def _not_ready(summary: Mapping[str, Any], share: float) -> list[str]:
     known = right_order(summary)
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
+    if any(each["code"] == DIVIDED for each in problems):
+        found.append("The annotators form camps, so there is no one order.")
     if share > TOO_MANY_BAD:
         found.append(f"Annotators with problems gave {percent(share)} of the judgments.")
     return found

@@ -15,7 +15,7 @@ from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import claims, commands, contents, findings, glossary
 from aggcal.report.detail import Details
-from aggcal.report.headline import Trust, could_be_first, leaders
+from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
@@ -154,7 +154,7 @@ class Report:
         rows = self.rows
         if rows.top is None or rows.stops[0] != 1 or self.summary.get("converged") is False:
             return None
-        if len(leaders(self.items)) != 1:
+        if len(leaders(self.items)) != 1 or withdrawn(self.summary):
             return None
         return rows.probability(0, 0)
 
@@ -167,7 +167,7 @@ class Report:
     def groups(self) -> int | None:
         """How many groups of items can be told apart; None where nothing may be claimed."""
         pairs = (self.summary.get("guarantees") or {}).get("certified_pairs") or {}
-        if pairs.get("holds") is False or (pairs.get("values") or {}).get("certified") is None:
+        if withdrawn(self.summary) or (pairs.get("values") or {}).get("certified") is None:
             return None
         known = self.comparisons.get("groups")
         return None if known is None else int(known)
