@@ -30,7 +30,7 @@ SURE = 0.95
 unless another level was asked for."""
 
 DIVIDED = "divided"
-"""The finding that annotators form camps: the fit follows one of them, sure and often wrong."""
+"""The finding that annotators form camps: the fit follows one, not always the larger."""
 
 _MOST_NAMED = 3  # leaders whose names still fit into a heading
 
@@ -232,7 +232,7 @@ def _not_ready(
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
     if any(each["code"] == DIVIDED for each in problems):
-        found.append("The annotators form camps, so there is no one order.")
+        found.append("Camps of annotators contradict each other; this order is that of one camp.")
     if share > TOO_MANY_BAD:
         found.append(f"Annotators with problems gave {percent(share)} of the judgments.")
     return found
