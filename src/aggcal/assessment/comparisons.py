@@ -74,6 +74,7 @@ def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
     found: dict[str, Any] = {
         "items": [str(item) for item in consensus.item_ids[order[:shown]]],
         "top": _top(consensus, order),
+        "first": _first(consensus, place),
         "groups": _groups(consensus, order),
     }
     if len(judgments.count) > MOST_ROWS:
@@ -178,6 +179,13 @@ def _groups(consensus: Consensus, order: IntArray) -> int | None:
         above = scores[:k] - scores[k] > critical_value * sd
         longest[k] = 1 + (longest[:k][above].max() if above.any() else 0)
     return int(longest.max())
+
+
+def _first(consensus: Consensus, place: IntArray) -> list[int] | None:
+    """Return the places of the items that could be first; None where that is not known."""
+    known = consensus.uncertainty
+    found = None if known is None else known.could_be_first()
+    return None if found is None else sorted(place[found].tolist())
 
 
 def _top(consensus: Consensus, order: IntArray) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ def misfit(found: Any, n_items: int) -> str:
         "items": lambda v: _list(v, shown, _text),
         "top": lambda v: v is None or _top(v, n_items),
         "groups": lambda v: v is None or _whole(v),
+        "first": lambda v: v is None or _positions(v, n_items),
         "opponents": lambda v: _list(v, shown, _whole),
         "record": lambda v: _list(v, shown, lambda w: _list(w, 3, _whole)),
         "upsets": lambda v: _list(v, shown, lambda w: _rows(w, (_text, *[_whole] * 4))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,13 @@ studies have; benchmarks/trust.py measures how often a sound study has the right
 TOO_MANY_BAD = 1 / 3
 """Share of judgments by annotators named in problems from which a study is not ready: a larger one
 lets a crowd of guessers through, a smaller one withholds what the fit still finds by itself."""
+
+SURE = 0.95
+"""Probability of being first from which a leader is named without a "but"; that of the intervals,
+unless another level was asked for."""
+
+DIVIDED = "divided"
+"""The finding that annotators form camps: the fit follows one, not always the larger."""
 
 _MOST_NAMED = 3  # leaders whose names still fit into a heading
 
@@ -59,8 +66,35 @@ def leaders(items: Columns) -> list[str]:
     return [str(item) for item in items["item"][rank == 1]]
 
 
+def could_be_first(items: Columns, known: Sequence[int] | None = None) -> list[int]:
+    """Return the rows of the items that could be first; none where that is not known.
+
+    Parameters
+    ----------
+    items
+        As in ``items.csv``.
+    known
+        As in ``comparisons.json``; without it, the items whose rank interval begins at 1.
+
+    Examples
+    --------
+    >>> items = {"item": np.array(["a", "b", "c"], dtype=object), "rank": np.array([1, 2, 3]),
+    ...          "rank_low": np.array([1, 1, 3])}
+    >>> could_be_first(items), could_be_first(items, [0, 2])
+    ([0, 1], [0, 1, 2])
+    """
+    if "rank_low" not in items:
+        return []
+    reach = np.asarray(items["rank_low"], dtype=np.float64) == 1
+    found = {int(k) for k in np.flatnonzero(reach)} | {k for k in known or () if k < len(reach)}
+    return sorted(found)
+
+
 def headline(
-    summary: Mapping[str, Any], items: Columns, first_probability: float | None = None
+    summary: Mapping[str, Any],
+    items: Columns,
+    first_probability: float | None = None,
+    could: int | None = None,
 ) -> tuple[str, str]:
     """Return the verdict: who leads, and the rest of the sentence.
 
@@ -70,6 +104,8 @@ def headline(
         As in ``summary.json`` and ``items.csv``.
     first_probability
         The probability that the leader is first, where it is known.
+    could
+        How many items could be first; by default those whose rank interval begins at 1.
 
     Examples
     --------
@@ -86,20 +122,47 @@ def headline(
     first = leaders(items)
     if len(first) > _MOST_NAMED:
         return "", f"No leader: {in_words(len(first))} items are tied for first place."
-    return _joined(first), _lead(items, len(first), first_probability)
+    if "rank_low" not in items:
+        could = None
+    elif could is None:
+        could = len(could_be_first(items))
+    if could is not None and withdrawn(summary):
+        return _joined(first), _open_lead(len(first), could)
+    return _joined(first), _lead(len(first), could, first_probability)
 
 
-def _lead(items: Columns, tied: int, first_probability: float | None) -> str:
+def withdrawn(summary: Mapping[str, Any]) -> bool:
+    """Tell whether probabilities are withdrawn, because answers depend on each other.
+
+    Examples
+    --------
+    >>> withdrawn({"guarantees": {"certified_pairs": {"holds": False}}}), withdrawn({})
+    (True, False)
+    """
+    pairs = (summary.get("guarantees") or {}).get("certified_pairs") or {}
+    return pairs.get("holds") is False
+
+
+def _open_lead(tied: int, could: int) -> str:
+    """Return what to say of those in first place where no probability holds."""
+    verb = "leads" if tied == 1 else "are tied for first place"
+    if could > tied:
+        return f"{verb}, but at least {in_words(could)} items could be first."
+    return f"{verb}; problems in the data leave open how certain that is."
+
+
+def _lead(tied: int, could: int | None, first_probability: float | None) -> str:
     """Return what to say of those in first place."""
     verb = "leads" if tied == 1 else "are tied for first place"
-    if "rank_low" not in items:
+    if could is None:
         return f"{verb}; certainty was not computed."
-    could = int((np.asarray(items["rank_low"], dtype=np.float64) == 1).sum())
     if could > tied:
         either = "either" if could == 2 else "any"  # noqa: PLR2004
         return f"{verb}, but {either} of {in_words(could)} items could be first."
     if first_probability is not None and tied == 1:
-        return f"leads: it is first with probability {percent(first_probability)}."
+        # Each of many items may be first with a probability too small to show in its interval.
+        unsure = ", but is first only" if first_probability < SURE else ": it is first"
+        return f"leads{unsure} with probability {percent(first_probability)}."
     return f"{verb}; no other rank interval reaches first place."
 
 
@@ -146,7 +209,7 @@ def trust(
         if each["severity"] == "problem"
     ]
     share = _named_share(problems, annotators)
-    bad = _not_ready(summary, share)
+    bad = _not_ready(summary, problems, share)
     careful = _careful(summary, problems, share, intervals=intervals)
     if bad:
         return Trust(NOT_READY, (*bad, *careful))
@@ -155,7 +218,9 @@ def trust(
     return Trust(SOUND, ("No problem was found in the data.",))
 
 
-def _not_ready(summary: Mapping[str, Any], share: float) -> list[str]:
+def _not_ready(
+    summary: Mapping[str, Any], problems: list[Mapping[str, Any]], share: float
+) -> list[str]:
     found = []
     if summary.get("converged") is False:
         found.append("The fit did not converge: do not use these numbers.")
@@ -166,6 +231,8 @@ def _not_ready(summary: Mapping[str, Any], share: float) -> list[str]:
     known = right_order(summary)
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
+    if any(each["code"] == DIVIDED for each in problems):
+        found.append("Camps of annotators contradict each other; this order is that of one camp.")
     if share > TOO_MANY_BAD:
         found.append(f"Annotators with problems gave {percent(share)} of the judgments.")
     return found

@@ -15,7 +15,7 @@ from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import claims, commands, contents, findings, glossary
 from aggcal.report.detail import Details
-from aggcal.report.headline import Trust
+from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
@@ -138,7 +138,9 @@ class Report:
     @cached_property
     def headline(self) -> tuple[str, str]:
         """Who leads, and the rest of the verdict."""
-        return verdict_of(self.summary, self.items, self.first_probability)
+        return verdict_of(
+            self.summary, self.items, self.first_probability, len(self.could_be_first)
+        )
 
     @cached_property
     def trust(self) -> Trust:
@@ -148,17 +150,24 @@ class Report:
 
     @property
     def first_probability(self) -> float | None:
-        """The probability that the leader is first, where it is known."""
+        """The probability that the leader is first, where it is known and there is one leader."""
         rows = self.rows
         if rows.top is None or rows.stops[0] != 1 or self.summary.get("converged") is False:
             return None
+        if len(leaders(self.items)) != 1 or withdrawn(self.summary):
+            return None
         return rows.probability(0, 0)
+
+    @property
+    def could_be_first(self) -> list[int]:
+        """The rows of the items that could be first, where that is known."""
+        return could_be_first(self.items, self.comparisons.get("first"))
 
     @property
     def groups(self) -> int | None:
         """How many groups of items can be told apart; None where nothing may be claimed."""
         pairs = (self.summary.get("guarantees") or {}).get("certified_pairs") or {}
-        if pairs.get("holds") is False or (pairs.get("values") or {}).get("certified") is None:
+        if withdrawn(self.summary) or (pairs.get("values") or {}).get("certified") is None:
             return None
         known = self.comparisons.get("groups")
         return None if known is None else int(known)

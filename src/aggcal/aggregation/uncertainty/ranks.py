@@ -19,6 +19,9 @@ from aggcal.aggregation.uncertainty.t_distribution import quantile
 
 _DRAWS = 1000
 """Of the scores: the ends of rank intervals are off by chance with fewer, slow with more."""
+_CONTENDERS = 5000
+"""Items, those whose scores may be highest, among which the first is drawn where there are many:
+more take longer, fewer leave some out where nearly nothing is known."""
 _GRID = 4001  # points of the scale of scores: coarser ones blur ranks
 _FOURIER = 1 << 14  # a power of two with room for twice the grid
 
@@ -48,9 +51,9 @@ def rank_intervals(
     """Return the lowest and the highest rank of each item at this level; 1 is the best rank.
 
     For a moderate number of items, quantiles of the ranks in draws of all scores: joint normal
-    ones, or draws of ``shape``, the posterior under a prior whose shape is estimated, too (see
-    `uncertainty.shape`). For many items, the expected ranks at the
-    ends of each item's own interval (the number of others above a given score then hardly varies).
+    ones and, as far as it is probable, draws of ``shape``, the posterior under a prior whose shape
+    is estimated, too (see `uncertainty.shape`). For many items, the expected ranks at the ends of
+    each item's own interval (the number of others above a given score then hardly varies).
 
     Examples
     --------
@@ -70,10 +73,8 @@ def rank_intervals(
     low, high = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     random = np.random.default_rng(seed)
     drawn = kept = None
-    if shape is not None:
-        drawn = shape.draws(_DRAWS, random)
-    elif n <= MOST_DENSE:
-        drawn = scores + _apart(covariance, degrees_of_freedom, random)
+    if n <= MOST_DENSE or shape is not None:
+        drawn = _drawn(scores, covariance, degrees_of_freedom, shape, random)
     for own in members(component, n):
         if drawn is not None:
             in_draws = sorted_ranks(drawn[:, own])
@@ -90,13 +91,58 @@ def rank_intervals(
     return RankIntervals(low, high, kept)
 
 
-def _apart(
-    covariance: Covariance, degrees_of_freedom: float, random: np.random.Generator
+def first_shares(scores: FloatArray, se: FloatArray, seed: int) -> FloatArray:
+    """Return the probability that each of many items is first, if their errors are independent.
+
+    Examples
+    --------
+    >>> first_shares(np.array([9.0, 0.0, 0.0]), np.ones(3), 0)
+    array([1., 0., 0.])
+    """
+    upper = scores + 3.0 * se
+    some = np.argsort(-upper, kind="stable")[:_CONTENDERS]
+    random = np.random.default_rng(seed)
+    found = np.zeros(len(scores))
+    for _ in range(_DRAWS):
+        drawn = scores[some] + se[some] * random.standard_normal(len(some))
+        found[some[np.argmax(drawn)]] += 1.0 / _DRAWS
+    return found
+
+
+def could_be_first(shares: FloatArray, level: float) -> IntArray:
+    """Return the fewest items that hold the first one with this probability, the likeliest first.
+
+    Those whose own rank interval reaches the first rank are always among them. A rank interval is
+    about one item: of many items that may be first, none need have one that reaches it.
+
+    Examples
+    --------
+    >>> could_be_first(np.array([0.01, 0.96, 0.03]), 0.95)
+    array([1, 2])
+    >>> len(could_be_first(np.full(100, 0.01), 0.95))
+    95
+    """
+    order = np.argsort(-shares, kind="stable")
+    needed = 1 + int(np.searchsorted(np.cumsum(shares[order]), level * shares.sum() - 1e-9))
+    alone = int((shares > 0.5 * (1.0 - level)).sum())
+    return order[: min(max(needed, alone), len(order))]
+
+
+def _drawn(
+    scores: FloatArray,
+    covariance: Covariance,
+    degrees_of_freedom: float,
+    shape: Shaped | None,
+    random: np.random.Generator,
 ) -> FloatArray:
+    """Draw all scores: normal ones, and of a shape as large a share as that shape is probable."""
     apart = covariance.draws(_DRAWS, random)
+    if shape is not None:
+        shaped = round(shape.share * _DRAWS)
+        return np.concatenate([shape.drawn(apart[:shaped]), scores + apart[shaped:]])
     if not isinf(degrees_of_freedom):
         apart /= np.sqrt(random.chisquare(degrees_of_freedom, (_DRAWS, 1)) / degrees_of_freedom)
-    return apart
+    return scores + apart
 
 
 def _by_expectation(

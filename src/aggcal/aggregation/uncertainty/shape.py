@@ -92,7 +92,7 @@ class Shaped:
         return cls(grid, below, scores, np.sqrt(variances), precision * step**2 > 1.0, share)
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
-        """Draw scores, one row each.
+        """Draw scores, one row each, every item by itself.
 
         Examples
         --------
@@ -101,17 +101,27 @@ class Shaped:
         >>> drawn.shape, bool((drawn[:, 0] < drawn[:, 1]).all())
         ((100, 2), True)
         """
-        grid, step = self.grid, self.grid[1] - self.grid[0]
-        uniform = random.random((len(self.scores), number))
-        at = np.empty(uniform.shape, dtype=np.intp)
-        for k in range(len(self.scores)):
-            at[k] = self.below[k].searchsorted(uniform[k])
-        drawn = grid[np.minimum(at, _GRID - 1).T]
-        drawn += step * (random.random(drawn.shape) - 0.5)
-        sharp = self.sharp
-        normal = random.standard_normal((number, int(sharp.sum())))
-        drawn[:, sharp] = self.scores[sharp] + self.sd[sharp] * normal
-        return drawn
+        return self.drawn(self.sd * random.standard_normal((number, len(self.scores))))
+
+    def drawn(self, apart: FloatArray) -> FloatArray:
+        """Turn deviations drawn from the normal posterior into scores drawn from this one.
+
+        Each item's score follows its own posterior, and they depend on each other as the deviations
+        do (a Gaussian copula).
+
+        Examples
+        --------
+        >>> found = Shaped.of(np.array([-1.0, 1.0]), np.full(2, 0.01), 1.0)
+        >>> found.drawn(np.zeros((1, 2))).round(1)
+        array([[-1.,  1.]])
+        """
+        normal = apart / np.where(self.sd > 0.0, self.sd, 1.0)
+        step = self.grid[1] - self.grid[0]
+        edges = np.append(self.grid - 0.5 * step, self.grid[-1] + 0.5 * step)
+        drawn = self.scores + apart
+        for k in np.flatnonzero(~self.sharp).tolist():
+            drawn[:, k] = np.interp(ndtr(normal[:, k]), np.append(0.0, self.below[k]), edges)
+        return np.asarray(drawn)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the probability that i is above j for each pair of positions, exactly.

@@ -15,7 +15,11 @@ from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
-from aggcal.aggregation.uncertainty.ranks import rank_intervals
+from aggcal.aggregation.uncertainty.ranks import (
+    could_be_first,
+    first_shares,
+    rank_intervals,
+)
 from aggcal.aggregation.uncertainty.shape import Shaped, top_shares
 from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
@@ -179,6 +183,20 @@ class Uncertainty:
         connected components).
         """
         return None if self.rank_draws is None else top_shares(self.rank_draws, stops)
+
+    def could_be_first(self) -> IntArray | None:
+        """Positions of the items that could be first, the likeliest first.
+
+        With probability ``level`` the first item of the consensus is among them. None where there
+        are several connected components.
+        """
+        if self.component is not None:
+            return None
+        if self.rank_draws is None:
+            shares = first_shares(self.scores, self.se, 0)
+        else:
+            shares = top_shares(self.rank_draws, np.array([1]))[:, 0]
+        return could_be_first(shares, self.level)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:
         """Probability that the item at position i is above that at j, for the consensus.

@@ -1,0 +1,430 @@
+"""How far the first screen of a report can be trusted, on studies with a known truth.
+
+    python benchmarks/trust.py [--studies N] [--shapes TEXT] [--processes N]
+
+Each row is a shape of study: how many items, annotators and judgments, and what is special about
+it. Every study is assessed, checked and reported as a user would, and the report's first screen is
+held against the true scores: the leader, the items that could be first, the probability of being
+first, the items in and out of the top k, the groups told apart, and the chip. *Clean* shapes follow
+the model (annotators differ in reliability, answers are independent); *dirty* ones do not.
+Results go to benchmarks/results/trust.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import aggcal
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.consensus import Consensus
+from aggcal.report.report import Report
+
+FIRST_SEED = 31_000_000
+RESULTS = Path(__file__).parent / "results" / "trust.md"
+EDGES = np.array([0.0, 0.011, 0.055, 0.2, 0.5, 0.8, 0.945, 0.989, 1.001])
+"""Bins of probabilities; as whole percents: up to 1, 2-5, 6-19, ..., 95-98, 99 and more."""
+MEANS = (
+    "20 items, 20 annotators, 100 judgments each unless said. Leader and groups: shares of studies "
+    "in which a leader is named. In and out: shares of items that the report calls in or out of "
+    "the top 1, 5, 10 and n/4 and that truly are. Sole leader: the verdict gives a probability."
+)
+CHIP_HEAD = (
+    "| chip | clean studies | right or could be first | in: right | out: right "
+    "| dirty studies | right or could be first | in: right | out: right |"
+)
+BINS = ("0–1%", "2–5%", "6–19%", "20–49%", "50–79%", "80–94%", "95–98%", "99–100%")
+
+
+class Tally(defaultdict[str, float]):
+    """Sums by name; what was never added is 0."""
+
+    def __init__(self, values: Mapping[str, float] | None = None) -> None:
+        super().__init__(float, values or {})
+
+    def __reduce__(self) -> tuple[type[Tally], tuple[dict[str, float]]]:
+        return Tally, (dict(self),)
+
+    def add(self, other: Mapping[str, float]) -> None:
+        """Add the sums of another."""
+        for key, value in other.items():
+            self[key] += value
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape of study.
+
+    ``spread`` is the sd of the true scores and ``scores`` their distribution; ``design`` says which
+    pairs are asked. ``reversed_share``, ``guessing`` and ``one_sided`` are shares of annotators,
+    ``camp`` that of annotators with true scores of their own; ``copies`` is how many others give
+    each annotator's answers once more, ``again`` how often an annotator answers each question,
+    ``remembered`` whether with the same answer, ``pair_sd`` the sd of an effect that all answers to
+    a pair share, ``tie`` the half-width of gaps that an annotator calls a tie.
+    """
+
+    name: str
+    items: int = 20
+    annotators: int = 20
+    each: int = 100
+    spread: float = 1.0
+    scores: str = "normal"
+    design: str = "random"
+    reversed_share: float = 0.0
+    guessing: float = 0.0
+    one_sided: float = 0.0
+    camp: float = 0.0
+    copies: int = 0
+    again: int = 1
+    remembered: bool = False
+    pair_sd: float = 0.0
+    tie: float = 0.0
+    components: int = 1
+
+    @property
+    def clean(self) -> bool:
+        """Whether answers follow the model and no annotator is bad."""
+        bad = self.reversed_share + self.guessing + self.one_sided + self.camp + self.pair_sd
+        return not (bad or self.copies or self.remembered or self.components > 1)
+
+
+SHAPES = (
+    Shape("20 items, 20 annotators x 100"),
+    Shape("8 items, 5 annotators x 3,000", items=8, annotators=5, each=3000),
+    Shape("2 items, 6 annotators x 10", items=2, annotators=6, each=10),
+    Shape("3 items, 5 annotators x 12", items=3, annotators=5, each=12),
+    Shape("5 items, 5 annotators x 40", items=5, annotators=5, each=40),
+    Shape("30 items, 5 judges x 400", items=30, annotators=5, each=400),
+    Shape("20 items, 200 annotators x 10", annotators=200, each=10),
+    Shape("each question asked 3 times", each=40, again=3),
+    Shape("a third are ties", tie=0.7),
+    Shape("two equal leaders", scores="equal leaders"),
+    Shape("two equal leaders, 8 items x 5 x 3,000", items=8, annotators=5, each=3000,
+          scores="equal leaders"),
+    Shape("heavy tails (t with 3 df)", scores="t3"),
+    Shape("two groups of items", scores="two groups"),
+    Shape("tight clusters, 50 items", items=50, scores="clusters"),
+    Shape("spread 0.2", spread=0.2),
+    Shape("spread 0.2, 8 items x 5 x 3,000", items=8, annotators=5, each=3000, spread=0.2),
+    Shape("spread 3", spread=3.0),
+    Shape("an item that never loses", scores="far ahead"),
+    Shape("2 judgments an item (a ring), 60 items", items=60, annotators=6, each=10,
+          design="ring"),
+    Shape("only near neighbours compared, 60 items", items=60, annotators=20, each=90,
+          design="neighbours"),
+    Shape("200 items, 20 annotators x 100", items=200, annotators=20, each=100),
+    Shape("200 items, 40 annotators x 500", items=200, annotators=40, each=500),
+    Shape("1,000 items, 50 annotators x 200", items=1000, annotators=50, each=200),
+    Shape("a third reversed", reversed_share=1 / 3),
+    Shape("20% guess", guessing=0.2),
+    Shape("35% guess", guessing=0.35),
+    Shape("50% guess", guessing=0.5),
+    Shape("50% guess, 200 annotators x 10", annotators=200, each=10, guessing=0.5),
+    Shape("20% answer one side", one_sided=0.2),
+    Shape("every answer copied 3 times", annotators=10, copies=3),
+    Shape("every answer copied 3 times, 5 x 40", items=8, annotators=5, each=40, copies=3),
+    Shape("two camps, 30% the other", camp=0.3),
+    Shape("two camps, 45% the other", camp=0.45),
+    Shape("each question answered 3 times the same", each=40, again=3, remembered=True),
+    Shape("pair effects of sd 0.5", pair_sd=0.5),
+    Shape("pair effects of sd 0.5, 8 items x 5 x 3,000", items=8, annotators=5, each=3000,
+          pair_sd=0.5),
+    Shape("two components", components=2),
+)  # fmt: skip
+
+
+def true_scores(shape: Shape, random: np.random.Generator) -> FloatArray:
+    """Draw the true scores: their spread is that of the population, not of the sample."""
+    n = shape.items
+    drawn = random.standard_normal(n)
+    if shape.scores == "t3":
+        drawn = random.standard_t(3, n) / np.sqrt(3.0)
+    elif shape.scores == "two groups":
+        drawn = np.where(random.random(n) < 0.5, 1.0, -1.0) + 0.3 * drawn
+    elif shape.scores == "clusters":
+        drawn = drawn[random.integers(5, size=n)] + 0.05 * random.standard_normal(n)
+    elif shape.scores == "equal leaders":
+        first, second = np.argsort(-drawn)[:2]
+        drawn[second] = np.nextafter(drawn[first], -np.inf)
+    elif shape.scores == "far ahead":
+        drawn[random.integers(n)] = drawn.max() + 8.0
+    return np.asarray(shape.spread * drawn)
+
+
+def asked_pairs(shape: Shape, truth: FloatArray, random: np.random.Generator) -> IntArray:
+    """Draw the pairs that are asked, one column each."""
+    n, number = shape.items, shape.annotators * shape.each
+    left = random.integers(n, size=number)
+    if shape.design == "ring":
+        ring = random.permutation(n)
+        pairs = np.stack([ring, np.roll(ring, 1)])[:, random.permutation(n)]
+    elif shape.design == "neighbours":
+        order = np.argsort(truth)
+        at = random.integers(n - 1, size=number)
+        pairs = np.stack([order[at], order[np.minimum(at + random.integers(1, 5, number), n - 1)]])
+    else:
+        parts = shape.components  # item k is of component k mod parts
+        right = (left + parts * random.integers(1, n // parts, size=number)) % n
+        pairs = np.stack([left, right])
+    swap = random.random(pairs.shape[1]) < 0.5
+    return np.where(swap, pairs[::-1], pairs)
+
+
+def study(shape: Shape, seed: int) -> tuple[dict[str, Any], FloatArray]:
+    """Simulate the judgments of a study; also return the true scores of items 0, 1, ..."""
+    random = np.random.default_rng(seed)
+    truth = true_scores(shape, random)
+    n, m = shape.items, shape.annotators
+    pairs = np.repeat(asked_pairs(shape, truth, random), shape.again, axis=1)
+    who = np.arange(pairs.shape[1]) // shape.again % m
+    slope = np.exp(0.4 * random.standard_normal(m))
+    kind = random.permutation(m)
+    ends = np.cumsum([shape.reversed_share, shape.guessing, shape.one_sided, shape.camp]) * m
+    turned, guesses, sided, camp = (
+        (kind >= round(low)) & (kind < round(high))
+        for low, high in zip((0.0, *ends[:-1]), ends, strict=True)
+    )
+    slope[turned] *= -1.0
+    slope[guesses] = 0.0
+    effect = shape.pair_sd * random.standard_normal((n, n))
+    gap = truth[pairs[0]] - truth[pairs[1]] + (effect - effect.T)[pairs[0], pairs[1]] / np.sqrt(2.0)
+    other = true_scores(shape, random)
+    gap = np.where(camp[who], other[pairs[0]] - other[pairs[1]], gap)
+    # A latent answer: the gap as the annotator sees it, plus logistic noise.
+    noise = np.asarray(random.logistic(size=pairs.shape[1]))
+    if shape.remembered:
+        noise = np.repeat(noise[:: shape.again], shape.again)
+    latent = slope[who] * gap + noise
+    latent = np.where(sided[who], random.logistic(3.0, size=len(latent)), latent)
+    said = np.where(np.abs(latent) < shape.tie, "tie", np.where(latent > 0.0, "left", "right"))
+    names = np.array([f"i{k:04d}" for k in range(n)], dtype=object)
+    people = [f"u{u:04d}" for u in who]
+    everybody = [f"{one}{c or ''}" for c in range(shape.copies + 1) for one in people]
+    times = shape.copies + 1
+    return {
+        "annotator": everybody,
+        "left": np.tile(names[pairs[0]], times),
+        "right": np.tile(names[pairs[1]], times),
+        "outcome": np.tile(said, times),
+    }, truth
+
+
+def one(shape: Shape, seed: int) -> Tally:
+    """Assess one study and hold its first screen against the truth."""
+    rows, truth = study(shape, seed)
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = aggcal.assess(rows, warn=False).with_advice()
+        report = result.to_report()
+        report.to_dict()
+    consensus = result.consensus
+    if consensus is None:
+        raise RuntimeError("a study without a consensus")
+    names = [str(item) for item in report.items["item"]]
+    truth = truth[[int(name[1:]) for name in names]]  # in the order of the rows
+    chip = report.trust.state
+    tally = Tally({"seconds": time.perf_counter() - begun, chip: 1, "studies": 1})
+    for key, value in {**leading(report, truth), **grouped(report, consensus, truth)}.items():
+        tally[key] += value
+        tally[f"{chip} {key}"] += value
+    tally.add(placed(report, truth))
+    return tally
+
+
+def leading(report: Report, truth: FloatArray) -> dict[str, float]:
+    """Hold the verdict against the true leader."""
+    first = int(np.argmax(truth))
+    named, said = report.headline
+    if not named:
+        return {"no leader named": 1}
+    right = named == str(report.items["item"][first])
+    could = np.zeros(len(truth), dtype=bool)
+    could[report.could_be_first] = True
+    found = {
+        "named": 1.0,
+        "leader right": right,
+        "among": right or bool(could[first]),
+        "could": could.sum(),
+        "sure": ": it is first with" in said,
+        "sure and right": right and ": it is first with" in said,
+    }
+    probability = report.first_probability
+    if probability is not None:
+        bin_of = int(np.searchsorted(EDGES, probability, side="right")) - 1
+        found |= {
+            "first known": 1.0,
+            "first said": probability,
+            f"first {bin_of} number": 1,
+            f"first {bin_of} said": probability,
+            f"first {bin_of} right": right,
+        }
+    return found
+
+
+def placed(report: Report, truth: FloatArray) -> dict[str, float]:
+    """Hold the probabilities and states of the top k against the true ranks."""
+    rows, n = report.rows, len(truth)
+    if not rows.has_states:
+        return {}
+    chip = report.trust.state
+    rank = np.empty(n)
+    rank[np.argsort(-truth, kind="stable")] = np.arange(1, n + 1)
+    tally: Tally = Tally()
+    for k in sorted({1, 5, 10, n // 4} & set(rows.stops)):
+        stop, within = rows.stops.index(k), rank <= k
+        for row in range(n):
+            state, right = rows.state(row, stop), bool(within[row])
+            for key in (state, f"{chip} {state}"):
+                tally[key] += 1
+                tally[f"{key} right"] += right if state == "in" else not right
+            if rows.top is not None:
+                share = rows.probability(row, stop)
+                bin_of = int(np.searchsorted(EDGES, share, side="right")) - 1
+                tally[f"top {bin_of} number"] += 1
+                tally[f"top {bin_of} said"] += share
+                tally[f"top {bin_of} right"] += right
+    return tally
+
+
+def grouped(report: Report, consensus: Consensus, truth: FloatArray) -> dict[str, float]:
+    """Hold the groups against the truth: each item of a longest chain must be above the next."""
+    known = consensus.uncertainty
+    if known is None or known.component is not None:
+        return {"groups claimed": report.groups is not None}
+    certified, order = known.certified(), consensus.order
+    longest, before = np.ones(len(order), dtype=int), np.full(len(order), -1)
+    for k in range(1, len(order)):
+        sd = np.sqrt(certified.covariance.gap_bound(order[:k], np.full(k, order[k])))
+        gap = certified.scores[order[:k]] - certified.scores[order[k]]
+        above = np.flatnonzero(gap > certified.critical_value * sd)
+        if len(above):
+            before[k] = above[np.argmax(longest[above])]
+            longest[k] = 1 + longest[before[k]]
+    at, chain = int(np.argmax(longest)), []
+    while at >= 0:
+        chain.append(at)
+        at = int(before[at])
+    wrong = bool((np.diff(truth[chain]) < 0.0).any())  # from the lowest to the highest
+    claimed = report.groups is not None
+    if claimed and report.groups != len(chain):
+        raise RuntimeError(f"{report.groups} groups are claimed, but the chain has {len(chain)}")
+    return {
+        "groups": len(chain),
+        "groups wrong": wrong,
+        "groups claimed": claimed,
+        "groups wrong and claimed": wrong and claimed,
+    }
+
+
+def share(number: float, of: float) -> str:
+    return f"{number / of:.3f}" if of else "–"
+
+
+def shape_rows(found: dict[str, Tally]) -> Iterator[str]:
+    yield (
+        "| study | sound / care / not ready | leader right | leader right or could be first "
+        "| the same where sound | could be first (mean) | sole leader, right "
+        "| in: right | out: right | groups wrong | wrong and claimed | claimed |"
+    )
+    yield "|---" * 12 + "|"
+    for name, t in found.items():
+        n = t["studies"]
+        chips = " / ".join(share(t[chip], n) for chip in ("sound", "care", "not-ready"))
+        cells = (
+            share(t["leader right"], t["named"]),
+            share(t["among"], t["named"]),
+            share(t["sound among"], t["sound named"]),
+            f"{t['could'] / max(t['named'], 1):.1f}",
+            f"{share(t['sure and right'], t['sure'])} of {t['sure']:.0f}",
+            share(t["in right"], t["in"]),
+            share(t["out right"], t["out"]),
+            share(t["groups wrong"], n),
+            share(t["groups wrong and claimed"], n),
+            share(t["groups claimed"], n),
+        )
+        yield f"| {name} | {chips} | {' | '.join(cells)} |"
+
+
+def bin_rows(kind: str, totals: dict[str, Tally]) -> Iterator[str]:
+    yield f"| said | {' | '.join(f'{name}: number | said | right' for name in totals)} |"
+    yield "|---" * (1 + 3 * len(totals)) + "|"
+    for k, name in enumerate(BINS):
+        cells = []
+        for t in totals.values():
+            number = t[f"{kind} {k} number"]
+            means = (share(t[f"{kind} {k} {what}"], number) for what in ("said", "right"))
+            cells += [f"{number:,.0f}", *means]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def written(found: dict[str, Tally], studies: int) -> str:
+    """Return the page of results."""
+    clean, dirty = Tally(), Tally()
+    for shape in SHAPES:
+        (clean if shape.clean else dirty).add(found.get(shape.name, Tally()))
+    totals = {"clean": clean, "dirty": dirty}
+    lines = [
+        "# How far the first screen can be trusted",
+        "",
+        f"{studies} studies a row, `python benchmarks/trust.py --studies {studies}`; {MEANS}",
+        "",
+        *shape_rows(found | {f"all {name}": t for name, t in totals.items()}),
+        "",
+        "Where the chip says ..., over clean and dirty studies:",
+        "",
+        CHIP_HEAD,
+        "|---" * 9 + "|",
+    ]
+    for chip in ("sound", "care", "not-ready"):
+        cells = [chip]
+        for t in totals.values():
+            cells.append(share(t[chip], t["studies"]))
+            cells.append(share(t[f"{chip} among"], t[f"{chip} named"]))
+            cells += [share(t[f"{chip} {s} right"], t[f"{chip} {s}"]) for s in ("in", "out")]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "Probability that the leader is first:", "", *bin_rows("first", totals)]
+    lines += ["", "Probability of being in the top k:", "", *bin_rows("top", totals)]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--studies", type=int, default=100, help="studies of each shape")
+    parser.add_argument("--shapes", default="", help="only shapes whose name has this text")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    found: dict[str, Tally] = {}
+    with ProcessPoolExecutor(options.processes) as pool:
+        for k, shape in enumerate(SHAPES):
+            if options.shapes not in shape.name:
+                continue
+            seeds = range(FIRST_SEED + 100_000 * k, FIRST_SEED + 100_000 * k + options.studies)
+            total: Tally = Tally()
+            for tally in pool.map(partial(one, shape), seeds):
+                total.add(tally)
+            found[shape.name] = total
+            each = total["seconds"] / options.studies
+            print(f"{shape.name}: {each:.2f} s a study", file=sys.stderr, flush=True)
+            print(list(shape_rows({shape.name: total}))[-1], file=sys.stderr, flush=True)
+    options.out.write_text(written(found, options.studies), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
