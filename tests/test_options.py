@@ -167,7 +167,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
-    "more_judgments": None,
+    "more_judgments": None, "other": None, "port": "70000", "host": None,
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],
@@ -180,6 +180,7 @@ NEEDS = {
     "simulate": ["-o", "out"],
     "demo": ["-o", "out"],
     "report": ["folder"],
+    "serve": ["folder"],
     "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],
     "methods": [],

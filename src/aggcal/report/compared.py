@@ -118,16 +118,17 @@ def basis(comparison: Comparison) -> list[str]:
     if comparison.withheld:
         return [f"No move is claimed: {comparison.withheld}."]
     said = []
+    level = percent(min(each.level for each in comparison.beliefs))
     if comparison.independent:
         said.append(
-            "You declared that no judgment is in both runs. Chance is the probability that the "
-            "item's rank really changed this way; an item is called moved from 97.5%."
+            "You declared that no judgment is in both runs. Confidence is that of a two-sided test "
+            f"of whether the rank changed; an item is called moved from {level}."
         )
     else:
         said.append(
-            "An item is called moved if its two rank intervals do not overlap. Chance is a lower "
-            "bound of the probability that its rank really changed this way. It holds whatever "
-            "the two runs share; a low one does not show that the item stayed."
+            "Confidence is the highest level at which an item's two rank intervals do not overlap; "
+            f"an item is called moved from {level}. This holds whether or not the runs share "
+            "judgments. Low confidence does not show that an item stayed."
         )
     if comparison.same_judgments:
         said.append(
@@ -139,8 +140,8 @@ def basis(comparison: Comparison) -> list[str]:
     alone = len(comparison.only_a) + len(comparison.only_b)
     if alone:
         said.append(
-            f"Ranks are among the {count(len(comparison.items), 'item')} of both runs; their "
-            f"intervals allow for any place of the other {count(alone, 'item')}."
+            f"Ranks are among the {count(len(comparison.items), 'item')} in both runs; their "
+            f"intervals allow for any rank of the {count(alone, 'item')} in only one."
         )
     said.append("Ranks are what the annotators of each run agree on, not the truth.")
     return said
@@ -272,7 +273,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         row |= {
             "change": float(scores[1][k] - scores[0][k]),
             "moved": ("", "up", "down")[int(comparison.direction[k])],
-            "probability": float(comparison.probability[k]),
+            "confidence": float(comparison.confidence[k]),
         }
         rows.append(row)
     return {

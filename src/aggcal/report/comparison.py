@@ -14,12 +14,13 @@ from aggcal._core.text import brief
 from aggcal.errors import OptionError, TableError, count, some
 from aggcal.metrics import kendall, spearman
 from aggcal.report import compared, contents
-from aggcal.report.moves import RankBeliefs, above, above_if_independent, apart
+from aggcal.report.moves import RankBeliefs, apart, confidence, confidence_if_independent
 from aggcal.report.report import Report
 
-SURE = 0.975
-"""Probability from which an item moved, where no judgment is in both runs: with 0.95 one item in
-ten that stayed could be called moved, as it may go up or down."""
+_SELDOM = 0.2
+"""Of the items that stayed, how many are called moved where the runs may share judgments, as a
+share of what the level allows: benchmarks/moves.py finds at most this. A larger one would withhold
+verdicts, a smaller one claim what chance explains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,19 +178,18 @@ class Comparison:
         a, b = self.beliefs
         if not self.independent:
             return apart(b, a)
-        up, down = above_if_independent(b, a) >= SURE, above_if_independent(a, b) >= SURE
+        level = min(a.level, b.level)
+        up = confidence_if_independent(b, a) >= level
+        down = confidence_if_independent(a, b) >= level
         return up.astype(np.int64) - down.astype(np.int64)
 
     @cached_property
-    def probability(self) -> FloatArray:
-        """The probability of a move the way that the ranks went; of none, 0.
-
-        A lower bound unless the runs are independent. NaN where nothing is claimed.
-        """
+    def confidence(self) -> FloatArray:
+        """How confident the change of each rank is; see `moves`. NaN where nothing is claimed."""
         if self.withheld:
             return np.full(len(self.items), np.nan)
         a, b = self.beliefs
-        how = above_if_independent if self.independent else above
+        how = confidence_if_independent if self.independent else confidence
         before, after = self.ranks
         found = np.where(after < before, how(b, a), np.where(after > before, how(a, b), 0.0))
         # A thousand draws that all say the same do not make it certain.
@@ -202,9 +202,17 @@ class Comparison:
 
     @property
     def by_chance(self) -> bool:
-        """Whether as many could be called moved if none had."""
-        level = min(each.level for each in self.beliefs)
-        return self.moved <= (1.0 - level) * len(self.items)
+        """Whether as many could be called moved if none had.
+
+        Not so where a pair is certified in opposite orders: certified pairs are right all at once.
+        """
+        if not self.moved or self.order.get("certified_opposite"):
+            return False
+        from scipy.special import bdtr
+
+        level, n = min(each.level for each in self.beliefs), len(self.items)
+        rate = (1.0 - level) * (1.0 if self.independent else _SELDOM)
+        return bool(bdtr(self.moved - 1, n, rate) < level)
 
     @cached_property
     def verdict(self) -> tuple[str, str]:

@@ -61,10 +61,11 @@ def render(
     return html(Report(summary, items, annotators, texts or {}, comparisons or {}))
 
 
-def html(report: Report, live: str = "") -> str:
+def html(report: Report, live: str = "", *, home: bool = False) -> str:
     """Return a report as one self-contained HTML page; see `render`.
 
-    ``live`` is the state of the results, for a page that asks its server whether it has changed.
+    ``live`` is the state of the results, for a page that asks its server whether it has changed;
+    ``home`` adds a link to the list of all runs.
     """
     from markupsafe import Markup
 
@@ -83,9 +84,13 @@ def html(report: Report, live: str = "") -> str:
     level = report.summary.get("uncertainty") or report.summary.get("calibrated_interval") or {}
     return page(
         "page.html",
-        style=STYLE + file("report.css") + _grid_lines(shown, annotators),
+        style=STYLE
+        + file("report.css")
+        + (file("compare.css") if live else "")
+        + _grid_lines(shown, annotators),
         script=file("theme.js") + file("report.js"),
         live=live,
+        home=home,
         report=report,
         summary=dict(report.summary),
         rows=shown,

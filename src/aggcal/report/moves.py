@@ -1,24 +1,27 @@
-"""Whether an item moved between two runs: what can be claimed without knowing what they share.
+"""Whether an item moved between two runs, without knowing what judgments they share.
 
-Two runs of one study share judgments, and then their errors depend on each other in a way that no
-folder of results records. Each run has a posterior distribution of every item's rank, though, and
-for any joint distribution with these two margins and any k
+Two runs of one study may share judgments. How their errors depend on each other then is not
+recorded in a folder of results, so that no probability of a move can be worked out. What is
+reported instead is a confidence, in the sense of tests:
 
-    P(rank in B < rank in A) >= P(rank in B <= k) + P(rank in A > k) - 1 = F_B(k) - F_A(k).
+    the highest level c at which the item's two rank intervals do not overlap,
+    c = 1 - 2 min over k of max(1 - F_B(k), F_A(k)) for a move up,
 
-The largest of these differences is the bound that is reported (that of Fréchet; it cannot be
-improved without knowing the dependence). For the same data twice it is 0.
+where F_A and F_B are the posterior distributions of the rank in the two runs. If the item stayed,
+an interval at level c misses its rank with probability 1 - c. Where one run is exact, c or more is
+reached with that probability; where both err by themselves, more seldom; and judgments that both
+runs have make their errors alike, and moves smaller. The same data twice give 0. An item is called
+moved where its rank intervals, as they are stated, do not overlap. benchmarks/moves.py measures how
+often that happens to items that stayed.
 
-An item is called moved where its two rank intervals do not overlap: at level 0.95 the bound is then
-at least 0.95. benchmarks/moves.py measures how often that happens to items that stayed.
+Where the user declares that no judgment is in both runs, errors are independent. Then
 
-Where the user declares that no judgment is in both runs, the errors are independent, and the
-probability itself is reported: the sum over k of P(rank in A = k) F_B(k - 1). An item is then
-called moved from 0.975 on, since it may go either way.
+    c = 2 P(rank in B < rank in A) - 1 with P = sum over k of P(rank in A = k) F_B(k - 1),
 
-Ranks are among the items that both runs have. Of those a run gives ranks among all of its items:
-with m items of its own, the rank among the common ones is lower by 0 to m, and the worst of these
-is assumed.
+which is never less conservative than a two-sided test, and finds more.
+
+Ranks are among the items that both runs have. A run states ranks among all of its items: with m
+items of its own, the rank among the common ones is lower by 0 to m, and the worst is assumed.
 """
 
 from __future__ import annotations
@@ -124,10 +127,8 @@ def _unpacked(packed: list[int], stops: int) -> FloatArray:
     return row
 
 
-def above(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
-    """Return a lower bound of the probability that items rank higher in one run than in another.
-
-    It holds whatever the two runs share.
+def confidence(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
+    """Return the highest level at which the rank intervals of items in a new run lie above the old.
 
     Examples
     --------
@@ -135,13 +136,13 @@ def above(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     >>> low, high = np.array([1.0, 3.0, 2.0]), np.array([1.0, 3.0, 3.0])
     >>> new = RankBeliefs.of(np.arange(3), low, high, 0.95, top)
     >>> old = RankBeliefs.of(np.array([1, 0, 2]), low, high, 0.95, top)
-    >>> above(new, old), above(new, new)
+    >>> confidence(new, old), confidence(new, new)
     (array([0.99, 0.  , 0.  ]), array([0., 0., 0.]))
     """
     k = new.candidates
     # Of the old run's own items, all may have been above.
-    bound = new.at_least(k) - old.at_most(k + old.own)
-    return np.maximum(bound.max(axis=1), 0.0)
+    outside = np.maximum(1.0 - new.at_least(k), old.at_most(k + old.own))
+    return np.maximum(1.0 - 2.0 * outside.min(axis=1), 0.0)
 
 
 def apart(new: RankBeliefs, old: RankBeliefs) -> IntArray:
@@ -159,8 +160,8 @@ def apart(new: RankBeliefs, old: RankBeliefs) -> IntArray:
     return (new_high < old_low).astype(np.int64) - (new_low > old_high).astype(np.int64)
 
 
-def above_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
-    """Return the probability that items rank higher in one run than in another without shared data.
+def confidence_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
+    """Return how confident a move up is, two-sided, where no judgment is in both runs.
 
     Where only some probabilities are known it is a lower bound.
 
@@ -169,11 +170,11 @@ def above_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     >>> top = {"stops": [1], "percent": [[0, 50], [0, 50]]}
     >>> low, high = np.ones(2), np.full(2, 2.0)
     >>> new = RankBeliefs.of(np.arange(2), low, high, 0.95, top)
-    >>> above_if_independent(new, new)
-    array([0.25, 0.25])
+    >>> confidence_if_independent(new, new)
+    array([0., 0.])
     """
     if not len(new.stops) or not len(old.stops):
-        return above(new, old)
+        return confidence(new, old)
     edge = np.array([*old.stops.tolist(), old.n], dtype=np.int64)
     mass = np.diff(np.hstack([old.share, np.ones((len(old.low), 1))]), axis=1, prepend=0.0)
     # An old rank in (s, t] is beaten by new ranks up to s, less what the old run's own items hide.
@@ -181,4 +182,4 @@ def above_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     at = np.searchsorted(new.stops, below, side="right")
     known = np.hstack([np.zeros((len(new.low), 1)), new.share])
     reached = np.where(below >= new.n, 1.0, known[:, at])
-    return np.clip((mass * reached).sum(axis=1), 0.0, 1.0)
+    return np.clip(2.0 * (mass * reached).sum(axis=1) - 1.0, 0.0, 1.0)
