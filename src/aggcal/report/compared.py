@@ -48,6 +48,8 @@ def _succession(comparison: Comparison, old: str, new: str) -> str:
         return f"{y} replaces {x} as leader"
     if high_a[was] == 1 and low_b[was] > 1:
         return f"{x} no longer leads, {y} comes first in B"
+    if low_b[was] > 1:
+        return f"{y} comes first in B; {x}, first in A, can no longer be first"
     open_ = "but the judgments leave open whether the lead changed"
     return f"{y} comes first in B instead of {x}, {open_}"
 

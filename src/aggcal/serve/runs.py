@@ -142,7 +142,7 @@ class Library:
             with fitting(run.label):
                 summary = report.summary
                 line |= {
-                    "title": report.title,
+                    "title": str(summary.get("title") or run.label),
                     "headline": report.headline,
                     "trust": (_CHIPS[report.trust.state], report.trust.words),
                     "counts": [int(summary[f"n_{what}"]) for what in _COUNTED],
