@@ -94,10 +94,11 @@ class Pages:
 
     def _compare(self, runs: dict[str, Run], query: str) -> Answer:
         try:
-            asked = dict(parse_qsl(query, max_num_fields=8))
+            asked = dict(parse_qsl(query, max_num_fields=8, errors="surrogateescape"))
         except ValueError:
             asked = {}
-        a, b = (_named(runs, asked.get(name, "-")) for name in "ab")
+        # The form sends names as they stand in addresses; people type them as they are.
+        a, b = (runs.get(each or "") or _called(runs, each) for each in map(asked.get, "ab"))
         if a is None or b is None:
             return _missing("One of these two runs is not there any more.")
         state = f"{a.state}{b.state}"
@@ -112,8 +113,12 @@ class Pages:
 
 
 def _named(runs: dict[str, Run], key: str) -> Run | None:
-    """Return the run of a name in an address, however it is quoted; only what was listed counts."""
-    name = os.fsdecode(unquote_to_bytes(key))
+    """Return the run of a name in an address, however it is quoted."""
+    return _called(runs, os.fsdecode(unquote_to_bytes(key)))
+
+
+def _called(runs: dict[str, Run], name: str | None) -> Run | None:
+    """Return the run of a name; only what was listed counts."""
     return next((run for run in runs.values() if run.name == name), None)
 
 
