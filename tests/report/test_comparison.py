@@ -202,7 +202,7 @@ def test_a_lead_within_the_intervals_is_left_open() -> None:
     found = Comparison(a, b)
     first, second = a.items["item"][0], b.items["item"][0]
     assert first != second
-    assert "leave open whether the lead changed" in found.verdict[1]
+    assert "which could be chance" in found.verdict[1]
     assert "replaces" not in found.verdict[1]
 
 

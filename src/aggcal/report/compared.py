@@ -50,8 +50,7 @@ def _succession(comparison: Comparison, old: str, new: str) -> str:
         return f"{x} no longer leads, {y} comes first in B"
     if low_b[was] > 1:
         return f"{y} comes first in B; {x}, first in A, can no longer be first"
-    open_ = "but the judgments leave open whether the lead changed"
-    return f"{y} comes first in B instead of {x}, {open_}"
+    return f"{y} comes first in B instead of {x}, which could be chance"
 
 
 def _named(names: list[str]) -> str:

@@ -142,7 +142,8 @@ def confidence(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     k = new.candidates
     # Of the old run's own items, all may have been above.
     outside = np.maximum(1.0 - new.at_least(k), old.at_most(k + old.own))
-    return np.maximum(1.0 - 2.0 * outside.min(axis=1), 0.0)
+    found: FloatArray = np.maximum(1.0 - 2.0 * outside.min(axis=1), 0.0)
+    return found
 
 
 def apart(new: RankBeliefs, old: RankBeliefs) -> IntArray:
@@ -182,4 +183,5 @@ def confidence_if_independent(new: RankBeliefs, old: RankBeliefs) -> FloatArray:
     at = np.searchsorted(new.stops, below, side="right")
     known = np.hstack([np.zeros((len(new.low), 1)), new.share])
     reached = np.where(below >= new.n, 1.0, known[:, at])
-    return np.clip(2.0 * (mass * reached).sum(axis=1) - 1.0, 0.0, 1.0)
+    found: FloatArray = np.clip(2.0 * (mass * reached).sum(axis=1) - 1.0, 0.0, 1.0)
+    return found
