@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from aggcal.simulation import simulate
 from conftest import SCREENSHOTS
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-VIEWS = {
+VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1400, "height": 900}},
     "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 400, "height": 850}, "is_mobile": True},

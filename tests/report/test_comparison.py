@@ -278,7 +278,7 @@ def test_the_command_compares_two_folders(
 def test_a_loaded_run_says_the_same_as_a_fresh_one(folders: tuple[Path, Path]) -> None:
     rows = study()
     fresh = Comparison(report(rows), report(swapped(rows, ends_of(rows)))).to_dict()
-    loaded = Comparison(*(load_report(folder) for folder in folders)).to_dict()
+    loaded = Comparison(load_report(folders[0]), load_report(folders[1])).to_dict()
     for key in ("verdict", "n_moved", "order", "items"):
         assert loaded[key] == fresh[key]
 

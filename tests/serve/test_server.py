@@ -259,7 +259,7 @@ def test_the_command_ends_by_a_signal(one: Path, number: int, code: int) -> None
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     ) as process:  # fmt: skip
         assert process.stdout is not None
-        lines = []
+        lines: list[str] = []
         while not lines or lines[-1] != "}\n":
             lines.append(process.stdout.readline())
         about = json.loads("".join(lines))

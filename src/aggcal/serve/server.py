@@ -19,7 +19,7 @@ LOCAL = "127.0.0.1"
 """Where it listens unless somebody says otherwise: nobody else can reach it."""
 PORT = 8585
 """A port that few programs use; any does, as long as it stays the same for bookmarks."""
-_LARGEST_PORT = 65535
+_LARGEST_PORT = 65535  # TCP has no more
 _HEADERS = {
     # The page states which of its own scripts may run; this adds what only a header can.
     "Content-Security-Policy": "frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
