@@ -283,6 +283,16 @@ def test_a_loaded_run_says_the_same_as_a_fresh_one(folders: tuple[Path, Path]) -
         assert loaded[key] == fresh[key]
 
 
+def test_items_that_nobody_judged_take_no_part(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    scores = {f"item-{k:02}": float(k) for k in range(1, 13)}
+    aggcal.assess(study(), {**scores, "unjudged": 5.0}, warn=False).save(tmp_path / "more")
+    found = Comparison(load_report(folders[1]), load_report(tmp_path / "more"))
+    assert "unjudged" not in [*found.items, *found.only_b]
+    assert found.beliefs[1].own == 0
+    assert found.moved == 4
+    assert found.order["certified_opposite"] > 0
+
+
 def test_runs_without_a_common_item_are_refused(
     folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

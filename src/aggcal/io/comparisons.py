@@ -33,7 +33,7 @@ def misfit(found: Any, n_items: int) -> str:
         "items": lambda v: _list(v, shown, _text),
         "top": lambda v: v is None or _top(v, n_items),
         "groups": lambda v: v is None or _whole(v),
-        "certified": lambda v: shown == n_items and _list(v, shown, _bits) and _below(v),
+        "certified": lambda v: _list(v, shown, _bits) and _below(v),
         "opponents": lambda v: _list(v, shown, _whole),
         "upsets": lambda v: _list(v, shown, lambda w: _rows(w, (_text, *[_whole] * 4))),
         "disagreed": lambda v: _list(v, shown, lambda w: _rows(w, (_text, _whole, _whole))),

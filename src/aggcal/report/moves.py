@@ -88,7 +88,7 @@ class RankBeliefs:
         if top is not None and rows.size and int(rows.max()) < len(top["percent"]):
             stops = np.array(top["stops"], dtype=np.int64)
             share = np.array([_unpacked(top["percent"][k], len(stops)) for k in rows.tolist()])
-        n = len(low)
+        n = max(int(np.isfinite(low).sum()), len(rows))  # nobody judged the others
         low, high = np.nan_to_num(low, nan=1.0), np.nan_to_num(high, nan=float(n))
         return cls(low[rows], high[rows], level, stops, share, n, n - len(rows))
 
