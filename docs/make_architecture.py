@@ -23,6 +23,7 @@ WHAT = {
     "cli": "parse, call, print",
     "paper": "the paper's numbers",
     "plot": "matplotlib figures",
+    "serve": "results in a browser",
     "assessment": "assess(): both stages, save",
     "report": "plain data → HTML, Markdown, SVG",
     "advice": "check · suggest · guarantees",

@@ -169,6 +169,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
     "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
+    "other": None, "port": "70000", "host": None,
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],
@@ -181,6 +182,7 @@ NEEDS = {
     "simulate": ["-o", "out"],
     "demo": ["-o", "out"],
     "report": ["folder"],
+    "serve": ["folder"],
     "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],
     "methods": [],

@@ -75,7 +75,7 @@ def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
         "items": [str(item) for item in consensus.item_ids[order[:shown]]],
         "top": _top(consensus, order),
         "first": _first(consensus, place),
-        "groups": _groups(consensus, order),
+        **_certified(consensus, order),
     }
     if len(judgments.count) > MOST_ROWS:
         return found
@@ -162,23 +162,27 @@ class _Rows:
         return found
 
 
-def _groups(consensus: Consensus, order: IntArray) -> int | None:
-    """Return how many groups can be told apart; None where that is not known.
+def _certified(consensus: Consensus, order: IntArray) -> dict[str, Any]:
+    """Return how many groups can be told apart (None where that is not known), and certified pairs.
 
-    It is the length of the longest chain of items, each certified above the next.
+    The groups are the length of the longest chain of items, each certified above the next.
+    ``certified[k]`` are the positions certified above k, as the bits of a hexadecimal number.
     """
     known = consensus.uncertainty
     if known is None or known.component is not None or len(order) > MOST_DENSE:
-        return None
+        return {"groups": None}
     certified = known.certified()
     scores, critical_value = certified.scores[order], certified.critical_value
-    longest = np.ones(len(order), dtype=np.int64)
+    longest, pairs = np.ones(len(order), dtype=np.int64), ["0"]
     for k in range(1, len(order)):
         below = np.full(k, order[k])
         sd = np.sqrt(certified.covariance.gap_bound(order[:k], below))
         above = scores[:k] - scores[k] > critical_value * sd
         longest[k] = 1 + (longest[:k][above].max() if above.any() else 0)
-    return int(longest.max())
+        if len(order) <= DETAILED:
+            pairs.append(f"{sum(1 << i for i in np.flatnonzero(above).tolist()):x}")
+    found: dict[str, Any] = {"groups": int(longest.max())}
+    return found | ({"certified": pairs} if len(order) <= DETAILED else {})
 
 
 def _first(consensus: Consensus, place: IntArray) -> list[int] | None:

@@ -17,6 +17,7 @@ _ARGUMENTS = {
 _FLAGS = {
     **dict.fromkeys(("append", "force", "repeat", "drafts", "normalize-ids", "quick"), "True"),
     "centred": "True", "no-check": "False", "unweighted": "None", "spreadsheet-safe": "True",
+    "independent": "True",
 }
 _PRIOR = {"score-sd", "reliability-sd"}
 _FLAG_ARGUMENTS = {"no-check": "check", "unweighted": "weights"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 _DETAILED = 200
 """Items whose comparisons the file may hold; see `aggcal.assessment.comparisons`."""
 _SQUARE = 60  # items up to which it may hold every pair
+_HEXADECIMAL = re.compile("[0-9a-f]+").fullmatch
 
 
 def misfit(found: Any, n_items: int) -> str:
@@ -32,6 +34,7 @@ def misfit(found: Any, n_items: int) -> str:
         "top": lambda v: v is None or _top(v, n_items),
         "groups": lambda v: v is None or _whole(v),
         "first": lambda v: v is None or _positions(v, n_items),
+        "certified": lambda v: _list(v, shown, _bits) and _below(v),
         "opponents": lambda v: _list(v, shown, _whole),
         "record": lambda v: _list(v, shown, lambda w: _list(w, 3, _whole)),
         "upsets": lambda v: _list(v, shown, lambda w: _rows(w, (_text, *[_whole] * 4))),
@@ -51,6 +54,14 @@ def _whole(value: Any) -> bool:
 
 def _text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _bits(value: Any) -> bool:
+    return _text(value) and len(value) <= _DETAILED and bool(_HEXADECIMAL(value))
+
+
+def _below(value: list[str]) -> bool:
+    return all(int(bits, 16) < 1 << k for k, bits in enumerate(value))
 
 
 def _list(value: Any, length: int, fits: Callable[[Any], bool]) -> bool:

@@ -30,7 +30,7 @@ _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warn
 
 
 def read_results(
-    folder: Path | str, *, force: bool = False
+    folder: Path | str, *, force: bool = False, repair: bool = True
 ) -> tuple[dict[str, Any], Columns, Columns]:
     """Return the summary, and the columns of the items and of the annotators.
 
@@ -40,6 +40,8 @@ def read_results(
         The folder that ``run`` or ``aggregate`` wrote them to.
     force
         Read files that are not those that the summary lists: changed since, or of another run.
+    repair
+        Undo first what a killed process left half written; without it, such a folder is refused.
 
     Examples
     --------
@@ -51,7 +53,7 @@ def read_results(
     if not folder.is_dir():
         raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
     try:
-        with settled(folder):
+        with settled(folder, repair=repair):
             return _read(folder, force=force)
     except PermissionError:
         raise FileError(f"{folder}: no permission to read it.") from None
@@ -59,7 +61,7 @@ def read_results(
         raise FileError(f"{folder}: cannot be read ({error.strerror}).") from None
 
 
-def read_comparisons(folder: Path | str, items: Columns) -> dict[str, Any]:
+def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True) -> dict[str, Any]:
     """Return ``comparisons.json``, as far as it fits the items; empty where there is none.
 
     Results of earlier versions have none, and a report does without.
@@ -70,6 +72,8 @@ def read_comparisons(folder: Path | str, items: Columns) -> dict[str, Any]:
         The folder of the results.
     items
         The columns of ``items.csv``.
+    repair
+        See `read_results`.
 
     Examples
     --------
@@ -80,7 +84,7 @@ def read_comparisons(folder: Path | str, items: Columns) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        with settled(Path(folder)):
+        with settled(Path(folder), repair=repair):
             found = load(path)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 from zlib import compress
 
@@ -19,19 +17,11 @@ from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
 from aggcal.report.figures import reliability_figure
 from aggcal.report.first_screen import facts, made
-from aggcal.report.listing import cut, script_json
+from aggcal.report.listing import script_json
 from aggcal.report.markdown import markdown
+from aggcal.report.page import file, grid_lines, page
 from aggcal.report.report import Report
 from aggcal.report.ribbon import FEWEST, ribbon
-from aggcal.report.templates import environment, number
-
-_THEME = (
-    'try{const kept=localStorage.getItem("aggcal-theme");'
-    'if(kept==="dark"||kept==="light")document.documentElement.dataset.theme=kept}'
-    'catch{}document.documentElement.classList.add("scripted")'
-)
-"""Before the page is drawn: the theme that the reader chose, and that scripts run at all."""
-
 
 _UNPACKED = 2_000_000
 """Characters of a table that stay readable in the page: more are packed, or it would be heavy."""
@@ -71,22 +61,19 @@ def render(
     return html(Report(summary, items, annotators, texts or {}, comparisons or {}))
 
 
-def html(report: Report) -> str:
-    """Return a report as one self-contained HTML page; see `render`."""
+def html(report: Report, live: str = "", *, home: bool = False) -> str:
+    """Return a report as one self-contained HTML page; see `render`.
+
+    ``live`` is the state of the results, for a page that asks its server whether it has changed;
+    ``home`` adds a link to the list of all runs.
+    """
     from markupsafe import Markup
 
-    templates = environment("aggcal.report")
-    templates.filters |= {"number": number, "cut": cut}
     shown = report.rows
     annotators = None
     if report.annotator_listing is not None:
         random = float(report.summary.get("random_reliability") or 0.0)
         annotators = AnnotatorRows(report.annotator_listing, random)
-    parts = {
-        "theme": _THEME,
-        "style": STYLE + _file("report.css") + _grid_lines(shown, annotators),
-        "script": _file("report.js"),
-    }
     data = {
         "items": report.item_listing.json,
         "annotators": "" if report.annotator_listing is None else report.annotator_listing.json,
@@ -95,7 +82,15 @@ def html(report: Report) -> str:
     packed = [name for name, text in data.items() if name != "page" and len(text) > _UNPACKED]
     data |= {name: _packed(data[name]) for name in packed}
     level = report.summary.get("uncertainty") or report.summary.get("calibrated_interval") or {}
-    return templates.get_template("page.html").render(
+    return page(
+        "page.html",
+        style=STYLE
+        + file("report.css")
+        + (file("compare.css") if live else "")
+        + _grid_lines(shown, annotators),
+        script=file("theme.js") + file("report.js"),
+        live=live,
+        home=home,
         report=report,
         summary=dict(report.summary),
         rows=shown,
@@ -114,8 +109,6 @@ def html(report: Report) -> str:
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
         data={name: Markup(text) for name, text in data.items()},
         packed=packed,
-        hashes={name: Markup(_hash(text)) for name, text in parts.items()},
-        **{name: Markup(text) for name, text in parts.items()},
     )
 
 
@@ -139,38 +132,18 @@ def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, An
     }
 
 
-def _file(name: str) -> str:
-    return files("aggcal.report").joinpath(name).read_text(encoding="utf-8")
-
-
 def _packed(text: str) -> str:
     """Return a text compressed, in letters that a page can hold."""
     return b64encode(compress(text.encode(), 9)).decode()
 
 
-def _hash(text: str) -> str:
-    """Return what a Content-Security-Policy calls a text that the page holds itself."""
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
 def _grid_lines(shown: rows.ItemRows, annotators: AnnotatorRows | None) -> str:
     """Return the lines that the rows of a chart share, as their background."""
-    rules = [_lines(".res td.c-chart", [at for at, _ in shown.axis.ticks])]
+    rules = [grid_lines(".res td.c-chart", [at for at, _ in shown.axis.ticks])]
     for key, (_, axis) in (annotators.charts if annotators else {}).items():
         at = [at for at, _ in axis.ticks] if key == "reliability" else ["3", "50", "97"]
-        rules.append(_lines(f".ann td.c-chart.{key}", at))
+        rules.append(grid_lines(f".ann td.c-chart.{key}", at))
     return "".join(rules)
-
-
-def _lines(where: str, places: list[str]) -> str:
-    if not places:
-        return ""
-    images = ",".join("linear-gradient(#8883,#8883)" for _ in places)
-    at = ",".join(f"{place}% 0" for place in places)
-    return (
-        f"{where}{{background-image:{images};background-position:{at};"
-        "background-size:1px 100%;background-repeat:no-repeat}"
-    )
 
 
 def json(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""``aggcal report``: re-render the report of an earlier run."""
+"""``aggcal report``: re-render the report of an earlier run, or compare two runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_force, add_json, print_json, refuse_two_documents
 from aggcal.cli.options.report import add_report_options, text_files, texts_from, titles_from
-from aggcal.errors import FileError, TableError
+from aggcal.errors import OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,16 +21,25 @@ _ATTEMPTS = 5
 """How often results may change while their report is made before we give up."""
 _MAIN = ("title", "question", "method", "calibrator", "n_items", "n_annotators", "n_judgments")
 """What of a summary says which results were rendered."""
-_LONGEST = 200
-"""Characters of a reason: it may quote the folder, which may hold anything."""
 
 
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=report)
-    command.describe("Nothing is fitted again: the report is made from the files in DIR.")
+    command.describe(
+        "Nothing is fitted again: the report is made from the files in DIR. With two folders it "
+        "compares two runs: which items moved, and how certain that is."
+    )
     command.add_argument(
         "results", metavar="DIR", help="folder written by 'aggcal run' or 'aggcal aggregate'"
+    )
+    command.add_argument(
+        "other", metavar="DIR", nargs="?", help="a later run, to compare with the first"
+    )
+    command.add_argument(
+        "--independent",
+        action="store_true",
+        help="two folders: declare that no judgment is in both runs, which shows smaller moves",
     )
     command.add_argument(
         "--format", choices=("html", "md", "json"), default="html", help="output format"
@@ -39,7 +48,8 @@ def add(command: Parser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="file to write; - for standard output (default: report.html, .md or .json in DIR)",
+        help="file to write; - for standard output (default: report.html, .md or .json in DIR; of "
+        "two runs comparison.html, .md or .json in the current folder)",
     )
     add_force(
         command,
@@ -54,6 +64,11 @@ def report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from aggcal.assessment import RESULT_FILES
+
+    if options.other is not None:
+        return compare(options)
+    if options.independent:
+        raise OptionError("--independent compares two runs; give two folders.")
     from aggcal.io.writing.swap import ChangedError
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 
@@ -91,14 +106,62 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+def compare(options: argparse.Namespace) -> int:
+    """Read two folders and render how they differ."""
+    from pathlib import Path
+
+    from aggcal.assessment import RESULT_FILES
+    from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
+    from aggcal.report.comparison import Comparison
+    from aggcal.report.comparison_page import RENDERERS
+    from aggcal.report.loading import fitting, load_report
+
+    refuse_two_documents(options)
+    for name in ("texts", "title", "question"):
+        if getattr(options, name) is not None:
+            raise OptionError(f"--{name} is for the report of one run; leave it out.")
+    folders = [Path(options.results), Path(options.other)]
+    target = Path(options.output or f"comparison.{options.format}")
+    if options.output != "-":
+        inputs = [folder / name for folder in folders for name in RESULT_FILES]
+        refuse_overwriting(target.parent, [target.name], inputs)
+        refuse_existing(target, force=options.force)
+    a, b = (load_report(folder, force=options.force) for folder in folders)
+    names = run_names(*folders)
+    with fitting(" and ".join(map(str, folders))):
+        found = Comparison(a, b, names, independent=options.independent)
+        page = RENDERERS[options.format](found).encode("utf-8", "replace")
+        verdict = " ".join(found.verdict).strip()
+    if options.output == "-":
+        sys.stdout.buffer.write(page)
+        return 0
+    write_file(target, page, force=options.force)
+    Console(quiet=options.quiet).say(verdict, f"wrote {target}")
+    if options.json:
+        print_json({"format": options.format, "verdict": verdict}, [target])
+    return 0
+
+
+def run_names(a: Path, b: Path) -> tuple[str, str]:
+    """Return what to call two folders: their names, or their paths where these are the same.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> run_names(Path("x/monday"), Path("y/friday")), run_names(Path("x/out"), Path("y/out"))
+    (('monday', 'friday'), ('x/out', 'y/out'))
+    """
+    first, second = a.resolve().name, b.resolve().name
+    return (str(a), str(b)) if first == second else (first, second)
+
+
 def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, Any], bytes]:
     """Return the summary as it was read, and the page."""
     from pathlib import Path
 
-    from jinja2 import TemplateError
-
     from aggcal.io.results import read_comparisons, read_results
     from aggcal.report.html import RENDERERS
+    from aggcal.report.loading import fitting
     from aggcal.report.report import Report
 
     read, items, annotators = read_results(options.results, force=options.force)
@@ -108,27 +171,10 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     summary.update(titles)
     if texts is not None:
         summary["texts"] = Path(texts.source).name
-    try:
+    with fitting(options.results):
         contents = Report(summary, items, annotators, {} if texts is None else texts.by_item, met)
         # A text may hold half a character, which no file can.
-        page = RENDERERS[options.format](contents).encode("utf-8", "replace")
-    except TableError:
-        raise
-    except (
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-        MemoryError,
-        TemplateError,
-    ) as error:
-        reason = str(error)[:_LONGEST] or type(error).__name__
-        raise FileError(
-            f"{options.results}: the files do not fit together ({reason}); run aggcal again."
-        ) from None
-    return read, page
+        return read, RENDERERS[options.format](contents).encode("utf-8", "replace")
 
 
 def _write_inside(

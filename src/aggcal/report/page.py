@@ -1,0 +1,93 @@
+"""What every page shares: its head, its strict policy, light and dark."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from aggcal.report.listing import cut
+from aggcal.report.templates import environment, number
+
+_THEME = (
+    'try{const kept=localStorage.getItem("aggcal-theme");'
+    'if(kept==="dark"||kept==="light")document.documentElement.dataset.theme=kept}'
+    'catch{}document.documentElement.classList.add("scripted")'
+)
+"""Before the page is drawn: the theme that the reader chose, and that scripts run at all."""
+
+
+def page(
+    template: str, *, style: str, script: str, live: str = "", forms: bool = False, **data: Any
+) -> str:
+    """Render a template of this package as one self-contained page.
+
+    Its policy allows the style and the scripts given here, by their digests, and nothing else.
+
+    Parameters
+    ----------
+    template
+        The name of its file.
+    style, script
+        Our own texts, in which ids are escaped already.
+    live
+        For a served page, the state of what it shows: it asks its server whether that has changed.
+    forms
+        Whether the page has a form for its own server.
+    **data
+        What the template shows.
+
+    Examples
+    --------
+    >>> "<h1>" in page("message.html", style="", script="", title="No such run", detail="Look.")
+    True
+    """
+    from markupsafe import Markup
+
+    templates = environment("aggcal.report")
+    templates.filters |= {"number": number, "cut": cut}
+    parts = {"theme": _THEME, "style": style, "script": script}
+    if live:
+        parts["refresh"] = file("live.js")
+    return templates.get_template(template).render(
+        live=live,
+        forms=forms,
+        hashes={name: Markup(_hash(text)) for name, text in parts.items()},
+        **{name: Markup(text) for name, text in parts.items()},
+        **data,
+    )
+
+
+def file(name: str) -> str:
+    """Return a file of this package.
+
+    Examples
+    --------
+    >>> "light-dark" in file("report.css")
+    True
+    """
+    return files("aggcal.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return what a Content-Security-Policy calls a text that the page holds itself."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def grid_lines(where: str, places: list[str]) -> str:
+    """Return the lines that the rows of a chart share, as the background of its cells.
+
+    Examples
+    --------
+    >>> grid_lines(".chart", [])
+    ''
+    """
+    if not places:
+        return ""
+    images = ",".join("linear-gradient(var(--line),var(--line))" for _ in places)
+    at = ",".join(f"{place}% 0" for place in places)
+    return (
+        f"{where}{{background-image:{images};background-position:{at};"
+        "background-size:1px 100%;background-repeat:no-repeat}"
+    )

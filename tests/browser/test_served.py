@@ -1,0 +1,155 @@
+"""The comparison of two runs and the served pages in a real browser: they refresh by themselves."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from chromium import started
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import aggcal
+from aggcal.serve.runs import Library
+from aggcal.serve.server import Server
+from aggcal.simulation import simulate
+from conftest import SCREENSHOTS
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1400, "height": 900}},
+    "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 400, "height": 850}, "is_mobile": True},
+}
+expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = started(playwright)
+        if browser is None:
+            pytest.skip("needs Chromium: AGGCAL_CHROMIUM=/path/to/chromium names one")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs of the same items, of which four change places."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = simulate(items=12, annotators=6, judgments=900, seed=1).judgments
+    columns = (made[name].tolist() for name in ("annotator", "winner", "loser"))
+    rows = list(zip(*columns, strict=True))
+    first = aggcal.assess(rows, warn=False)
+    first.save(folder / "one")
+    order = first.items["item"].tolist()
+    new = dict(zip(order, [*order[:1:-1][:2], *order[2:-2], *order[1::-1]], strict=True))
+    moved = [(who, new[a], new[b]) for who, a, b in rows]
+    aggcal.assess(moved, warn=False).save(folder / "two")
+    return folder
+
+
+@pytest.fixture
+def server(folder: Path, tmp_path: Path) -> Iterator[Server]:
+    shutil.copytree(folder, tmp_path / "shown")
+    with Server(Library(tmp_path / "shown"), port=0) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def watched(page: Page) -> list[str]:
+    """Collect what goes wrong in a page."""
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    return wrong
+
+
+def test_pages_refresh_by_themselves(browser: Browser, server: Server, tmp_path: Path) -> None:
+    with browser.new_page(**VIEWS["light"]) as page:
+        wrong = watched(page)
+        page.goto(server.address)
+        expect(page.locator("h1")).to_have_text("2 runs")
+        shutil.copytree(tmp_path / "shown" / "one", tmp_path / "shown" / "three")
+        expect(page.locator("h1")).to_have_text("3 runs")
+        page.get_by_role("link", name="one").click()
+        expect(page.locator(".about b")).to_have_text("12 items compared by 6 annotators")
+        fresh = aggcal.assess([("u", "x", "y"), ("v", "x", "y")], warn=False)
+        fresh.save(tmp_path / "shown" / "one")
+        expect(page.locator(".about b")).to_have_text("2 items compared by 2 annotators")
+        shutil.rmtree(tmp_path / "shown" / "one")
+        expect(page.locator("h1")).to_have_text("Nothing to show")
+        # A page that is not there is an error to the browser's console, not to us.
+        assert [each for each in wrong if "404" not in each] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_two_runs_are_compared(browser: Browser, server: Server, view: str) -> None:
+    with browser.new_page(**VIEWS[view]) as page:
+        wrong = watched(page)
+        page.goto(server.address)
+        page.locator("#a").select_option("one")
+        page.locator("#b").select_option("two")
+        page.get_by_role("button", name="Show what changed").click()
+        expect(page.locator("h1 b")).to_have_text("4 of 12 items")
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"comparison-{view}.png", full_page=True)
+        found = Axe().run(page, options=RULES)
+        assert [each["id"] for each in found.response["violations"]] == []
+        across = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert across <= 0
+        page.goto(server.address)
+        page.screenshot(path=SCREENSHOTS / f"runs-{view}.png")
+        found = Axe().run(page, options=RULES)
+        assert [each["id"] for each in found.response["violations"]] == []
+        assert wrong == []
+
+
+def test_the_comparison_is_searched_sorted_and_filtered(browser: Browser, server: Server) -> None:
+    with browser.new_page(**VIEWS["light"]) as page:
+        page.goto(f"{server.address}compare?a=one&b=two")
+        rows = page.locator("#items tbody:visible")
+        expect(rows).to_have_count(12)
+        page.locator("#moved").click()
+        expect(rows).to_have_count(4)
+        page.locator("#moved").click()
+        page.get_by_role("button", name="Change").click()
+        values = page.locator("#items td.c-score").all_text_contents()
+        numbers = [float(text.replace("−", "-").replace("+", "")) for text in values]
+        assert numbers == sorted(numbers, reverse=True)
+        page.locator("#search").fill("item-01")
+        expect(rows).to_have_count(1)
+        page.locator("#search").fill("nobody")
+        expect(page.locator("#nothing")).to_be_visible()
+
+
+def test_the_comparison_works_without_scripts_and_as_a_file(
+    browser: Browser, folder: Path, tmp_path: Path
+) -> None:
+    from aggcal.cli import main
+
+    target = tmp_path / "comparison.html"
+    runs = [str(folder / "one"), str(folder / "two")]
+    assert main(["report", *runs, "-o", str(target), "-q"]) == 0
+    with browser.new_page(java_script_enabled=False) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(target.as_uri())
+        assert page.locator("#items tbody:visible").count() == 12
+        assert page.locator("#search").is_hidden()
+        assert asked == [target.as_uri()]
+        ranks = page.locator("#items .c-rank b").all_text_contents()
+        assert np.array([int(each.split(" → ")[1]) for each in ranks]).tolist() == list(
+            range(1, 13)
+        )
