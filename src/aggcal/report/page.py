@@ -85,7 +85,7 @@ def grid_lines(where: str, places: list[str]) -> str:
     """
     if not places:
         return ""
-    images = ",".join("linear-gradient(var(--line),var(--line))" for _ in places)
+    images = ",".join("linear-gradient(#8883,#8883)" for _ in places)
     at = ",".join(f"{place}% 0" for place in places)
     return (
         f"{where}{{background-image:{images};background-position:{at};"

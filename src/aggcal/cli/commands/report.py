@@ -60,15 +60,19 @@ def add(command: Parser) -> None:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Read the folder and render it."""
-    from pathlib import Path
-
-    from aggcal.assessment import RESULT_FILES
-
+    """Read one folder and render it, or two and compare them."""
     if options.other is not None:
         return compare(options)
     if options.independent:
         raise OptionError("--independent compares two runs; give two folders.")
+    return render(options)
+
+
+def render(options: argparse.Namespace) -> int:
+    """Read the folder and render it."""
+    from pathlib import Path
+
+    from aggcal.assessment import RESULT_FILES
     from aggcal.io.writing.swap import ChangedError
     from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 
