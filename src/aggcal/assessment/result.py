@@ -292,8 +292,9 @@ class Assessment:
         by_item, judgments = read.by_item, self.judgments
         if judgments is not None and judgments.spelling is not None:
             by_item = judgments.spelling.texts(by_item)
-        named = summary | {"texts": Path(read.source).name}
-        return Report(named, items, columns, by_item, self.comparisons)
+        if by_item or not read.pictures:
+            summary |= {"texts": Path(read.source).name}
+        return Report(summary, items, columns, by_item, self.comparisons, read.pictures)
 
     def save(
         self,

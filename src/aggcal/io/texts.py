@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aggcal.errors import OptionError, TableError, TooLittleDataError, did_you_mean
@@ -18,6 +18,8 @@ class Texts:
     by_item: Mapping[str, str]
     source: str = "texts"
     notes: tuple[str, ...] = ()
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """What items look like: addresses that hold the picture themselves."""
 
 
 def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:

@@ -127,8 +127,8 @@ def headline(
     elif could is None:
         could = len(could_be_first(items))
     if could is not None and withdrawn(summary):
-        return _joined(first), _open_lead(len(first), could)
-    return _joined(first), _lead(len(first), could, first_probability)
+        return _joined([_called(item) for item in first]), _open_lead(len(first), could)
+    return _joined([_called(item) for item in first]), _lead(len(first), could, first_probability)
 
 
 def withdrawn(summary: Mapping[str, Any]) -> bool:
@@ -282,6 +282,11 @@ def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> floa
         for who, verdict in zip(annotators["annotator"], verdicts, strict=True)
     ]
     return float(given[np.array(bad, dtype=bool)].sum() / max(given.sum(), 1.0))
+
+
+def _called(item: str) -> str:
+    """Return what to call an item in a sentence: a number alone would be taken for one."""
+    return f"Item {item}" if item.isdigit() else item
 
 
 def _joined(words: list[str]) -> str:

@@ -114,10 +114,12 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
 
 def _static_items(report: Report) -> list[dict[str, Any]]:
     ids = report.items["item"]
-    return [
-        row | {"detail": report.details.detail(row["k"], str(ids[row["k"]])), "picture": ""}
-        for row in report.rows.static
-    ]
+    found = []
+    for row in report.rows.static:
+        name = str(ids[row["k"]])
+        shown = {"detail": report.details.detail(row["k"], name)}
+        found.append(row | shown | {"picture": report.pictures.get(name, "")})
+    return found
 
 
 def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class Report:
         The columns of ``items.csv`` and ``annotators.csv``.
     texts
         What items say, by their ids.
+    pictures
+        What items look like, by their ids: addresses that hold the picture themselves.
     comparisons
         Who met whom, as in ``comparisons.json``; empty where that is not known.
 
@@ -51,16 +53,18 @@ class Report:
     annotators: Columns = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     comparisons: Mapping[str, Any] = field(default_factory=dict)
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
     __repr__ = brief
 
     def __post_init__(self) -> None:
-        if self.texts and not any(str(item) in self.texts for item in self.items["item"]):
-            some_ids = some(str(item) for item in self.texts)
-            raise TableError(
-                f"{self.summary.get('texts', 'texts')}: none of its items ({some_ids}) is in the "
-                "results; use the same ids."
-            )
+        named = ((self.texts, self.summary.get("texts", "texts")), (self.pictures, "pictures"))
+        for told, source in named:
+            if told and not any(str(item) in told for item in self.items["item"]):
+                some_ids = some(str(item) for item in told)
+                raise TableError(
+                    f"{source}: none of its items ({some_ids}) is in the results; use the same ids."
+                )
 
     @property
     def calibrated(self) -> bool:

@@ -121,7 +121,7 @@ def compare(options: argparse.Namespace) -> int:
     from aggcal.report.loading import fitting, load_report
 
     refuse_two_documents(options)
-    for name in ("texts", "title", "question"):
+    for name in ("texts", "pictures", "title", "question"):
         if getattr(options, name) is not None:
             raise OptionError(f"--{name} is for the report of one run; leave it out.")
     folders = [Path(options.results), Path(options.other)]
@@ -173,10 +173,11 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     texts = texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
     summary.update(titles)
-    if texts is not None:
+    said, seen = ({}, {}) if texts is None else (texts.by_item, texts.pictures)
+    if texts is not None and said:
         summary["texts"] = Path(texts.source).name
     with fitting(options.results):
-        contents = Report(summary, items, annotators, {} if texts is None else texts.by_item, met)
+        contents = Report(summary, items, annotators, said, met, seen)
         # A text may hold half a character, which no file can.
         return read, RENDERERS[options.format](contents).encode("utf-8", "replace")
 

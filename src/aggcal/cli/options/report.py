@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
@@ -18,6 +19,11 @@ def add_report_options(command: Parser, *, check: bool = True) -> None:
     group = command.add_argument_group("report")
     add_titles(group)
     add_texts(group)
+    group.add_argument(
+        "--pictures",
+        metavar="FOLDER",
+        help="pictures of the items, shown in their rows: ID.png, .jpg, .gif or .webp",
+    )
     if check:
         group.add_argument(
             "--no-check",
@@ -71,11 +77,14 @@ def text_files(options: argparse.Namespace) -> list[str]:
 
 
 def texts_from(options: argparse.Namespace, console: Console) -> Texts | None:
-    """Read the texts, if there are any."""
-    from aggcal.io.texts import read_texts
+    """Read the texts and the pictures, if there are any."""
+    from aggcal.io.pictures import read_pictures
+    from aggcal.io.texts import Texts, read_texts
 
+    folder = getattr(options, "pictures", None)
+    pictures = {} if folder is None else read_pictures(folder)
     if options.texts is None:
-        return None
+        return Texts({}, pictures=pictures) if pictures else None
     texts = read_texts(options.texts, column=options.text_column)
     console.say_notes(options.texts, texts.notes)
-    return texts
+    return replace(texts, pictures=pictures)
