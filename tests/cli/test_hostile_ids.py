@@ -216,7 +216,7 @@ def test_a_name_of_two_lines_is_not_written_to_preflib(tmp_path: Path, command: 
     (tmp_path / "j.csv").write_text('annotator,winner,loser\nu,"a\nb",c\nu,c,d\n')
     done = command("convert", "j.csv", "-o", "x.soi")
     assert done.returncode == 2
-    assert "names of one line" in done.stderr
+    assert "names have one line" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "x.soi").exists()
 

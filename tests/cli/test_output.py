@@ -155,7 +155,7 @@ def test_devices_and_pipes_are_written_into(study: Path, tmp_path: Path, call: C
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
         assert call("report", "out", "--format", "md", "-o", "pipe", "-q").returncode == 0
         assert reader.stdout is not None
-        assert reader.stdout.read().startswith(b"# Consensus scores")
+        assert reader.stdout.read().startswith(b"# 8 items compared by 4 annotators")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     with socket.socket(socket.AF_UNIX) as there:
         there.bind(str(tmp_path / "socket"))

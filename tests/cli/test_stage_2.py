@@ -29,7 +29,7 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
     assert summary["n_anchors"] == 20
     assert summary["guarantees"]["measured_gain"]["values"]["anchors"] > 0
     report = (tmp_path / "anchored" / "report.html").read_text()
-    assert "What may be claimed" in report
+    assert "What can be claimed" in report
     assert "coverage of the truth" in report
     done = command(
         "run", judgments, scores, "-o", "second", "--calibrator", "fused", "--second-model", scores
@@ -47,7 +47,7 @@ def test_anchors_model_sd_and_a_second_model_through_the_command(
         (["--model-sd", "-1"], "the model sd is -1.0; give a number above 0."),
         (["--level", "95"], "the level is 95.0; give a number between 0 and 1, such as 0.95."),
         (["--anchors", "none.csv"], "none.csv"),
-        (["--second-model", "SCORES"], "of use to 'fused' only"),
+        (["--second-model", "SCORES"], "only 'fused' can use"),
         (["--uncertainty", "sandwich"], "choose laplace or bootstrap"),
         (["--uncertainty", "bootstrap", "--draws", "2"], "give at least 10"),
     ],

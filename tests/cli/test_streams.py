@@ -11,7 +11,14 @@ import pytest
 
 from aggcal.cli import main
 
-FILES = ["annotators.csv", "items.csv", "report.html", "report.md", "summary.json"]
+FILES = [
+    "annotators.csv",
+    "comparisons.json",
+    "items.csv",
+    "report.html",
+    "report.md",
+    "summary.json",
+]
 
 
 @pytest.fixture(scope="module")

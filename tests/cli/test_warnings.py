@@ -61,6 +61,7 @@ def test_every_warning_is_named_counted_and_not_fatal(tmp_path: Path, command: C
         "calibrated_high": "",
         "block": "",
         "n_judgments": "0",
+        "win_rate": "",
     }
     assert items["x"]["calibrated"] == ""
     assert items["x"]["rank"] == "1"

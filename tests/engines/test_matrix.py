@@ -240,7 +240,7 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
         if callable(known) and not isinstance(known, type)
         if "judgments" in signature(known).parameters
     }
-    assert taking - {"simulate"} == {  # which takes their number
+    assert taking - {"simulate", "Finding.of_warning"} == {  # which take their number
         "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
         "Consensus.of", "Consensus.place", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
         "assess", "check", "plot.comparisons", "suggest_pairs",

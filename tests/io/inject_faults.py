@@ -27,7 +27,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-import aggcal.report.html
+import aggcal.report.page
 from aggcal.cli import main
 from aggcal.io.writing.scratch import _sweep_once
 
@@ -286,7 +286,7 @@ def prepare() -> None:
     Path("tmp").mkdir()
     tempfile.tempdir = str(Path("tmp").absolute())
     time.perf_counter = lambda: 0.0
-    render = vars(aggcal.report.html)
+    render = vars(aggcal.report.page)
     render["environment"] = functools.cache(render["environment"])
     assert main(["simulate", "-o", "study", *SIZE, "--seed", "1"]) == 0
     assert main(["run", *INPUTS, "-o", "results", *QUICK, "--method", "hra-n"]) == 0

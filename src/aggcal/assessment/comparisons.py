@@ -48,13 +48,13 @@ def win_rates(judgments: AnyJudgments) -> FloatArray:
     return share
 
 
-def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
+def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]:
     """Return what a report shows of the judgments, as plain data.
 
     Parameters
     ----------
     judgments
-        The judgments that were fitted.
+        The judgments that were fitted; of those that an engine holds, only what the consensus says.
     consensus
         Their consensus; its items come first to last in ``items``.
 
@@ -77,9 +77,10 @@ def comparisons(judgments: Judgments, consensus: Consensus) -> dict[str, Any]:
         "first": _first(consensus, place),
         **_certified(consensus, order),
     }
-    if len(judgments.count) > MOST_ROWS:
+    whole = judgments.local
+    if whole is None or len(whole.count) > MOST_ROWS:
         return found
-    rows = _Rows(judgments, place, shown)
+    rows = _Rows(whole, place, shown)
     names = consensus.item_ids[order]
     found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])

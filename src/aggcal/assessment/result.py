@@ -169,11 +169,10 @@ class Assessment:
 
     @cached_property
     def comparisons(self) -> dict[str, Any]:
-        """Who met whom and who disagreed, as in ``comparisons.json``; empty for remote rows."""
-        whole = None if self.judgments is None else self.judgments.local
-        if whole is None or self.consensus is None:
+        """Who met whom and who disagreed, as in ``comparisons.json``; empty without judgments."""
+        if self.judgments is None or self.consensus is None:
             return {}
-        return comparisons(whole, self.consensus)
+        return comparisons(self.judgments, self.consensus)
 
     def _component(self, items: TextArray) -> Columns:
         """Return the connected component of each item, 1 the largest, where there are several."""

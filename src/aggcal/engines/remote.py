@@ -44,7 +44,7 @@ class RemoteJudgments(AnyJudgments):
     RemoteJudgments(2 items, 1 annotators, 1 judgments)
     >>> held.on_one_machine("a check")
     Traceback (most recent call last):
-    aggcal.errors.OptionError: a check needs all rows on one machine, and an engine has spread ...
+    aggcal.errors.OptionError: a check needs all rows on one machine, but an engine has ...
     """
 
     on_engine: ClassVar[bool] = True

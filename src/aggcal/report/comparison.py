@@ -140,7 +140,7 @@ class Comparison:
         """Whether all records agree, so that both runs very likely had the same judgments."""
         if self.only_a or self.only_b:
             return False
-        records = [self.columns(key) for key in ("n_judgments", "won", "lost", "tied")]
+        records = [self.columns(key) for key in ("n_judgments", "win_rate")]
         known = [each for each in records if each is not None]
         if len(known) < len(records) or not all(np.array_equal(*each) for each in known):
             return False

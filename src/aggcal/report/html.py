@@ -81,7 +81,6 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
     }
     packed = [name for name, text in data.items() if name != "page" and len(text) > _UNPACKED]
     data |= {name: _packed(data[name]) for name in packed}
-    level = report.summary.get("uncertainty") or report.summary.get("calibrated_interval") or {}
     return page(
         "page.html",
         style=STYLE
@@ -103,7 +102,8 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         kinds=[(claims.KINDS[kind].lower(), claims.MEANS[kind]) for kind in claims.KINDS],
         judged=report.comparisons.get("judged") or [],
         most_compared=max((sum(p[2:]) for p in report.comparisons.get("pairs") or ()), default=0),
-        level=f"{100 * (level.get('level') or 0.95):g}%",
+        level=report.score_interval[0] or "95%",
+        covers=report.score_interval[1],
         score_name="calibrated score" if shown.score.key == "calibrated" else "consensus score",
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},

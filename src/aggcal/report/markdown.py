@@ -84,9 +84,9 @@ def _results(report: Report) -> Iterable[str]:
     rest = listing.n_rows - TOP
     if rest > 0:
         yield f"{count(rest, 'more item')} in `items.csv`."
-    level = (report.summary.get("uncertainty") or {}).get("level")
-    if level is not None:
-        yield f"In brackets: {100 * level:g}% intervals."
+    level, covers = report.score_interval
+    if level:
+        yield f"In brackets: {level} intervals ({inline(covers, 1000)})."
     if not report.calibrated:
         yield "*Consensus* scores have no unit; 0 is the average."
 

@@ -105,6 +105,16 @@ class Report:
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
         return contents.item_listing(self.items, self.texts, digits if known else None)
 
+    @property
+    def score_interval(self) -> tuple[str, str]:
+        """Level of the intervals of the scores, and what they cover; nothing without any."""
+        known = self.summary.get("uncertainty") or {}
+        if self.rows.score.key == "calibrated":
+            known = self.summary.get("calibrated_interval") or {}
+        if not known.get("covers") or not known.get("level"):
+            return "", ""
+        return f"{100 * float(known['level']):g}%", str(known["covers"])
+
     @cached_property
     def rows(self) -> ItemRows:
         """The same as a chart."""

@@ -179,7 +179,8 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
     assert not any("against the consensus" in warning for warning in summary["warnings"])
     assert result.to_report().verdicts["reversed"] == len(turned)
     page = (tmp_path / "report.html").read_text()
-    assert page.count(f"<b>{len(turned)} reversed:</b>") == 1
+    assert page.count(f"{len(turned)} annotators answer in reverse</a>") == 1
+    assert page.count(f">Reversed {len(turned)}</button>") == 1
 
 
 def test_the_fit_turns_round_only_whose_reliability_is_negative() -> None:
