@@ -40,12 +40,12 @@ VERDICT_WORDS = {
 """The verdicts on annotators, for people."""
 VERDICT_MEANS = {
     REVERSED: "the answers are the opposite of what the others say",
-    GUESSING: "the answers cannot be told from coin tosses",
+    GUESSING: "the answers are indistinguishable from random ones",
     ONE_SIDED: "the answers follow one side of the screen",
-    PERHAPS_GUESSING: "the answers cannot be told from coin tosses, but a careless annotator's may "
-    "look the same",
+    PERHAPS_GUESSING: "the answers are indistinguishable from random ones, but those of a careless "
+    "annotator may look the same",
     TOO_FEW: f"fewer than {FEW} judgments each",
-    UNCLEAR: "the answers cannot be told from random ones beyond doubt",
+    UNCLEAR: "the answers are not clearly better than random ones",
     RELIABLE: "the answers agree with the consensus more than by chance",
 }
 """What each verdict says of those who have it."""

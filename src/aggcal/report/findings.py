@@ -21,8 +21,8 @@ _NAMED_ANYWAY = 3  # ids that the sentence names itself
 _LISTS = {
     "annotators": ("annotator", "annotators"),
     "items": ("item", "items"),
-    "larger_camp": ("annotator of the larger camp", "annotators of the larger camp"),
-    "smaller_camp": ("annotator of the smaller camp", "annotators of the smaller camp"),
+    "larger_camp": ("annotator of the larger group", "annotators of the larger group"),
+    "smaller_camp": ("annotator of the smaller group", "annotators of the smaller group"),
     "without_score": ("item without a score", "items without a score"),
     "without_judgment": ("item that nobody judged", "items that nobody judged"),
 }

@@ -15,8 +15,8 @@ from aggcal.io.writing.write import to_json
 from aggcal.report import claims, contents, matrix, network, rows
 from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
-from aggcal.report.figures import reliability_figure
 from aggcal.report.first_screen import facts, made
+from aggcal.report.histogram import reliability_figure
 from aggcal.report.listing import script_json
 from aggcal.report.markdown import markdown
 from aggcal.report.page import file, grid_lines, page

@@ -11,7 +11,8 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=run)
     command.describe(
-        "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR."
+        "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
+        "report.md into DIR."
     )
     add_judgments(command)
     add_stages(command, both=False)

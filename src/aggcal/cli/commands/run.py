@@ -45,8 +45,8 @@ def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=run)
     command.describe(
-        "Writes items.csv, annotators.csv, summary.json, report.html and report.md into DIR, and "
-        "predictions.csv if some scored items were never judged."
+        "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
+        "report.md into DIR, and predictions.csv if some scored items were never judged."
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)
