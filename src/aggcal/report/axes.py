@@ -9,17 +9,11 @@ from math import ceil, floor, isfinite, log10
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.palette import CALIBRATED, INK, MODEL, PAPER, REVERSED
+from aggcal._core.palette import CALIBRATED, INK, PAPER, REVERSED
 
 STYLE = f"""
 svg.figure{{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}}
 svg.figure .grid{{stroke:currentColor;stroke-opacity:.14;fill:none}}
-svg.figure .model{{fill:{MODEL};fill-opacity:.75}}
-svg.figure .move{{stroke:{MODEL};stroke-opacity:.35;fill:none}}
-svg.figure .calibrated{{stroke:{CALIBRATED};stroke-width:2.4;fill:none;stroke-linejoin:round}}
-svg.figure .interval{{fill:{CALIBRATED};fill-opacity:.16;stroke:none}}
-svg.figure .span{{stroke:{CALIBRATED};stroke-opacity:.3;fill:none}}
-svg.figure .place{{stroke:{CALIBRATED};fill:none}}
 svg.figure .bar{{fill:{CALIBRATED};fill-opacity:.75}}
 svg.figure .reversed{{fill:{REVERSED}}}
 svg.figure .zero{{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.5;fill:none}}

@@ -22,9 +22,28 @@ def files(summary: Mapping[str, Any]) -> str:
     """
     settings = summary.get("settings") or {}
     if "files" in settings:
-        return str(settings["files"])
+        return without_folders(str(settings["files"]))
     judgments, scores = _file("judgments", summary) or "JUDGMENTS", _file("scores", summary)
     return judgments if scores is None else f"{judgments} {scores}"
+
+
+def without_folders(command: str) -> str:
+    """Return a command with the names of files alone where it has them from the root of a disk.
+
+    A report is passed on: where its files were on somebody's machine is no business of others.
+
+    Examples
+    --------
+    >>> without_folders("aggcal run /home/ann/j.csv marks/s.csv -o DIR --title 'a/b c'")
+    "aggcal run j.csv marks/s.csv -o DIR --title 'a/b c'"
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return " ".join(
+        shlex.quote(PurePath(w).name or w) if w.startswith("/") else shlex.quote(w) for w in words
+    )
 
 
 def _file(name: str, summary: Mapping[str, Any]) -> str | None:
@@ -48,7 +67,7 @@ def again(summary: Mapping[str, Any]) -> str | None:
     """
     settings = summary.get("settings")
     if settings and "command" in settings:
-        return str(settings["command"])
+        return without_folders(str(settings["command"]))
     calibrator = summary.get("calibrator")
     if not settings or settings["method"] is None or calibrator not in {None, *CALIBRATORS}:
         return None
