@@ -207,3 +207,22 @@ def test_without_a_sole_leader_no_probability_of_being_first_is_given() -> None:
     summary = SOUND | {"method": "own", "n_items": 3}
     report = Report(summary, items([1, 1, 3], [1, 1, 3]), comparisons={"top": top})
     assert not [label for label, _, _ in facts(report) if "first" in label]
+
+
+@pytest.mark.parametrize(("left", "state"), [(0.45, "care"), (0.80, "not-ready")])
+def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, state: str) -> None:
+    """A judge who chose the right-hand item in 55% is named, and may still be the best of all."""
+    finding = {
+        "severity": "problem",
+        "code": "position-bias",
+        "topic": "one-sided answers",
+        "details": {"annotators": ["gpt"]},
+    }
+    summary = SOUND | {"check": SOUND_CHECK | {"findings": [finding]}}
+    annotators: Columns = {
+        "annotator": np.array(["gpt", "ann"], dtype=object),
+        "n_judgments": np.array([500, 100]),
+        "verdict": np.array(["one-sided", "reliable"], dtype=object),
+        "left_share": np.array([left, 0.5]),
+    }
+    assert trust(summary, annotators, intervals=True).state == state

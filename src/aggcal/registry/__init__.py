@@ -86,7 +86,7 @@ HRA_G = MethodInfo(
     "hra-g",
     f"{_STAGE_1}.thurstone:HRA",
     "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
-    "the farther apart two items are, the surer the answers; each annotator has a reliability (a "
+    "answers are clearer when two items differ more; each annotator has a reliability (a "
     "Bradley-Terry model with reliabilities)",
     _INTEGRATED,
     reliabilities=True,
@@ -117,7 +117,7 @@ CROWD_BT = MethodInfo(
     "crowd-bt",
     f"{_STAGE_1}.crowd:CrowdBT",
     "CrowdBT: logistic link, a probability per annotator of reporting the opposite",
-    "the farther apart two items are, the surer the answers; each annotator has a probability of "
+    "answers are clearer when two items differ more; each annotator has a probability of "
     "reporting the opposite of what they see",
     _INTEGRATED,
     reliabilities=True,
@@ -134,7 +134,7 @@ BTL = MethodInfo(
     "btl",
     f"{_STAGE_1}.thurstone:BTL",
     "Bradley-Terry-Luce: logistic link, all annotators equally reliable",
-    "the farther apart two items are, the surer the answers; all annotators are equally reliable "
+    "answers are clearer when two items differ more; all annotators are equally reliable "
     "(a Bradley-Terry model)",
     _FITTED,
     link=LOGISTIC,

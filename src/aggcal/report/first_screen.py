@@ -22,7 +22,7 @@ def facts(report: Report) -> list[tuple[str, str, str]]:
             ("Typical rank interval", "rank interval", f"{wide:,} of {n:,} ranks (median)")
         )
     ordered = headline.right_order(report.summary)
-    if ordered is not None:
+    if ordered is not None and not report.withdrawn:
         found.append(("Two random items", "", f"right order with probability {percent(ordered)}"))
     changes = report.changes
     if changes is not None:
@@ -44,8 +44,8 @@ def made(report: Report) -> list[tuple[str, str]]:
     found = [("Consensus", _method(report)), ("Calibration", _calibration(report))]
     if (known := summary.get("uncertainty")) is not None:
         kind = UNCERTAINTIES.get(known["kind"])
-        means = "" if kind is None else f": {kind.means}"
-        found.append(("Intervals", f"level {number(known['level'])}, {known['kind']}{means}"))
+        means = "" if kind is None else f", {kind.means.partition(': ')[2] or kind.means}"
+        found.append(("Intervals", f"level {number(known['level'])} ({known['kind']}){means}"))
     else:
         found.append(("Intervals", "not computed"))
     if (prior := summary.get("prior")) is not None:

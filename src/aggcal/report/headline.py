@@ -32,6 +32,10 @@ unless another level was asked for."""
 DIVIDED = "divided"
 """The finding that annotators form camps: the fit follows one, not always the larger."""
 
+_POSITION = "position-bias"
+_SLIGHT = 0.15
+"""How far from one half the share of left answers may be and still count as a lean: a larger one
+lets judges through who hardly look, a smaller one condemns good judges for a habit."""
 _MOST_NAMED = 3  # leaders whose names still fit into a heading
 
 
@@ -267,19 +271,27 @@ def _ordered(known: float) -> str:
 
 
 def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> float:
-    """Return the share of judgments by annotators whom some problem names."""
+    """Return the share of judgments by annotators whom some problem names.
+
+    Of those who follow a side only the ones who do so often: a good judge with a slight lean is
+    named in the data check, and still judges well.
+    """
     if "annotator" not in annotators:
         return 0.0
     given = np.asarray(annotators["n_judgments"], dtype=np.float64)
     named: set[str] = set()
     for each in problems:
         some = (each.get("details") or {}).get("annotators")
-        named |= {str(one) for one in some} if isinstance(some, list) else set()
-    accused = {REVERSED, GUESSING, ONE_SIDED}
+        if isinstance(some, list) and each.get("code") != _POSITION:
+            named |= {str(one) for one in some}
     verdicts = annotators.get("verdict", np.full(len(given), "", dtype=object))
+    known = annotators.get("left_share", np.full(len(given), np.nan))
+    lean = np.abs(np.asarray(known, dtype=np.float64) - 0.5)
     bad = [
-        str(who) in named or str(verdict) in accused
-        for who, verdict in zip(annotators["annotator"], verdicts, strict=True)
+        str(who) in named
+        or str(verdict) in {REVERSED, GUESSING}
+        or (str(verdict) == ONE_SIDED and not off < _SLIGHT)
+        for who, verdict, off in zip(annotators["annotator"], verdicts, lean, strict=True)
     ]
     return float(given[np.array(bad, dtype=bool)].sum() / max(given.sum(), 1.0))
 

@@ -287,7 +287,7 @@
       if (icon) chip.append(icon.cloneNode(true));
       chip.append(word[0].toUpperCase() + word.slice(1)); verdict.append(chip);
       const why = P.reason.words[P.reason.values[k]];
-      if (why) { const said = make("span", "why", why); said.title = why; verdict.append(" ", said); }
+      if (why && kind !== "good") { const said = make("span", "why", why); said.title = why; verdict.append(" ", said); }
       row.append(who, verdict);
       for (const [key, axis] of Object.entries(A.axes)) {
         const column = P[key], chart = cell("c-chart " + key), svg = drawn("svg", { class: "dw", "aria-hidden": "true" }), x = (value) => place(axis, value) + "%";
@@ -358,6 +358,7 @@
     tabs.forEach((link) => link.hash === "#" + id ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"));
     if (move && scrollY > $(".tabs").offsetTop) scrollTo(0, $(".tabs").offsetTop);
   }
+  const isTab = (hash) => panels.some((panel) => "#" + panel.id === hash);
   function follow(moved) {
     let hash = location.hash.slice(1);
     try { hash = decodeURIComponent(hash); } catch { /* as it was typed */ }
@@ -369,6 +370,7 @@
     tab("results");
   }
   addEventListener("hashchange", () => follow(true));
+  addEventListener("popstate", () => follow(true));
 
   // Words: a tooltip on hover, focus or tap.
   const tip = $("#tip");
@@ -390,9 +392,16 @@
     if (d.term) { event.preventDefault(); explain(target); }
     else if (d.copy !== undefined) copy(d.copy, target);
     else if (d.row !== undefined) copy(tabbed(lines(items, [Number(d.row)])), target);
-    else if (target.hash && target.hash === location.hash && target.closest("main, .head")) follow(true);
+    else if (target.hash && isTab(target.hash)) {
+      // A tab is no place further down: the browser's own jump would hide the verdict.
+      event.preventDefault();
+      if (target.hash !== location.hash) history.pushState(null, "", target.hash);
+      tab(target.hash.slice(1), true);
+    } else if (target.hash && target.hash === location.hash && target.closest("main, .head")) follow(true);
   });
 
   items.refresh();
   follow();
+  // The browser jumps to the tab itself once all is loaded: the verdict above it comes first.
+  if (isTab(location.hash)) { addEventListener("load", () => setTimeout(() => scrollTo(0, 0))); setTimeout(() => scrollTo(0, 0)); }
 })();

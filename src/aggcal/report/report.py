@@ -204,6 +204,22 @@ class Report:
         return found
 
     @property
+    def annotators_said(self) -> str:
+        """How many annotators are reliable and how many are not, for a heading."""
+        n, bad, good = sum(self.verdicts.values()), self.accused, self.verdicts[RELIABLE]
+        said = f"{good:,} of {count(n, 'annotator')} {'is' if good == 1 else 'are'} reliable"
+        if bad:
+            said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
+        rest = n - bad - good
+        return f"{said}, {rest:,} cannot be told" if rest else said
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether no probability is claimed for ranks, because of problems in the data."""
+        ranks = (self.summary.get("guarantees") or {}).get("rank_intervals") or {}
+        return ranks.get("holds") is False
+
+    @property
     def accused(self) -> int:
         """How many annotators have a verdict against them."""
         return sum(self.verdicts.get(word, 0) for word in (REVERSED, GUESSING, ONE_SIDED))

@@ -49,7 +49,7 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
         (
             "alike-ids",
             judgments.spelling is None or not judgments.spelling.normalize,
-            f"No ids of the {_things(judgments)} were found to be spellings of the same one.",
+            f"No two of the {_things(judgments)} look like spellings of the same name.",
         ),
         ("self-pairs", not selves, "No item was compared with itself."),
         ("unanswered", not unfitted, "No answer is missing, skipped or failed."),
@@ -67,7 +67,7 @@ def of_data(judgments: Judgments, graph: ComparisonGraph) -> list[Passed]:
         (
             "one-way",
             len(graph.strong_sizes) == 1,
-            f"Each item beats every other one, directly or through a chain of wins{tied}.",
+            f"Wins link every item to every other, directly or through others{tied}.",
         ),
         (
             "separation",

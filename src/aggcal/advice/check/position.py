@@ -247,7 +247,7 @@ def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
         side, chosen = _chosen(found, u)
         verdicts[str(fitted.judgments.annotator_ids[u])] = (
             ONE_SIDED,
-            f"chose the {side} item in {chosen:,} of {int(found.decided[u]):,} decided judgments",
+            f"chose the {side}-hand item in {chosen:,} of {int(found.decided[u]):,} decisions",
         )
     return verdicts
 
@@ -270,7 +270,7 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
         Finding(
             "problem",
             "position-bias",
-            f"'{ids[0]}' chose the {side} item in {chosen:,} of {given:,} decided judgments; "
+            f"'{ids[0]}' chose the {side}-hand item in {chosen:,} of {given:,} decided judgments; "
             "someone who looks only at the items would do so "
             f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{annotators_named(ids)}"
             f"{blind if always and not one else ''} Answers that follow the side say nothing about "

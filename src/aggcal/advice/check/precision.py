@@ -42,8 +42,8 @@ class Precision:
     --------
     >>> print(Precision(300, 0.824, 0.31, None, 812))
     A random pair of items is ordered correctly with probability 82% (target 90%: about 510 more
-    judgments). The typical standard error of a score is 0.31. "Correct" means according to these
-    annotators' consensus, not the truth.
+    judgments). The typical standard error of a consensus score is 0.31. "Correct" means according
+    to these annotators' consensus, not the truth.
     """
 
     judgments: int
@@ -78,7 +78,7 @@ class Precision:
             order, error = "", f" ({self._target(f'{self.wanted_error:g}')})"
         return (
             f"{apart}{pair} is ordered correctly with probability {self.right_order:.0%}{order}. "
-            f"The typical standard error of a score is {self.standard_error:.2f}{error}. "
+            f"The typical standard error of a consensus score is {self.standard_error:.2f}{error}. "
             '"Correct" means according to these annotators\' consensus, not the truth.'
         )
 

@@ -248,7 +248,7 @@ _DOUBTFUL_WORDS = _Words(
     ("may be", "may be"),
     "guessing",
     " This is no proof: a careless but honest annotator may look the same.",
-    "Ask for more judgments of each before you decide.",
+    "Ask for more of their judgments before you decide.",
 )
 
 

@@ -102,7 +102,7 @@ class OrderClaims:
             f"The order of {of} ({share:.1%}) is certified: with "
             f"{self._probability(found.level)}, all of them are correct at once."
         )
-        claim = f"All of {of} are in the correct order with {self._short(found.level)}."
+        claim = f"{of} are certified: all are in the correct order with {self._short(found.level)}."
         covers = "these annotators' consensus" if self._posterior else self._known.covers
         says += f' "Correct" means according to {covers}, not the truth.'
         if not pairs:
@@ -161,7 +161,7 @@ def efficiency_claim(consensus: Consensus, values: dict[str, float]) -> Guarante
     )
     return Guarantee(
         "efficiency",
-        "What weighting the annotators is worth",
+        "Gain from weighting annotators",
         says,
         "consensus",
         "diagnostic",

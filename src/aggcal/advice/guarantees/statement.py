@@ -52,7 +52,7 @@ class Guarantees:
 
 
 MODEL = Condition(
-    "the farther apart two items are, the surer the answers (as the method and its prior assume)"
+    "answers are clearer when two items differ more (as the method and its prior assume)"
 )
 ANNOTATORS = Condition("the annotators are a random sample")
 UNSEEN = Condition("the annotators did not see the model's scores")
