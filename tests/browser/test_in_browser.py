@@ -321,6 +321,19 @@ def test_the_slider_counts_as_python_counts(open_page: Open, demo: Path) -> None
         assert len(shown(page)) == 60
 
 
+def test_components_can_be_looked_at_one_by_one(open_page: Open, tmp_path: Path) -> None:
+    rows = [(f"u{k}", a, b) for k in range(3) for a, b in ("ab", "bc", "ac", "xy", "yz")]
+    assess(rows, warn=False).save(tmp_path)
+    with open_page(tmp_path / "report.html") as page:
+        expect(page.locator("h1")).to_contain_text("No common order")
+        page.locator("#filter").select_option("part:2")
+        found = set(items_of(page))
+        page.locator("#filter").select_option("part:1")
+        assert {frozenset(found), frozenset(items_of(page))} == {frozenset("abc"), frozenset("xyz")}
+        page.locator("#filter").select_option("")
+        assert len(shown(page)) == 6
+
+
 def test_a_row_opens_to_what_is_known_of_it(open_page: Open, demo: Path) -> None:
     rows = read(demo)
     with open_page(demo) as page:

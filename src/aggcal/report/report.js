@@ -210,8 +210,8 @@
   items.state.sort = C.rank ? "rank" : ""; items.mark();
   const judged = page.judged.map(([, those]) => new Set(those));
   function filter() {
-    const kind = $("#filter").value, who = kind.startsWith("by:") ? judged[Number(kind.slice(3))] : null;
-    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]) }[kind] || (who ? (k) => who.has(k) : null);
+    const kind = $("#filter").value, who = kind.startsWith("by:") ? judged[Number(kind.slice(3))] : null, part = kind.startsWith("part:") ? Number(kind.slice(5)) : 0;
+    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]) }[kind] || (who ? (k) => who.has(k) : part ? (k) => C.component.values[k] === part : null);
     items.state.keep = only || fits ? (k) => (!only || stateOf(k) === only) && (!fits || fits(k)) : null;
     items.state.page = 0;
     items.refresh();

@@ -211,7 +211,7 @@ class Report:
         if bad:
             said += f", {bad:,} {'has' if bad == 1 else 'have'} problems"
         rest = n - bad - good
-        return f"{said}, {rest:,} cannot be told" if rest else said
+        return f"{said}, {rest:,} undetermined" if rest else said
 
     @property
     def withdrawn(self) -> bool:

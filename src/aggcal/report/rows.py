@@ -21,6 +21,7 @@ USUAL_TOP = 10
 """The k that a page shows first, where there are items enough."""
 STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000)
 """The k to choose from where no probabilities are known."""
+_MOST_COMPONENTS = 50  # of a list to choose from: more are a study in pieces
 _NEARLY = 0.999  # what a thousand draws can say at most
 
 IN, EDGE, OUT = "in", "edge", "out"
@@ -158,6 +159,16 @@ class ItemRows:
     def won(self) -> Numbers | None:
         """Share of its comparisons that each item won."""
         return self.listing.column("win_rate")
+
+    @property
+    def components(self) -> list[tuple[int, int]]:
+        """The connected components to choose from, with how many items each has."""
+        column = self.listing.column("component")
+        if column is None:
+            return []
+        known = column.values[np.isfinite(column.values)].astype(np.int64)
+        labels, sizes = np.unique(known, return_counts=True)
+        return list(zip(labels.tolist(), sizes.tolist(), strict=True))[:_MOST_COMPONENTS]
 
     @property
     def extra(self) -> list[Numbers]:
