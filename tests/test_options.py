@@ -169,7 +169,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
     "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
-    "other": None, "port": "70000", "host": None,
+    "other": None, "port": "70000", "host": None, "pictures": "missing",
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],

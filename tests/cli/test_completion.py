@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,5 +80,5 @@ def test_completion_is_imported_only_when_asked_for() -> None:
         "import sys\nfrom aggcal.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\nsys.exit('shtab' in sys.modules)"
     )
-    done = subprocess.run(["python", "-c", code], capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0

@@ -261,7 +261,7 @@ def test_no_hint_says_which_side_a_label_means(label: str, names: tuple[str, ...
     try:
         found = aggcal.read_judgments(rows)
     except AggcalError as error:
-        message = str(error)
+        message = str(error).replace(repr(label)[1:-1], "")  # as Python writes it
         for side in ("left", "right", "0", "1", "tie", "skip", "failed"):
             assert f"={side}" not in message.replace(label, "")
             assert f": '{side}'" not in message.replace(label, "")
