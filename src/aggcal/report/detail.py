@@ -138,19 +138,31 @@ class Details:
             return "It has no model score: its score lies between those of its neighbours."
         model, people = ordinal(int(self._model_rank[k])), ordinal(int(ranks.values[k]))
         said = f"The model ranks it {model}, the annotators {people}."
-        place, size, _ = rows.blocks[k]
-        if self.calibrator.pools and size > 1:
-            first = int(ranks.values[k - place])
-            last = int(ranks.values[k - place + size - 1])
-            mean = "weighted mean" if self.weighted else "mean"
-            return (
-                f"{said} The model's scores of ranks {first:,} to {last:,} contradict the "
-                f"consensus, so these {count(size, 'item')} share their {mean}, "
-                f"{rows.score.text(k)}."
-            )
         if self.calibrator.pools:
-            return f"{said} Its neighbours do not contradict it, so it keeps the model's score."
+            return f"{said} {self._pooled(k)}"
         return f"{said} {self.calibrator.explains}".strip()
+
+    def _pooled(self, k: int) -> str:
+        """Say what pooling did to a row; bounds and rounding may have moved it further."""
+        rows, size = self.rows, self.rows.blocks[k][1]
+        column = rows.listing.column("block")
+        if rows.model is None or rows.ranks is None or column is None or size == 1:
+            change = rows.listing.column("change")
+            if change is None or abs(change.values[k]) <= 1e-9 * (1.0 + abs(rows.score.values[k])):
+                return "Its neighbours do not contradict it, so it keeps the model's score."
+            return "Its neighbours do not contradict it; it was only rounded or limited as asked."
+        own = rows.members[float(column.values[k])]
+        first, last = (int(rows.ranks.values[at]) for at in (own[0], own[-1]))
+        mean, score = float(rows.model.values[own].mean()), float(rows.score.values[k])
+        shared = "one score"
+        if self.weighted:
+            shared = "one score, weighted by how certain the model is of each"
+        elif abs(mean - score) <= 1e-6 * (1.0 + abs(mean)):
+            shared = "their mean"
+        return (
+            f"The model's scores of ranks {first:,} to {last:,} contradict the consensus, so these "
+            f"{count(size, 'item')} share {shared}: {rows.score.text(k)}."
+        )
 
     def _strip(self, k: int) -> dict[str, str] | None:
         """Return where the ranks are on a line from the first to the last."""

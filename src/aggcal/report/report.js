@@ -144,12 +144,10 @@
     return C.rank.high[k] <= S.stops[stop] ? "in" : C.rank.low[k] > S.stops[stop] ? "out" : "edge";
   }
   const blocks = (() => {
-    const found = [], by = C.block && C.block.values;
-    if (!by) return found;
-    for (let begin = 0, end, turn = 0; begin < by.length; begin = end) {
-      for (end = begin + 1; end < by.length && by[end] !== null && by[end] === by[begin]; end++);
-      if (end - begin > 1) { turn++; for (let k = begin; k < end; k++) found[k] = [k - begin, end - begin, turn]; }
-    }
+    const found = [], members = new Map();
+    (C.block ? C.block.values : []).forEach((value, k) => { if (value !== null) members.has(value) ? members.get(value).push(k) : members.set(value, [k]); });
+    let turn = 0;
+    for (const own of members.values()) if (own.length > 1) { turn++; own.forEach((k, at) => { found[k] = [at, own.length, turn]; }); }
     return found;
   })();
   function cell(name, text, kind = "td") { return make(kind, name, text); }

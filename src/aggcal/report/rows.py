@@ -138,16 +138,22 @@ class ItemRows:
         column = self.listing.column("block")
         if column is None:
             return [(0, 1, 0)] * self.n
-        values, found, turn = column.values, [(0, 1, 0)] * self.n, 0
-        begin = 0
-        for k in range(1, self.n + 1):
-            if k < self.n and values[k] == values[begin]:
+        found, turn, members = [(0, 1, 0)] * self.n, 0, self.members
+        for own in members.values():
+            if len(own) == 1:
                 continue
-            if k - begin > 1:
-                turn += 1
-                for i in range(begin, k):
-                    found[i] = (i - begin, k - begin, turn)
-            begin = k
+            turn += 1
+            for place, k in enumerate(own):
+                found[k] = (place, len(own), turn)
+        return found
+
+    @cached_property
+    def members(self) -> dict[float, list[int]]:
+        """The rows of each block; an item without a model score may stand between them."""
+        column, found = self.listing.column("block"), dict[float, list[int]]()
+        for k, value in enumerate([] if column is None else column.values.tolist()):
+            if not isnan(value):
+                found.setdefault(value, []).append(k)
         return found
 
     @property
