@@ -1,4 +1,5 @@
 """The comparison of two runs and the served pages in a real browser: they refresh by themselves."""
+# ruff: noqa: F811  # fixtures are imported, and asked for by their names
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import started
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from pages import browser  # noqa: F401
+from playwright.sync_api import Browser, Page, expect
 
 import aggcal
 from aggcal.serve.runs import Library
@@ -26,17 +27,6 @@ VIEWS: dict[str, dict[str, Any]] = {
     "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 400, "height": 850}, "is_mobile": True},
 }
-expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = started(playwright)
-        if browser is None:
-            pytest.skip("needs Chromium: AGGCAL_CHROMIUM=/path/to/chromium names one")
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

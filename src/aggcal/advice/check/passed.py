@@ -204,17 +204,17 @@ def of_cycles(found: Cycles) -> list[Passed]:
 
 
 def of_effects(between: Shared | None, within: Shared | None) -> list[Passed]:
-    """Say that answers to the same pair seem independent, where there are several."""
+    """Say that no dependence was found, where there are pairs enough to find one."""
     passed = []
-    if between is not None:
+    if between is not None and between.groups >= ENOUGH_PAIRS:
         passed.append(
             Passed(
                 "pair-effects",
-                f"Annotators' answers to the same pair look independent "
+                "No sign was found that answers to the same pair depend on each other "
                 f"({count(between.groups, 'pair')} compared).",
             )
         )
-    if within is not None:
+    if within is not None and within.groups >= ENOUGH_PAIRS:
         passed.append(
             Passed(
                 "repeated-answers",
