@@ -33,16 +33,25 @@ def coordinates(population: Population) -> FloatArray:
 
 def extrapolated(path: Path, default_sd: float) -> Population:
     """Go where the last three points lead, coordinate by coordinate, as far as they are steady."""
+    return _population(ahead(path), default_sd)
+
+
+def ahead(path: Path) -> FloatArray:
+    """Return the coordinates that the last three points lead to, as far as they are steady."""
     last = path[-1][1]
     first, second = path[-2][1] - path[-3][1], last - path[-2][1]
     rate = np.divide(second, first, out=np.zeros_like(first), where=first != 0.0)
     rate = np.where((rate > 0.0) & (rate < _STEADY), rate, 0.0)
-    ahead = np.clip(rate / (1.0 - rate) * second, -_FURTHEST, _FURTHEST)
-    return _population(last + ahead, default_sd)
+    return np.asarray(last + np.clip(rate / (1.0 - rate) * second, -_FURTHEST, _FURTHEST))
 
 
 def mixed(path: Path, default_sd: float) -> Population:
     """Anderson's mixing: the combination of the last points whose updates cancel best."""
+    return _population(blend(path), default_sd)
+
+
+def blend(path: Path) -> FloatArray:
+    """Return the coordinates at which the updates of the last points cancel best."""
     points = np.array([point for point, _ in path[-_MEMORY:]])
     images = np.array([image for _, image in path[-_MEMORY:]])
     last = images[-1]
@@ -50,7 +59,7 @@ def mixed(path: Path, default_sd: float) -> Population:
         steps = images - points
         weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=1e-3)[0]
         last = last - np.clip(weights @ np.diff(images, axis=0), -_FURTHEST, _FURTHEST)
-    return _population(last, default_sd)
+    return np.asarray(last)
 
 
 def moved(old: Population, new: Population) -> float:

@@ -1,0 +1,338 @@
+"""Fit the general model: its unknowns, and the spreads of what annotators and items differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import sqrt
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, dot
+from aggcal._core.text import brief
+from aggcal.aggregation.general.problem import FIRST_SDS, Curvature, Problem, State
+from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.solve.population import Path, ahead, blend
+from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, Known
+from aggcal.models.general.design import SCORES
+
+MOST_DENSE = 1200
+"""Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
+_MOST_ITERATIONS = 200
+_TOLERANCE = 1e-4
+"""Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
+their standard errors."""
+_POLISHED = 1e-7
+"""Relative gradient to which the unknowns are then solved for, the spreads held."""
+_POLISHING_STEPS = 30
+_CLOSE = 1e-2
+"""How near modes are looked for on the way: nodes are only placed by them."""
+_LOOSE, _TIGHT = 5e-2, 1e-3
+"""How exactly conjugate gradients solve for a step, on the way and at the end."""
+_RELIABILITY_PRIOR = 10.0
+"""Annotators that the default spread of the reliabilities counts as."""
+_REVERSED_PRIOR = (2.0, 20.0)
+"""Beta prior of the share of reversed annotators."""
+_SURELY = 1e-5
+"""Posterior probability of being reversed below which that half is left out of the sums."""
+_WIDEST = {POSITION: 1.0, READINESS: 2.0}
+"""Scale of the half-normal prior of these spreads; that of the effects in a category is 1. It
+allows 0, so that an effect which is not there disappears."""
+_FIXED = ("context", "axis", "tie context", "control")
+"""Spreads that are not estimated: the data overstate that of the contexts (measured)."""
+_LOG_STEP = 1.1
+"""Largest change of a spread in an iteration, on the log scale."""
+_DAMPED = 0.5
+"""What is kept of the rows' variances where an iteration changes nearly as much as the last."""
+_STALLED, _SETTLING = 0.9, 3
+_AITKEN, _PATIENT = 3, 30
+"""Updates of the spreads from which the next is extrapolated, and the iterations after which they
+are mixed instead: weakly determined spreads spiral."""
+_FIRST_CLOSE = 0.05
+"""How far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+_SMALL = 0.1
+"""Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
+_LEAST_SD = 0.01
+"""Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
+
+Progress = Callable[[int, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralFit:
+    """The posterior of the unknowns and of everything beside them."""
+
+    state: State
+    known: Known
+    objective: float
+    convergence: Convergence
+    free: frozenset[str]
+    """Spreads that were estimated."""
+
+    __repr__ = brief
+
+
+def fit_general(
+    problem: Problem,
+    start: State,
+    *,
+    held: frozenset[str] = frozenset(),
+    on_iteration: Progress | None = None,
+) -> GeneralFit:
+    """Find the posterior means of the unknowns, and the spreads.
+
+    Parameters
+    ----------
+    problem
+        The model and its rows.
+    start
+        Where to begin.
+    held
+        Names of spreads that are known.
+    on_iteration
+        Called with the number of the iteration and what still moves.
+    """
+    run = _Run(problem, held, on_iteration)
+    return run.fit(start)
+
+
+@dataclass
+class _Run:
+    problem: Problem
+    held: frozenset[str]
+    on_iteration: Progress | None
+    hopeless: BoolArray | None = None
+    moves: list[float] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    path: Path = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dense = self.problem.layout.size <= MOST_DENSE
+
+    def fit(self, state: State) -> GeneralFit:
+        """Iterate until nothing moves, then solve for the unknowns exactly."""
+        self.problem.integration.restart()
+        state, settled, kept = self._in_unit(state), False, 0.0
+        while len(self.moves) < _MOST_ITERATIONS and not settled:
+            new, far = self._iterated(state, kept)
+            if not np.isfinite(far):
+                break
+            if len(self.moves) >= _SETTLING:
+                kept = _DAMPED if far > _STALLED * self.moves[-1] else kept
+                settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
+            self.moves.append(far)
+            state = new
+            if self.on_iteration is not None:
+                self.on_iteration(len(self.moves), far)
+        state, norm = self._polished(state)
+        sums = self.problem.integrate(state, hopeless=self.hopeless)
+        objective = self._objective(state, self.problem.curvature(state, sums))
+        record = Convergence(
+            settled and norm < _TOLERANCE,
+            len(self.moves),
+            norm,
+            _TOLERANCE,
+            (*self.objectives, objective),
+            (*self.moves, norm),
+        )
+        return GeneralFit(
+            state, self.problem.known, objective, record, frozenset(self._free())
+        )
+
+    def _in_unit(self, state: State) -> State:
+        """Multiply the scores until a typical reliability is about 1."""
+        for _ in range(5):
+            self.problem.integrate(state, close=_CLOSE)
+            off = self.problem.off()
+            if abs(off) < _FIRST_CLOSE:
+                break
+            state = self.problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
+        return state
+
+    def _iterated(self, state: State, kept: float) -> tuple[State, float]:
+        problem = self.problem
+        sums = problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+        curvature = problem.curvature(state, sums)
+        self.objectives.append(self._objective(state, curvature))
+        new, covariance, step = self._stepped(state, curvature, _LOOSE)
+        updated = self._updated(new, curvature, covariance)
+        far = max(step, abs(problem.off()), _moved(state, updated))
+        updated = self._led(state, updated)
+        old = state.covariance
+        if old.shape == covariance.shape:
+            covariance = kept * old + (1.0 - kept) * covariance
+        if problem.has_unit:
+            less = min(updated.reversed_share / state.reversed_share, 1.0)
+            self.hopeless = np.asarray(less * problem.known.reversed < _SURELY)
+        return replace(updated, covariance=covariance), far
+
+    def _led(self, old: State, new: State) -> State:
+        """Return where an update of the spreads leads, with those before it."""
+        free = self._free()
+        self.path.append((_coordinates(old, free), _coordinates(new, free)))
+        if len(self.moves) >= _PATIENT:
+            return _with(new, free, blend(self.path))
+        if len(self.path) <= _AITKEN:
+            return new
+        found = _with(new, free, ahead(self.path))
+        self.path.clear()
+        return found
+
+    def _stepped(
+        self, state: State, curvature: Curvature, close: float
+    ) -> tuple[State, FloatArray, float]:
+        """Take Newton's step; return where it leads, the variances and how far it went uncut."""
+        problem = self.problem
+        force = problem.force(state, curvature)
+        if self.dense:
+            covariance = curvature.inverse()
+            step = covariance @ force
+        else:
+            diagonal = curvature.diagonal()
+            step = conjugate_gradients(curvature.product, force, diagonal, close)
+            covariance = 1.0 / diagonal
+        sigma = state.block_sds[SCORES]
+        far = float(np.abs(step).max()) / sigma
+        step = step * min(1.0, 1.0 / max(far, 1e-300))
+        tilt = -problem.off() / curvature.room
+        tilt -= dot(curvature.unit, step) / sqrt(curvature.room)
+        if problem.has_unit:
+            most = 0.5 / (state.sds[0] ** 2 * float(problem.shares.max()))
+            tilt = float(np.clip(tilt, -most, most))
+        else:
+            tilt = 0.0
+        new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
+        return new, covariance, far
+
+    def _free(self) -> list[str]:
+        """Name the spreads that are estimated."""
+        layout = self.problem.layout
+        names = [n for n in layout.design.blocks if n not in _FIXED]
+        if not layout.fixed_means:
+            names += [n for n in layout.names if n in FIRST_SDS and n != "stance"]
+        return [name for name in names if name not in self.held]
+
+    def _updated(self, state: State, curvature: Curvature, covariance: FloatArray) -> State:
+        """Estimate the spreads and the share of reversed annotators again."""
+        problem, layout, known = self.problem, self.problem.layout, self.problem.known
+        free = self._free()
+        blocks, sds = dict(state.block_sds), state.sds.copy()
+        for name, block in layout.design.blocks.items():
+            if name not in free:
+                continue
+            values = state.unknowns[block.where]
+            own = (
+                covariance[block.where]
+                if covariance.ndim == 1
+                else covariance[block.where, block.where]
+            )
+            if name == SCORES:
+                component = problem.component
+                variances = own if own.ndim == 1 else np.diag(centred(own, component))
+                free_items = len(values) - int(component.max()) - 1
+                blocks[name] = next_sd(
+                    blocks[name], values, float(variances.sum()), free_items, 1.0
+                )
+            else:
+                trace = float(own.sum() if own.ndim == 1 else np.trace(own))
+                blocks[name] = _next_effect_sd(
+                    blocks[name], dot(values, values), trace, len(values), 1.0
+                )
+        for k, name in enumerate(layout.names):
+            if name not in free:
+                continue
+            values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
+            off = known.off(values)
+            own = known.mean(off**2)
+            with_unit = self._with_unit(off)
+            unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
+            mean = 1.0 if name == RELIABILITY else self.problem.means[:, k]
+            about = known.mean(values) - mean
+            square = dot(about, about)
+            if name == RELIABILITY:
+                prior = _RELIABILITY_PRIOR
+                room = max(prior + len(about) - 1 - float(unsure.sum()) / sds[k] ** 2, 0.5 * prior)
+                new = sqrt((prior * FIRST_SDS[name] ** 2 + square) / room)
+                new = float(np.clip(new, sds[k] / 3.0**0.5, sds[k] * 3.0**0.5))
+                sds[k] = float(np.clip(new, 0.05, 3.0))
+            else:
+                sds[k] = _next_effect_sd(
+                    sds[k], square, float(unsure.sum()), len(about), _WIDEST[name]
+                )
+        share = state.reversed_share
+        if problem.has_unit:
+            a, b = _REVERSED_PRIOR
+            m = layout.rows.n_annotators
+            share = float((known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
+        return replace(state, block_sds=blocks, sds=sds, reversed_share=share)
+
+    def _with_unit(self, off: FloatArray) -> FloatArray:
+        """Return w_u Cov(x_u, ρ_u) of a quantity, less its mean."""
+        known = self.problem.known
+        if not self.problem.has_unit:
+            return np.zeros(len(off))
+        return self.problem.shares * known.mean(off * known.off(known.strengths))
+
+    def _polished(self, state: State) -> tuple[State, float]:
+        """Solve for the unknowns and the unit exactly, the spreads held."""
+        problem, norm = self.problem, np.inf
+        for _ in range(_POLISHING_STEPS):
+            sums = problem.integrate(state, hopeless=self.hopeless)
+            curvature = problem.curvature(state, sums)
+            force = problem.force(state, curvature)
+            size = curvature.diagonal()
+            new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
+            if new < _POLISHED or new > 0.5 * norm:
+                return state, new
+            norm = new
+            state = self._stepped(state, curvature, _TIGHT)[0]
+        return state, norm
+
+    def _objective(self, state: State, curvature: Curvature) -> float:
+        """Minus the log posterior, the unknowns integrated out by their diagonal curvature."""
+        problem = self.problem
+        off = state.unknowns - problem.centre()
+        value = problem.known.log_evidence - 0.5 * dot(curvature.precision, off * off)
+        value -= 0.5 * float(np.log(curvature.diagonal() / curvature.precision).sum())
+        if problem.has_unit:
+            a, b = _REVERSED_PRIOR
+            share = state.reversed_share
+            value += (a - 1.0) * np.log(share) + (b - 1.0) * np.log1p(-share)
+            value += 0.5 * (state.sds[0] * state.tilt) ** 2 * dot(problem.shares, problem.shares)
+        return -float(value)
+
+
+def _next_effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:
+    """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
+    room = max(count - trace / sd**2, 1e-3 * count)
+    scale = widest**2
+    new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
+    low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)
+    return float(np.clip(new, max(low, _LEAST_SD), high))
+
+
+def _moved(old: State, new: State) -> float:
+    """Return the largest change of a spread, relative unless it is small, and of the share."""
+    pairs = [(old.block_sds[name], sd) for name, sd in new.block_sds.items()]
+    pairs += zip(old.sds.tolist(), new.sds.tolist(), strict=True)
+    change = max(abs(after - before) / (before + _SMALL) for before, after in pairs)
+    return max(change, abs(new.reversed_share - old.reversed_share))
+
+
+def _coordinates(state: State, free: list[str]) -> FloatArray:
+    """Return the logarithms of the spreads that are estimated, and the logit of the share."""
+    share = state.reversed_share
+    blocks = [sd for name, sd in state.block_sds.items() if name in free]
+    return np.log([*blocks, *state.sds, share / (1.0 - share)])
+
+
+def _with(state: State, free: list[str], coordinates: FloatArray) -> State:
+    """Return a state with the spreads of these coordinates."""
+    values = np.exp(coordinates)
+    named = [name for name in state.block_sds if name in free]
+    blocks = state.block_sds | dict(zip(named, values[: len(named)].tolist(), strict=True))
+    sds = np.maximum(values[len(named) : -1], _LEAST_SD)
+    share = float(values[-1] / (1.0 + values[-1]))
+    return replace(state, block_sds=blocks, sds=sds, reversed_share=share)

@@ -1,0 +1,239 @@
+r"""What is fitted by the general model: the force on its unknowns and their curvature at a state.
+
+The unit is that of `aggregation.solve.marginal_problem`: Σ_u w_u E ρ_u = 1, held by a tilt of the
+prior means of the reliabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import log
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.text import brief
+from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.models.general.annotators import (
+    POSITION,
+    READINESS,
+    RELIABILITY,
+    STANCE,
+    Integration,
+    Known,
+    Point,
+)
+from aggcal.models.general.design import CONTROL, SCORES
+from aggcal.models.general.outcomes import Outcomes, adjacent
+from aggcal.models.general.sums import Layout, Sums, sums_of
+
+AXIS_SD, TIE_CONTEXT_SD = "axis", "tie context"
+FIRST_SDS = {RELIABILITY: 0.5, POSITION: 0.5, READINESS: 1.0, STANCE: 1.0}
+"""Spreads of the annotators' parameters to begin with, about what real studies show."""
+BLOCK_SDS = {SCORES: 1.0, "context": 0.5, CONTROL: 10.0, AXIS_SD: 0.2, TIE_CONTEXT_SD: 0.5}
+"""Spreads of the other unknowns: measured on real studies (the effects of a context), or so wide
+that they do not matter (coefficients)."""
+CATEGORY_SD = 0.5
+"""Spread of what an item does in a category, to begin with."""
+MEAN_PRIORS = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
+"""Prior mean and sd of the mean position (on the logit scale) and of the mean readiness: wide."""
+_ROW_CAP = 2.0
+"""Largest sd of a row's gap that is averaged over: quadrature is good up to it."""
+_LEAST_ROOM = 1e-12
+"""Smallest variance of the typical reliability that is divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a fit is."""
+
+    unknowns: FloatArray
+    sds: FloatArray
+    """Of the annotators' parameters."""
+    block_sds: dict[str, float]
+    reversed_share: float
+    covariance: FloatArray
+    """Of the unknowns: a matrix, or its diagonal."""
+    tilt: float = 0.0
+    grades: FloatArray = field(default_factory=lambda: np.ones(1))
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The inverse posterior covariance of the unknowns at a point, the unit held."""
+
+    sums: Sums
+    precision: FloatArray
+    unit: FloatArray
+    room: float
+
+    def product(self, vector: FloatArray) -> FloatArray:
+        """Multiply a vector by it."""
+        rest = self.precision * vector + self.unit * dot(self.unit, vector)
+        return self.sums.product(vector) + rest
+
+    def diagonal(self) -> FloatArray:
+        """Return its diagonal with the annotators held."""
+        return self.sums.diagonal() + self.precision
+
+    def inverse(self) -> FloatArray:
+        """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
+        whole, held = self.sums.dense()
+        where = np.diag_indices(len(whole))
+        whole[where] += self.precision
+        held[where] += self.precision
+        return definite_inverse(whole + np.outer(self.unit, self.unit), held)
+
+    def variances_of(
+        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
+    ) -> FloatArray:
+        """Return Var x_u of an annotator's quantity x, the unknowns uncertain and the unit held.
+
+        Parameters
+        ----------
+        values
+            p_k (x_k − x̄).
+        own
+            Variance with the unknowns held.
+        with_unit
+            w_u Cov(x_u, ρ_u).
+        covariance
+            Of the unknowns: a matrix, or its diagonal.
+        """
+        border = self.sums.borders(values)
+        toward = self.unit * np.sqrt(self.room)
+        matrix = covariance.ndim > 1
+        carried = covariance @ toward if matrix else covariance * toward
+        middle = border @ covariance if matrix else border.multiply(covariance)
+        square = np.ravel(border.multiply(middle).sum(axis=1))
+        share = with_unit / self.room
+        total = square - 2.0 * share * (border @ carried) + share**2 * dot(toward, carried)
+        return np.asarray(np.maximum(total + own - with_unit * share, 1e-12))
+
+
+class Problem:
+    """A general model and its rows.
+
+    Parameters
+    ----------
+    layout
+        The rows, the unknowns and how they depend on each other.
+    component
+        Connected component of each item.
+    outcomes
+        How likely each answer is.
+    """
+
+    def __init__(self, layout: Layout, component: IntArray, outcomes: Outcomes = adjacent) -> None:
+        self.layout, self.component = layout, component
+        self.integration = Integration(layout.rows, layout.names, outcomes)
+        self.known: Known
+        given = layout.rows.given
+        self.shares: FloatArray = given / given.sum()
+        self.means: FloatArray
+
+    @property
+    def has_unit(self) -> bool:
+        """Whether reliabilities could take over the scale of the scores."""
+        return RELIABILITY in self.layout.names
+
+    def first_state(self, scores: FloatArray, sds: dict[str, float], **known: float) -> State:
+        """Return a state with these scores and everything else at its default."""
+        layout = self.layout
+        unknowns = np.zeros(layout.size)
+        unknowns[: len(scores)] = scores
+        unknowns[layout.at_means :] = [MEAN_PRIORS[name][0] for name in layout.means]
+        blocks = dict.fromkeys(layout.design.blocks, CATEGORY_SD) | BLOCK_SDS | sds
+        spreads = FIRST_SDS | sds
+        if layout.fixed_means:
+            spreads = spreads | {name: sd for name, (_, sd) in MEAN_PRIORS.items()}
+        return State(
+            unknowns,
+            np.array([spreads[name] for name in layout.names]),
+            blocks,
+            known.get("reversed_share", 0.3),
+            np.zeros(layout.size),
+        )
+
+    def precision(self, state: State) -> FloatArray:
+        """Return the prior precision of the unknowns."""
+        layout, found = self.layout, np.zeros(self.layout.size)
+        for name, block in layout.design.blocks.items():
+            found[block.where] = state.block_sds[name] ** -2.0
+        found[layout.where_axis] = state.block_sds[AXIS_SD] ** -2.0
+        found[layout.where_ties] = state.block_sds[TIE_CONTEXT_SD] ** -2.0
+        found[layout.at_means :] = [MEAN_PRIORS[name][1] ** -2.0 for name in layout.means]
+        return found
+
+    def centre(self) -> FloatArray:
+        """Return the prior mean of the unknowns."""
+        found = np.zeros(self.layout.size)
+        found[self.layout.at_means :] = [MEAN_PRIORS[name][0] for name in self.layout.means]
+        return found
+
+    def integrate(
+        self, state: State, *, close: float = 1e-10, hopeless: BoolArray | None = None
+    ) -> Sums:
+        """Integrate the annotators out at a state."""
+        layout, rows, x = self.layout, self.layout.rows, state.unknowns
+        means = np.zeros((rows.n_annotators, len(layout.names)))
+        for k, name in enumerate(layout.names):
+            if name == RELIABILITY:
+                means[:, k] = 1.0 + state.sds[k] ** 2 * state.tilt * self.shares
+            elif name in layout.means:
+                means[:, k] = x[layout.at_means + layout.means.index(name)]
+            elif name in MEAN_PRIORS:
+                means[:, k] = MEAN_PRIORS[name][0]
+        maps, share = layout.maps, state.reversed_share
+        row_sd = np.sqrt(layout.design.variances(_gap_part(state.covariance, layout.design.size)))
+        point = Point(
+            layout.design.gaps(x[: layout.design.size]),
+            np.minimum(row_sd, _ROW_CAP * BLOCK_SDS[SCORES]),
+            means,
+            state.sds,
+            (log(1.0 - share), log(share)),
+            maps["axis"][0] @ x[layout.where_axis] if layout.axis else None,
+            maps["tie"][0] @ x[layout.where_ties] if layout.contexts else None,
+            state.grades,
+            hopeless,
+            close,
+        )
+        self.known = self.integration.evaluate(point)
+        self.means = means
+        return sums_of(layout, self.integration, self.known, state.sds, means)
+
+    def curvature(self, state: State, sums: Sums) -> Curvature:
+        """Return the curvature where the annotators were last integrated out."""
+        precision = self.precision(state)
+        if not self.has_unit:
+            return Curvature(sums, precision, np.zeros(len(precision)), 1.0)
+        known = self.known
+        off = known.off(known.strengths)
+        variance = known.mean(off**2)
+        room = max(dot(self.shares**2, variance), _LEAST_ROOM)
+        toward = self.shares[:, None] * known.weights * off
+        pull = np.asarray(sums.borders(toward).sum(axis=0)).ravel()
+        return Curvature(sums, precision, pull / np.sqrt(room), room)
+
+    def off(self) -> float:
+        """Return how far the typical reliability is above 1."""
+        known = self.known
+        return dot(self.shares, known.mean(known.strengths)) - 1.0 if self.has_unit else 0.0
+
+    def force(self, state: State, curvature: Curvature) -> FloatArray:
+        """Return the force on the unknowns, that of the unit included."""
+        prior = curvature.precision * (state.unknowns - self.centre())
+        unit = curvature.unit * (self.off() / np.sqrt(curvature.room))
+        return np.asarray(curvature.sums.gradient - prior - unit)
+
+    def rescaled(self, state: State, factor: float) -> State:
+        """Return the state with everything that the reliabilities multiply made larger."""
+        unknowns = state.unknowns.copy()
+        unknowns[: self.layout.design.size] *= factor
+        return replace(state, unknowns=unknowns)
+
+
+def _gap_part(covariance: FloatArray, size: int) -> FloatArray:
+    return covariance[:size] if covariance.ndim == 1 else covariance[:size, :size]

@@ -1,0 +1,301 @@
+r"""What is known of each annotator at given scores: reliability, position, readiness, stance.
+
+    η = γ m + p + f a,   γ = ± ρ,   (ρ, p, ν, f) ~ N(μ, diag(sd²))
+
+Each annotator's parameters are integrated out by cubature about their mode, for either sign of γ:
+a central point and two on each axis, exact for the variances of a normal posterior. With one
+parameter it is the Gauss–Hermite rule of `models.marginal`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.text import brief
+from aggcal.models.general.outcomes import Outcomes, RowTerms
+from aggcal.models.general.rows import GeneralRows
+from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
+
+RELIABILITY, POSITION, READINESS, STANCE = "reliability", "position", "readiness", "stance"
+_STEPS = 60
+"""Newton steps in search of a mode: far more than any annotator took."""
+_LONGEST = 1.0
+"""Largest change of a parameter in a step: logistic losses are nearly straight beyond it."""
+_LEAST_SPREAD = 3.0
+"""Squared distance of the outer points, in standard deviations: that of Gauss and Hermite. More
+parameters than that need a larger one, or the central weight would be negative."""
+_CLEARLY = 3.0
+"""Standard deviations by which the strength of a reversed annotator must be negative to say that
+they are not reversed: less would matter to the estimates, more would let two wrongs make a right
+where the unit shifts the prior of an annotator who gave a large share of the judgments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where the annotators are integrated out."""
+
+    gaps: FloatArray
+    row_sd: FloatArray
+    means: FloatArray
+    """Prior means, annotators by parameters."""
+    sds: FloatArray
+    log_shares: tuple[float, float]
+    """Logarithms of the shares of those who answer as asked, and the other way round."""
+    axis: FloatArray | None = None
+    """v_i − v_j of each row, where annotators have a stance."""
+    offset: FloatArray | None = None
+    """What its context adds to each row's readiness to tie."""
+    grades: FloatArray | None = None
+    """exp(κ_g)."""
+    hopeless: BoolArray | None = None
+    """Annotators who are certainly not reversed."""
+    close: float = 1e-10
+    """Squared Newton step, over the variance, at which a mode is near enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The posterior of every annotator's parameters: nodes, and their probabilities."""
+
+    names: tuple[str, ...]
+    nodes: FloatArray
+    """Annotators by nodes by parameters; a reliability has its sign."""
+    strengths: FloatArray
+    """Reliabilities without their sign, annotators by nodes."""
+    weights: FloatArray
+    log_evidence: float
+
+    __repr__ = brief
+
+    def of(self, name: str) -> FloatArray:
+        """Return the nodes of a parameter."""
+        return np.asarray(self.nodes[:, :, self.names.index(name)])
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Return the mean over the nodes."""
+        return np.asarray((self.weights * values).sum(axis=1))
+
+    def off(self, values: FloatArray) -> FloatArray:
+        """Return values less their mean."""
+        return values - self.mean(values)[:, None]
+
+    @cached_property
+    def reversed(self) -> FloatArray:
+        """Posterior probability that the annotator answers the other way round."""
+        half = self.weights.shape[1] // 2
+        return np.asarray(self.weights[:, half:].sum(axis=1))
+
+
+def cubature(parameters: int) -> tuple[FloatArray, FloatArray]:
+    """Return points about 0 and their weights: exact for normal means and variances.
+
+    Examples
+    --------
+    >>> points, weights = cubature(2)
+    >>> weights.round(3), np.round(points.T * weights @ points, 6)
+    (array([0.333, 0.167, 0.167, 0.167, 0.167]), array([[1., 0.],
+           [0., 1.]]))
+    """
+    spread = max(_LEAST_SPREAD, float(parameters))
+    axes = np.sqrt(spread) * np.eye(parameters)
+    outer = np.concatenate([np.stack([axis, -axis]) for axis in axes])
+    weights = np.full(2 * parameters, 0.5 / spread)
+    centre = 1.0 - parameters / spread
+    if spread > parameters:
+        outer = np.concatenate([np.zeros((1, parameters)), outer])
+        weights = np.concatenate([[centre], weights])
+    return outer, weights
+
+
+class Integration:
+    """Integrates the annotators' parameters out of the likelihood of some rows."""
+
+    def __init__(self, rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> None:
+        self.rows, self.names, self.outcomes = rows, names, outcomes
+        self.column = {name: k for k, name in enumerate(names)}
+        self._points, self._weights = cubature(len(names))
+        self._modes: list[FloatArray] | None = None
+        self.pulls: FloatArray
+        """Derivative of the log-likelihood in η, nodes by rows."""
+        self.tie_pulls: FloatArray
+        self.curves: tuple[FloatArray, FloatArray, FloatArray]
+        """Curvature in η, in ν and across, nodes by rows."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of each annotator."""
+        return 2 * len(self._weights) if RELIABILITY in self.column else len(self._weights)
+
+    def restart(self) -> None:
+        """Forget where the modes are."""
+        self._modes = None
+
+    def evaluate(self, point: Point) -> Known:
+        """Integrate at a point; `pulls` and `curves` are then those of the nodes."""
+        rows, m, k = self.rows, self.rows.n_annotators, len(self.names)
+        signs = (1.0, -1.0) if RELIABILITY in self.column else (1.0,)
+        each, n = len(self._weights), len(rows)
+        total = each * len(signs)
+        nodes, logs = np.zeros((m, total, k)), np.full((m, total), -np.inf)
+        self.pulls, self.tie_pulls = np.zeros((total, n)), np.zeros((total, n))
+        self.curves = (np.zeros((total, n)), np.zeros((total, n)), np.zeros((total, n)))
+        modes = self._modes or [self._first(point, sign) for sign in signs]
+        precision = point.sds**-2.0
+        for half, sign in enumerate(signs):
+            mode, curvature = self._mode(point, sign, modes[half])
+            modes[half] = mode
+            root = np.linalg.inv(np.linalg.cholesky(curvature)).transpose(0, 2, 1)
+            width = 0.5 * (np.log(precision).sum() - np.linalg.slogdet(curvature)[1])
+            for t, (at, weight) in enumerate(zip(self._points, self._weights, strict=True)):
+                spot = mode + root @ at
+                node = half * each + t
+                terms = self._averaged(point, sign, spot)
+                off = spot - point.means
+                prior = 0.5 * (precision * off * off).sum(axis=1)
+                logs[:, node] = (
+                    point.log_shares[half] - rows.by_annotator(terms.loss) - prior
+                    + log(weight) + 0.5 * float(at @ at) + width
+                )  # fmt: skip
+                nodes[:, node] = spot
+                self.pulls[node], self.tie_pulls[node] = -terms.pull, -terms.tie_pull
+                for kept, found in zip(
+                    self.curves, (terms.curve, terms.tie_curve, terms.cross), strict=True
+                ):
+                    kept[node] = found
+            if half:
+                logs[self._not_reversed(point, mode, curvature), each:] = -np.inf
+        self._modes = modes
+        most = logs.max(axis=1, keepdims=True)
+        weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
+        evidence = float((most[:, 0] + np.log(weights.sum(axis=1))).sum())
+        weights /= weights.sum(axis=1, keepdims=True)
+        strengths = np.ones((m, total))
+        if RELIABILITY in self.column:
+            at_ = self.column[RELIABILITY]
+            strengths = nodes[:, :, at_].copy()
+            nodes[:, each:, at_] *= -1.0
+        return Known(self.names, nodes, strengths, weights, evidence)
+
+    def _not_reversed(self, point: Point, mode: FloatArray, curvature: FloatArray) -> BoolArray:
+        """Say who is not reversed: were they, their strength would clearly be negative."""
+        at = self.column[RELIABILITY]
+        none = np.asarray(mode[:, at] < -_CLEARLY / np.sqrt(curvature[:, at, at]))
+        return none if point.hopeless is None else none | point.hopeless
+
+    def _first(self, point: Point, sign: float) -> FloatArray:
+        """Return where the search for a mode begins: reversed, one would know next to nothing."""
+        found = point.means.copy()
+        if sign < 0.0:
+            found[:, self.column[RELIABILITY]] = 0.0
+        return found
+
+    def _advantage(
+        self, point: Point, sign: float, gaps: FloatArray, theta: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return η and ν of each row."""
+        rows, at = self.rows, self.column
+        eta = (
+            gaps if RELIABILITY not in at else rows.per_row(sign * theta[:, at[RELIABILITY]]) * gaps
+        )
+        if POSITION in at:
+            eta = eta + rows.per_row(theta[:, at[POSITION]])
+        if STANCE in at and point.axis is not None:
+            eta = eta + rows.per_row(theta[:, at[STANCE]]) * point.axis
+        if READINESS not in at:
+            return eta, np.full(len(rows), -np.inf)
+        ready = rows.per_row(theta[:, at[READINESS]])
+        return eta, ready if point.offset is None else ready + point.offset
+
+    def _grades(self, point: Point) -> FloatArray:
+        return np.ones(1) if point.grades is None else point.grades
+
+    def _averaged(self, point: Point, sign: float, theta: FloatArray) -> RowTerms:
+        """Return the terms of each row, averaged over its uncertain gap."""
+        total: list[FloatArray] | None = None
+        for at, share in self._gap_points(point):
+            eta, nu = self._advantage(point, sign, point.gaps + at * point.row_sd, theta)
+            found = self.outcomes(eta, nu, self.rows.answers, self._grades(point))
+            parts = [share * part for part in found]
+            total = parts if total is None else [a + b for a, b in zip(total, parts, strict=True)]
+        assert total is not None  # noqa: S101  # there is at least one point
+        return RowTerms(*total)
+
+    @staticmethod
+    def _gap_points(point: Point) -> list[tuple[float, float]]:
+        if not point.row_sd.any():
+            return [(0.0, 1.0)]
+        return list(zip(GAPS.tolist(), GAP_WEIGHTS.tolist(), strict=True))
+
+    def _mode(self, point: Point, sign: float, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Find the modes by Newton's method, every annotator with a step length of their own."""
+        precision = point.sds**-2.0
+        value, gradient, curvature = self._annotator_terms(point, sign, theta, precision)
+        for _ in range(_STEPS):
+            step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+            fall = (gradient * step).sum(axis=1)
+            if float(fall.max(initial=0.0)) < point.close:
+                break
+            step *= np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1), 1e-300))[
+                :, None
+            ]
+            for _ in range(30):
+                trial = theta - step
+                found = self._annotator_terms(point, sign, trial, precision)
+                worse = found[0] > value + 1e-9 * (1.0 + np.abs(value))
+                if not worse.any():
+                    break
+                step[worse] *= 0.5
+            theta = trial
+            value, gradient, curvature = found
+        return theta, curvature
+
+    def _annotator_terms(
+        self, point: Point, sign: float, theta: FloatArray, precision: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return each annotator's objective, its gradient and its curvature in their parameters."""
+        rows, k = self.rows, len(self.names)
+        n = len(rows)
+        loss, gradient = np.zeros(n), np.zeros((n, k))
+        upper = [(a, b) for a in range(k) for b in range(a, k)]
+        bends = np.zeros((n, len(upper)))
+        for at, share in self._gap_points(point):
+            gaps = point.gaps + at * point.row_sd
+            eta, nu = self._advantage(point, sign, gaps, theta)
+            found = self.outcomes(eta, nu, rows.answers, self._grades(point))
+            loss += share * found.loss
+            slopes = [self._slope(name, sign, gaps, point) for name in self.names]
+            for j, slope in enumerate(slopes):
+                gradient[:, j] += share * (found.tie_pull if slope is None else found.pull * slope)
+            for c, (a, b) in enumerate(upper):
+                bends[:, c] += share * _bend(found, slopes[a], slopes[b])
+        off = theta - point.means
+        value = rows.by_annotator(loss) + 0.5 * (precision * off * off).sum(axis=1)
+        curvature = np.zeros((rows.n_annotators, k, k))
+        summed = np.add.reduceat(bends, rows.starts[:-1], axis=0)
+        for c, (a, b) in enumerate(upper):
+            curvature[:, a, b] = curvature[:, b, a] = summed[:, c]
+        curvature[:, np.arange(k), np.arange(k)] += precision
+        slope_sums = np.add.reduceat(gradient, rows.starts[:-1], axis=0)
+        return value, slope_sums + precision * off, curvature
+
+    @staticmethod
+    def _slope(name: str, sign: float, gaps: FloatArray, point: Point) -> FloatArray | float | None:
+        """Return the derivative of η in a parameter; None where it is one of ν."""
+        if name == RELIABILITY:
+            return sign * gaps
+        if name == STANCE:
+            return point.axis
+        return 1.0 if name == POSITION else None
+
+
+def _bend(
+    terms: RowTerms, one: FloatArray | float | None, two: FloatArray | float | None
+) -> FloatArray:
+    if one is None:
+        return terms.tie_curve if two is None else terms.cross * two
+    return terms.cross * one if two is None else terms.curve * one * two

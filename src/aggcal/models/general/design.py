@@ -1,0 +1,128 @@
+r"""Which unknowns each row touches: m = Z x, x = (s, q, δ, β) stacked in blocks.
+
+A row's gap is (s_i − s_j) + (q_ic − q_jc) + (δ_gi − δ_gj) + xᵀβ: scores, what an item does in this
+context, what it does in each category, and what is held equal. Every row has the same number of
+entries, so that Z is two tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal.models.general.rows import GeneralRows
+
+SCORES, CONTROL = "scores", "control"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Unknowns of one kind: where they stand, and the item and group of each."""
+
+    name: str
+    begin: int
+    end: int
+    item: IntArray
+    group: IntArray
+
+    @property
+    def where(self) -> slice:
+        """Their part of the vector."""
+        return slice(self.begin, self.end)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The map Z from the unknowns to the rows' gaps."""
+
+    columns: IntArray
+    """Rows by entries: which unknowns a row touches."""
+    values: FloatArray
+    """By what factor."""
+    size: int
+    blocks: dict[str, Block] = field(default_factory=dict)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Z, rows by unknowns."""
+        from scipy import sparse
+
+        n, each = self.columns.shape
+        edges = np.arange(0, n * each + 1, each)
+        shape = (n, self.size)
+        return sparse.csr_array((self.values.ravel(), self.columns.ravel(), edges), shape=shape)
+
+    @cached_property
+    def transposed(self) -> Any:
+        """Z', unknowns by rows."""
+        return self.matrix.T.tocsr()
+
+    def gaps(self, unknowns: FloatArray) -> FloatArray:
+        """Return m = Z x."""
+        return np.asarray(self.matrix @ unknowns)
+
+    def variances(self, covariance: FloatArray) -> FloatArray:
+        """Return the variance of each row's gap, from a covariance matrix or its diagonal."""
+        columns, values, n = self.columns, self.values, len(self.columns)
+        total = np.zeros(n)
+        for a in range(columns.shape[1]):
+            if covariance.ndim == 1:
+                total += values[:, a] ** 2 * covariance[columns[:, a]]
+                continue
+            for b in range(a, columns.shape[1]):
+                both = values[:, a] * values[:, b] * covariance[columns[:, a], columns[:, b]]
+                total += both if a == b else 2.0 * both
+        return np.maximum(total, 0.0)
+
+
+def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = None) -> Design:
+    """Lay out the unknowns of some rows.
+
+    Parameters
+    ----------
+    rows
+        What was asked.
+    cells
+        Names of the rows' keys in which items have an effect of their own.
+    control
+        What is held equal: rows by covariates.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.models.general.rows import general_rows
+    >>> both = aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c")])
+    >>> rows = general_rows(both, ties=False, sides=False, keys=False)
+    >>> design(rows, []).gaps(np.array([3.0, 1.0, 0.0]))
+    array([2., 1.])
+    """
+    n = rows.n_items
+    one = np.ones(len(rows))
+    every = np.arange(n)
+    blocks = {SCORES: Block(SCORES, 0, n, every, np.zeros(n, dtype=np.int64))}
+    columns: list[np.ndarray] = [rows.left, rows.right]
+    values, size = [one, -one], n
+    for name in cells:
+        group = rows.keys[name].astype(np.int64)
+        known: BoolArray = group >= 0
+        sides = [np.where(known, group * n + side, -1) for side in (rows.left, rows.right)]
+        found = np.unique(np.concatenate([side[known] for side in sides]))
+        for side, sign in zip(sides, (1.0, -1.0), strict=True):
+            columns.append(size + np.where(known, np.searchsorted(found, side), 0))
+            values.append(np.where(known, sign, 0.0))
+        blocks[name] = Block(name, size, size + len(found), found % n, found // n)
+        size += len(found)
+    if control is not None:
+        width = control.shape[1]
+        columns += [np.full(len(rows), size + k) for k in range(width)]
+        values += list(control.T)
+        none = np.full(width, -1)
+        blocks[CONTROL] = Block(CONTROL, size, size + width, none, np.arange(width))
+        size += width
+    return Design(
+        np.stack(columns, axis=1).astype(np.int64), np.stack(values, axis=1), size, blocks
+    )

@@ -1,0 +1,69 @@
+"""Which terms of the general model are fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from aggcal.errors import OptionError, did_you_mean
+
+Ties = Literal["auto", "davidson", "rao-kupper", "halves"]
+Switch = Literal["auto", "on", "off"]
+ContextUse = Literal["auto", "fit", "errors", "off"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a judgment depends on beside the two items and the annotator's reliability.
+
+    Parameters
+    ----------
+    ties
+        ``davidson``: a readiness to call a tie for each annotator; ``rao-kupper``: a threshold for
+        each instead; ``halves``: a tie counts as half a win for each side. ``auto``: Davidson's
+        wherever there are ties.
+    position
+        A common and a personal preference for the left side. ``auto``: where the sides are known
+        and the data are more probable with it.
+    context
+        What an item does in one context (a prompt, a session, a screen), where the judgments have
+        contexts. ``fit``: as effects in the fit; ``errors``: only in the standard errors;
+        ``auto``: in the fit if pairs of item and context repeat.
+    categories
+        Whether items have a score in each category, where the judgments have categories.
+    control
+        What is to be held equal, such as the length of an answer: `Features` of the items, or
+        anything that `read_features` takes.
+    bridge
+        One axis along which annotators differ.
+
+    Examples
+    --------
+    >>> Terms(ties="halves", position="off").ties
+    'halves'
+    """
+
+    ties: Ties = "auto"
+    position: Switch = "auto"
+    context: ContextUse = "auto"
+    categories: bool = True
+    control: Any = None
+    bridge: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("ties", Ties), ("position", Switch), ("context", ContextUse)):
+            given, choices = getattr(self, name), get_args(known)
+            if given not in choices:
+                near = did_you_mean(str(given), choices)
+                raise OptionError(
+                    f"{name} '{given}' is unknown{near}; choose {', '.join(choices)}."
+                )
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but items and reliabilities is asked for."""
+        return self == PLAIN
+
+
+PLAIN = Terms(ties="halves", position="off", context="off", categories=False)
+"""Items and reliabilities only."""
