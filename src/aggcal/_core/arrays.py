@@ -17,6 +17,9 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 CodeArray: TypeAlias = npt.NDArray[np.int32]
 """Items or annotators, each by its number."""
 
+GradeArray: TypeAlias = npt.NDArray[np.int8]
+"""Steps of strength, by their sign left or right."""
+
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 """Yes or no."""
 

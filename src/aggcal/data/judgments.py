@@ -5,16 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, frozen, sums
+from aggcal._core.arrays import (
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    GradeArray,
+    IntArray,
+    TextArray,
+    constant,
+    frozen,
+    sums,
+)
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments
+from aggcal.data.row_columns import (
+    Categories,
+    columns_at,
+    positions,
+    renumbered,
+    screens_at,
+    split_by_screen,
+)
 from aggcal.errors import TooLittleDataError, count, some
 from aggcal.registry import LOCAL
 
@@ -38,7 +57,15 @@ class Judgments(AnyJudgments):
     left and right are where the items were shown; ``format`` and ``notes`` say what was read and
     what was made of it. ``screen`` is, for each judgment that was read (row k stands ``count[k]``
     times), the number of the ranking or screen that it is part of, where the data name one: answers
-    that were given together are not independent.
+    that were given together are not independent; ``screen_weight`` what each of them weighs, where
+    those of one row weigh differently.
+
+    Where they were asked for, ``context`` is the number of the prompt, session or screen of each
+    row (-1 for none) among ``context_ids``, and ``categories`` further ways to part the rows. Where
+    the data have strengths, ``grade`` is how many steps better the left item was said to be: 0 a
+    tie, 1 better, 2 much better, and so on, negative for the right; the outcome stays 1, 0 or 0.5.
+    Rows that differ in one of these are not merged, and are sorted by grade, context and categories
+    after the outcome.
 
     Examples
     --------
@@ -57,11 +84,19 @@ class Judgments(AnyJudgments):
     weight: FloatArray
     count: IntArray
     screen: IntArray | None = None
+    screen_weight: FloatArray | None = None
+    context: CodeArray | None = None
+    context_ids: TextArray | None = None
+    context_name: str = "context"
+    """What the context is, as the user or the format calls it: prompt, session, ranking."""
+    categories: tuple[Categories, ...] = ()
+    grade: GradeArray | None = None
     engine_name = LOCAL
 
     def __post_init__(self) -> None:
         for name in (
             "annotator", "left", "right", "outcome", "weight", "count", "seconds", "screen",
+            "screen_weight", "context", "grade",
         ):  # fmt: skip
             column = getattr(self, name)
             if column is not None:
@@ -114,14 +149,17 @@ class Judgments(AnyJudgments):
 
     def __sizeof__(self) -> int:
         # Engines decide by this whether something is worth moving.
-        columns = (self.annotator, self.left, self.right, self.outcome, self.weight, self.count)
+        columns: list[npt.NDArray[Any]] = [self.annotator, self.left, self.right]
+        columns += [self.outcome, self.weight, self.count]
+        columns += [column for column in (self.context, self.grade) if column is not None]
+        columns += [each.code for each in self.categories]
         rows = sum(column.nbytes for column in columns if column.strides != (0,))
         return rows + _ID * (self.n_items + self.n_annotators)
 
     def first_rows(self) -> Columns:
         """Return as many rows as a card shows, with ids."""
         first = slice(0, ROWS)
-        return {
+        found: Columns = {
             "annotator": self.annotator_ids[self.annotator[first]],
             "left": self.item_ids[self.left[first]],
             "right": self.item_ids[self.right[first]],
@@ -129,6 +167,13 @@ class Judgments(AnyJudgments):
             "weight": self.weight[first],
             "rows": self.count[first],
         }
+        if self.grade is not None:
+            found["grade"] = self.grade[first].astype(np.int64)
+        if self.context is not None and self.context_ids is not None:
+            found[self.context_name] = _named(self.context_ids, self.context[first])
+        for each in self.categories:
+            found[each.name] = _named(each.ids, each.code[first])
+        return found
 
     @property
     def local(self) -> Judgments:
@@ -245,7 +290,70 @@ class Judgments(AnyJudgments):
             seconds=None if self.seconds is None else self.seconds[chosen],
             sided=self.sided,
             duplicates=None if self.duplicates is None else 0,
+            **columns_at(self, rows),
         )
+
+    def of_rows(self, rows: BoolArray | IntArray) -> Judgments:
+        """Return the judgments at these rows: a mask, or positions, each as often as it stands.
+
+        Items and annotators without a row are dropped, and the others numbered anew; contexts and
+        categories keep their numbers. What could not be fitted is not part of it.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> both = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "c"), ("bob", "c", "a")])
+        >>> both.of_rows(both.annotator == 0)
+        Judgments(2 items, 1 annotators, 1 judgments)
+        """
+        chosen = positions(rows, len(self.count))
+        items, (left, right) = renumbered((self.left[chosen], self.right[chosen]), self.item_ids)
+        annotators, (annotator,) = renumbered((self.annotator[chosen],), self.annotator_ids)
+        shared = self.outcome.strides == (0,)
+        return Judgments(
+            self.item_ids[items],
+            self.annotator_ids[annotators],
+            annotator,
+            left,
+            right,
+            np.broadcast_to(self.outcome[0], (len(chosen),)) if shared else self.outcome[chosen],
+            self.weight[chosen],
+            self.count[chosen],
+            criteria=self.criteria,
+            source=self.source,
+            backend=self.backend,
+            seconds=None if self.seconds is None else self.seconds[annotators],
+            sided=self.sided,
+            format=self.format,
+            spelling=self.spelling,
+            duplicates=None if self.duplicates is None else 0,
+            **columns_at(self, chosen),
+            **screens_at(self, chosen),
+        )
+
+    def with_context_of_screens(self) -> Judgments:
+        """Return the same with the rankings or screens of the data as contexts.
+
+        A row that merges answers from several of them is split. Judgments that have a context, or
+        no screens, are returned as they are.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> both = aggcal.read_judgments({"annotator": ["ann", "ann"], "ranking": ["a>b", "a>b"]})
+        >>> both.weight, both.context
+        (array([2.]), None)
+        >>> split = both.with_context_of_screens()
+        >>> split.weight, split.context
+        (array([1., 1.]), array([0, 1], dtype=int32))
+        """
+        known = self.screen is not None and len(self.screen) == self.n_judgments
+        if self.context is not None or not known:
+            return self
+        columns = split_by_screen(self)
+        merged = self.n_judgments - len(columns["count"])
+        fewer = None if self.duplicates is None else min(self.duplicates, merged)
+        return replace(self, duplicates=fewer, **columns)
 
     def swapped(self) -> Judgments:
         """Return the same judgments with every preference turned round.
@@ -256,7 +364,13 @@ class Judgments(AnyJudgments):
         >>> aggcal.read_judgments([("ann", "a", "b")]).swapped().outcome
         array([0.])
         """
-        return replace(self, outcome=1.0 - self.outcome)
+        grade = None if self.grade is None else -self.grade
+        return replace(self, outcome=1.0 - self.outcome, grade=grade)
+
+
+def _named(ids: TextArray, codes: CodeArray) -> TextArray:
+    """Return the id of each code, blank where there is none."""
+    return np.append(ids, "")[codes]
 
 
 def _labels(kind: str, columns: tuple[CodeArray, ...], ids: TextArray | None) -> TextArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine, Shards
 from aggcal.engines.sharded.rows import ShardedRows
+from aggcal.errors import OptionError, some
 from aggcal.models.rows import Rows, rows_of
 
 
@@ -121,6 +122,39 @@ class RemoteJudgments(AnyJudgments):
 
 
 rows_of.register(RemoteJudgments, attrgetter("rows"))
+
+
+NO_GRADES = "how much better an item was said to be is not held in shards: left+ counts as left"
+"""What is said of judgments with grades, which shards are sent without."""
+
+
+def held_in_shards(judgments: Judgments) -> dict[str, Any]:
+    """Return what is known of judgments without the rows; refuse those that shards cannot hold.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "prompt": ["p"]}
+    >>> held_in_shards(aggcal.read_judgments(rows, context="prompt"))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: judgments in shards have no context or categories ('prompt'); ...
+    """
+    named = [] if judgments.context is None else [judgments.context_name]
+    named += [each.name for each in judgments.categories]
+    if named:
+        refuse_in_shards(named)
+    about = judgments.about()
+    if judgments.grade is not None:
+        about["notes"] = (*judgments.notes, NO_GRADES)
+    return about
+
+
+def refuse_in_shards(named: list[str]) -> NoReturn:
+    """Refuse a context or categories, by their names."""
+    raise OptionError(
+        f"judgments in shards have no context or categories ({some(named)}); choose the engine "
+        "'local', or leave them out."
+    )
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:

@@ -12,7 +12,9 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.data.base import AnyJudgments, Unfitted
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import columns_at
 from aggcal.errors import OptionError
+from aggcal.io.adding_columns import alike, screens_of_both, sorted_screens
 from aggcal.io.formats._base import SEVERAL
 from aggcal.io.judgments import natural_order, read_judgments, read_more
 
@@ -58,7 +60,8 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         return first
     items = _united(first.item_ids, added.item_ids)
     annotators = _united(first.annotator_ids, added.annotator_ids)
-    old, new = (_merged(_numbered(part, items, annotators)) for part in (first, added))
+    parts = [_numbered(part, items, annotators) for part in (first, added)]
+    old, new = map(_merged, alike(parts[0], parts[1], _united))
     position, same = _positions(old, new)
     fresh, at = ~same, position[~same]
     weight, count = old.weight, old.count
@@ -75,6 +78,8 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
         _inserted(old.outcome, at, new.outcome[fresh]),
         _inserted(weight, at, new.weight[fresh]),
         _inserted(count, at, new.count[fresh]),
+        **_further(old, new, at, fresh),
+        **screens_of_both(old, new, position, same),
         unfitted=_all_unfitted(first.unfitted, added.unfitted, added.source),
         criteria=tuple(sorted({*first.criteria, *added.criteria})),
         source=first.source.removesuffix(_OTHERS) + _OTHERS,
@@ -129,12 +134,15 @@ def _merged(part: Judgments) -> Judgments:
     """Sort the rows and merge equal ones, as readers do and `Judgments.of_codes` does not."""
     if _before(*_neighbours(part)).all():
         return part
-    part = _rows(part, np.lexsort(_keys(part)[::-1]))
+    order = np.lexsort(_keys(part)[::-1])
+    screens = sorted_screens(part, order)
+    part = _rows(part, order)
     first = np.flatnonzero(np.append(True, _before(*_neighbours(part))))
     return replace(
         _rows(part, first),
         weight=np.add.reduceat(part.weight, first),
         count=np.add.reduceat(part.count, first),
+        **screens,
     )
 
 
@@ -149,19 +157,41 @@ def _rows(part: Judgments, chosen: IntArray) -> Judgments:
         outcome=part.outcome[: len(chosen)] if shared else part.outcome[chosen],
         weight=part.weight[chosen],
         count=part.count[chosen],
+        **columns_at(part, chosen),
     )
 
 
 def _keys(part: Judgments) -> list[np.ndarray]:
     """Return the columns by which rows are sorted, the first first."""
-    return [part.annotator, part.left, part.right, part.outcome]
+    keys: list[np.ndarray] = [part.annotator, part.left, part.right, part.outcome]
+    keys += [column for column in (part.grade, part.context) if column is not None]
+    return keys + [each.code for each in part.categories]
+
+
+def _further(old: Judgments, new: Judgments, at: IntArray, fresh: np.ndarray) -> dict[str, Any]:
+    """Return context, categories and grades of both, the fresh rows inserted."""
+    context, grade = (
+        None if a is None or b is None else np.insert(a, at, b[fresh])
+        for a, b in ((old.context, new.context), (old.grade, new.grade))
+    )
+    categories = tuple(
+        replace(a, code=np.insert(a.code, at, b.code[fresh]))
+        for a, b in zip(old.categories, new.categories, strict=True)
+    )
+    return {
+        "context": context,
+        "context_ids": old.context_ids,
+        "context_name": old.context_name,
+        "categories": categories,
+        "grade": grade,
+    }
 
 
 def _neighbours(part: Judgments) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the keys of each row but the last, and those of the row after it."""
     keys = _keys(part)
     if part.outcome.strides == (0,):
-        keys.pop()  # all the same
+        del keys[3]  # all the same
     return [column[:-1] for column in keys], [column[1:] for column in keys]
 
 

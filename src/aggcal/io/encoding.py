@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, constant
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import Categories
 from aggcal.errors import TooLittleDataError, count
 from aggcal.io.duplicates import duplicate_rows
-from aggcal.io.row_checks import NOT_ANSWERED, unanswered
+from aggcal.io.row_checks import GRADES, NOT_ANSWERED, is_graded, unanswered
 from aggcal.io.rows import Reading
 from aggcal.io.tables.source import Source, quoted
+
+_STRONG = "".join(
+    f"WHEN '{label}' THEN {1.0 if step > 0 else 0.0} "
+    for label, step in GRADES.items()
+    if abs(step) > 1
+)
+"""The SQL of outcomes that say how much better an item is."""
 
 NATURAL = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
 """The order in which ids are numbered: numbers as numbers, then text."""
@@ -36,8 +45,9 @@ def encoded(
     can be fitted.
     """
     source = reading.source
-    _number_ids(source, pair, means, chosen=chosen)
-    merged, unfitted = _merged(source, means), _set_aside(source)
+    further = _Further.of(reading, means)
+    _number_ids(source, pair, means, further, chosen=chosen)
+    merged, unfitted = _merged(source, means, further), _set_aside(source)
     item_ids, annotator_ids = _ids(source, "item"), _ids(source, "annotator_id")
     if len(item_ids) < 2 and not part:  # noqa: PLR2004
         raise TooLittleDataError(_too_little(source, unfitted))
@@ -63,13 +73,91 @@ def encoded(
         sided=reading.sided and means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,
         spelling=reading.spelling,
-        notes=reading.notes,
+        notes=(*reading.notes, *further.notes(merged)),
         duplicates=duplicate_rows(source, merged, respelt=reading.spelling is not None),
-        screen=_screens(source, means),
+        **_screens(source, means, further),
+        **further.columns(source, merged),
     )
 
 
-def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, chosen: bool) -> None:
+@dataclass(frozen=True)
+class _Further:
+    """The columns that part rows beyond annotator, items and outcome, where there are any."""
+
+    context: str | None
+    by: tuple[str, ...]
+    graded: bool
+
+    @classmethod
+    def of(cls, reading: Reading, means: str | None) -> _Further:
+        graded = means is not None and is_graded(reading.source, means)
+        return cls(reading.context, reading.by, graded)
+
+    @property
+    def coded(self) -> dict[str, str]:
+        """The columns whose values are numbered, and what the user calls them."""
+        context = {} if self.context is None else {"context": self.context}
+        return context | {f"by_{k}": name for k, name in enumerate(self.by, 1)}
+
+    @property
+    def keys(self) -> list[str]:
+        """The numbers by which rows are merged and sorted, after the outcome."""
+        return [*(["grade"] if self.graded else []), *(f"{name}_code" for name in self.coded)]
+
+    def judged(self, means: str | None) -> str:
+        """Write the SQL of these columns of the view ``judged``."""
+        steps = " ".join(f"WHEN {quoted(label)} THEN {n}" for label, n in GRADES.items())
+        number = f"sign(try_cast({means} AS DOUBLE) - 0.5)"
+        grade = f", (CASE {means} {steps} ELSE {number} END)::INTEGER AS grade"
+        return "".join(f', "{name}"' for name in self.coded) + (grade if self.graded else "")
+
+    @property
+    def selected(self) -> list[str]:
+        """Write the SQL of the columns of merged rows."""
+        codes = [f"coalesce({name}_id.code, -1)::INTEGER AS {name}_code" for name in self.coded]
+        return [*(["grade"] if self.graded else []), *codes]
+
+    @property
+    def joined(self) -> str:
+        """Write the SQL of the joins that these need."""
+        return "".join(f' LEFT JOIN {name}_id ON {name}_id.id = "{name}"' for name in self.coded)
+
+    def notes(self, merged: dict[str, Any]) -> list[str]:
+        """Say how many judgments have none."""
+        said = []
+        for column, name in self.coded.items():
+            without = int(merged["n"][np.asarray(merged[f"{column}_code"]) < 0].sum())
+            if without:
+                verb = "has" if without == 1 else "have"
+                what = "context" if column == "context" else "category"
+                said.append(
+                    f"{count(without, 'judgment')} {verb} no {what} ('{name}' is blank there)"
+                )
+        return said
+
+    def columns(self, source: Source, merged: dict[str, Any]) -> dict[str, Any]:
+        """Return these columns as arguments of judgments."""
+
+        def codes(column: str) -> CodeArray:
+            return np.ascontiguousarray(merged[f"{column}_code"], dtype=np.int32)
+
+        found: dict[str, Any] = {}
+        if self.context is not None:
+            found["context"] = codes("context")
+            found["context_ids"] = _ids(source, "context_id")
+            found["context_name"] = self.context
+        found["categories"] = tuple(
+            Categories(name, _ids(source, f"by_{k}_id"), codes(f"by_{k}"))
+            for k, name in enumerate(self.by, 1)
+        )
+        if self.graded:
+            found["grade"] = np.asarray(merged["grade"], dtype=np.int8)
+        return found
+
+
+def _number_ids(
+    source: Source, pair: tuple[str, str], means: str | None, further: _Further, *, chosen: bool
+) -> None:
     """Say what each row means (the view ``judged``), and number items and annotators."""
     run, (left, right) = source.connection.execute, pair
     weighted = "weight" in source.columns
@@ -81,7 +169,7 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
     if means is not None:
         strength = (
             f"CASE {means} WHEN 'left' THEN 1.0 WHEN 'right' THEN 0.0 WHEN 'tie' THEN 0.5 "
-            f"ELSE try_cast({means} AS DOUBLE) END"
+            f"{_STRONG if further.graded else ''}ELSE try_cast({means} AS DOUBLE) END"
         )
         reasons.insert(0, f"WHEN {means} IN ('skip', 'failed') THEN {means}")
     if chosen:
@@ -95,13 +183,14 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
         f"{'location' if 'location' in source.columns else 'NULL'} AS location, "
         f"{'reason' if 'reason' in source.columns else 'NULL'} AS detail, "
         f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds, "
-        f"{_screen_column(source) or 'NULL'} AS screen FROM raw"
+        f"{_screen_column(source) or 'NULL'} AS screen{further.judged(means)} FROM raw"
     )
     # Items in two steps: DuckDB 1 knows no groups of what it takes apart.
     sides = "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL"
     for table, ids in (
         ("item", f"SELECT id FROM ({sides}) GROUP BY id"),
         ("annotator_id", "SELECT DISTINCT annotator AS id FROM judged WHERE reason IS NULL"),
+        *((f"{name}_id", _distinct(name)) for name in further.coded),
     ):
         run(
             f"CREATE TEMP TABLE {table} AS SELECT id, (row_number() OVER ({NATURAL}) - 1)::INTEGER "
@@ -109,17 +198,23 @@ def _number_ids(source: Source, pair: tuple[str, str], means: str | None, *, cho
         )
 
 
-def _merged(source: Source, means: str | None) -> dict[str, Any]:
+def _distinct(name: str) -> str:
+    return f'SELECT DISTINCT "{name}" AS id FROM judged WHERE reason IS NULL AND "{name}" NOT NULL'
+
+
+def _merged(source: Source, means: str | None, further: _Further) -> dict[str, Any]:
     """Fetch the rows that can be fitted, equal ones as one."""
     # An ordered sum, so that the same weights add up to the same bits whatever the threads did.
     # Columns that are constant are not fetched: they would be most of the memory.
     columns = ["a.code AS annotator", "x.code AS l", "y.code AS r", "count(*)::INTEGER AS n"]
     columns += ["outcome"] if means is not None else []
     columns += ["sum(weight ORDER BY weight) AS weight"] if "weight" in source.columns else []
+    columns += further.selected
+    order = ["1", "2", "3", *(["outcome"] if means is not None else []), *further.keys]
     found: dict[str, Any] = source.connection.execute(
         f"SELECT {', '.join(columns)} FROM judged JOIN annotator_id a ON a.id = annotator "
-        "JOIN item x ON x.id = l JOIN item y ON y.id = r WHERE reason IS NULL GROUP BY ALL "
-        f"ORDER BY 1, 2, 3{', outcome' if means is not None else ''}"
+        f"JOIN item x ON x.id = l JOIN item y ON y.id = r{further.joined} WHERE reason IS NULL "
+        f"GROUP BY ALL ORDER BY {', '.join(order)}"
     ).fetchnumpy()
     return found
 
@@ -171,20 +266,33 @@ def _screen_column(source: Source) -> str | None:
     return next((name for name in ("ranking", "screen") if name in source.columns), None)
 
 
-def _screens(source: Source, means: str | None) -> IntArray | None:
+def _screens(source: Source, means: str | None, further: _Further) -> dict[str, Any]:
     """Return which ranking or screen each fitted judgment is of, in the order of the merged rows.
 
-    A judgment that names none is a screen of its own.
+    A judgment that names none is a screen of its own. What each weighs is told where judgments that
+    are merged weigh differently: the sum of a row does not tell.
     """
     if _screen_column(source) is None:
-        return None
+        return {}
+    keys = ["a.code AS a", "x.code AS x", "y.code AS y"]
+    keys += ["outcome"] if means is not None else []
+    names = ["a", "x", "y", *(["outcome"] if means is not None else []), *further.keys]
     found = source.connection.execute(
         "SELECT dense_rank() OVER (ORDER BY annotator, screen, CASE WHEN screen IS NULL THEN n END)"
-        " - 1 AS screen FROM judged JOIN annotator_id a ON a.id = annotator JOIN item x ON x.id = l"
-        " JOIN item y ON y.id = r WHERE reason IS NULL "
-        f"ORDER BY a.code, x.code, y.code{', outcome' if means is not None else ''}, 1"
+        f" - 1 AS screen, weight, {', '.join([*keys, *further.selected])} FROM judged "
+        "JOIN annotator_id a ON a.id = annotator JOIN item x ON x.id = l "
+        f"JOIN item y ON y.id = r{further.joined} WHERE reason IS NULL "
+        f"ORDER BY {', '.join(names)}, 1, weight"
     ).fetchnumpy()
-    return np.asarray(found["screen"], dtype=np.int64)
+    weight = np.asarray(found["weight"], dtype=np.float64)
+    again = np.ones(max(len(weight) - 1, 0), dtype=bool)
+    for name in names:
+        again &= np.asarray(found[name][1:] == found[name][:-1])
+    unequal = bool((again & (weight[1:] != weight[:-1])).any())
+    return {
+        "screen": np.asarray(found["screen"], dtype=np.int64),
+        "screen_weight": weight if unequal else None,
+    }
 
 
 def _seconds(source: Source, annotators: int) -> FloatArray | None:

@@ -25,6 +25,7 @@ from aggcal.io.formats._base import (
     refuse_options,
     stated_order,
 )
+from aggcal.io.formats._parting import categories_of
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, unused_labels
 from aggcal.io.rows import Reading, opened_rows
@@ -39,6 +40,9 @@ def read_judgments(
     columns: Mapping[str, str] | None = None,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
+    criteria: str | None = None,
+    context: str | None = None,
+    by: Sequence[str] | str = (),
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
     tie_within: float = 0.0,
@@ -74,6 +78,15 @@ def read_judgments(
         What other outcome labels mean: ``{"both bad": "tie"}``.
     criterion
         Read only the judgments of this criterion.
+    criteria
+        ``"all"`` keeps the criterion of each judgment, as one of its ``categories``.
+    context
+        The column that is the context of a judgment: its prompt, its session, the screen that it
+        was given on. Judgments of one context are not independent. ``"ranking"`` is the ranking or
+        the ratings that pairs are taken from.
+    by
+        The column, or columns, by which judgments are of categories: ``"language"``,
+        ``["language", "topic"]`` or ``"language,topic"``.
     annotator
         The annotator of all judgments, where the table names none.
     ranking_weight
@@ -134,14 +147,16 @@ def read_judgments(
         blank,
         read_spelling(aliases, normalize=normalize_ids),
         stated_order(order),
+        context=context,
+        by=categories_of(by, criterion, criteria),
     )
     how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
     given = files_of(data)
     if given is not None and len(given.files) > 1:
         with united_rows(given, choices, **how) as united:
-            criteria = choose_criterion(united.reading.source, criterion)
+            kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
-            return encoded(united.reading, united.pair, united.means, criteria, chosen=chosen)
+            return encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
     with opened_rows(data if given is None else given.files[0], choices, **how) as found:
         refuse_options(found.format, choices, found.source.name)
         left_out = () if given is None else given.notes

@@ -13,7 +13,7 @@ from aggcal.errors import (
     WeightError,
     count,
 )
-from aggcal.io.formats._base import OUTCOMES, Blank, TableFormat
+from aggcal.io.formats._base import MEANINGS, OUTCOMES, STRONG, Blank, TableFormat
 from aggcal.io.formats._labels import is_both_bad
 from aggcal.io.per_item import refuse_damaged_ids
 from aggcal.io.rows import Reading
@@ -25,6 +25,13 @@ _WIDEST = 1e12
 """The heaviest weight over the lightest: numbers have 16 digits, and the curvature needs a few of
 them to spare. Within these limits 100 random studies were fitted without a failure (those that did
 not converge say so); from 1e14 on, curvatures that cannot be inverted were met."""
+
+GRADES = {
+    "tie": 0,
+    **{f"left{'+' * k}": 1 + k for k in range(3)},
+    **{f"right{'+' * k}": -1 - k for k in range(3)},
+}
+"""How many steps better the left item is said to be."""
 
 NOT_ANSWERED = "not answered"
 """Why a row with a blank outcome is not fitted."""
@@ -153,7 +160,7 @@ def choose_criterion(
 
 def _meaning(outcomes: Mapping[str, str | float]) -> str:
     """Write the SQL expression that turns an outcome into a known label or a number."""
-    meaning = {label: label for label in OUTCOMES}
+    meaning = {label: label for label in MEANINGS}
     for label, value in outcomes.items():
         meaning[str(label).strip().lower()] = str(value).strip().lower()
     meaning = dict.fromkeys(_NOTHING, NOT_ANSWERED) | meaning
@@ -163,7 +170,7 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
 
 
 def _refuse_outcomes(source: Source, means: str) -> None:
-    labels = ", ".join(f"'{label}'" for label in (*OUTCOMES, NOT_ANSWERED))
+    labels = ", ".join(f"'{label}'" for label in (*MEANINGS, NOT_ANSWERED))
     unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
     number = source.one("count(*)", unknown)
     if number:
@@ -178,7 +185,7 @@ def _refuse_outcomes(source: Source, means: str) -> None:
             f"{source.name}: {location} has the unknown outcome '{value}' ({number:,} of "
             f"{source.rows():,} rows: {listed}{more}); say what each label means, one by one, with "
             f"--outcome '{shown}=MEANING', where "
-            f"MEANING is {', '.join(OUTCOMES)} or a number from 0 (right) to 1 (left)."
+            f"MEANING is {', '.join(MEANINGS)} or a number from 0 (right) to 1 (left)."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
     number = source.one("count(*)", outside)
@@ -188,7 +195,28 @@ def _refuse_outcomes(source: Source, means: str) -> None:
             f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, or say what each number means with --outcome "
-            f"'{value}=MEANING', where MEANING is {', '.join(OUTCOMES)}."
+            f"'{value}=MEANING', where MEANING is {', '.join(MEANINGS)}."
+        )
+    if is_graded(source, means):
+        _refuse_between(source, means)
+
+
+def is_graded(source: Source, means: str) -> bool:
+    """Whether an outcome says how much better an item is."""
+    strong = ", ".join(map(quoted, STRONG))
+    return bool(source.one("count(*)", f"{means} IN ({strong})"))
+
+
+def _refuse_between(source: Source, means: str) -> None:
+    """Refuse numbers between left and right beside steps: they are no step of that scale."""
+    between = f"try_cast({means} AS DOUBLE) NOT IN (0, 0.5, 1)"
+    number = source.one("count(*)", between)
+    if number:
+        location, value = source.first(between, "outcome")
+        raise OutcomeError(
+            f"{source.name}: {location} has the outcome {value}, though others are steps such as "
+            f"left+ ({count(number, 'such row')} in total); say which step each number means with "
+            f"--outcome '{value}=MEANING', where MEANING is {', '.join(GRADES)}."
         )
 
 

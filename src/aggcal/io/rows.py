@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal.data.spelling import Spelling
-from aggcal.errors import OptionError, OutcomeError, TableError, did_you_mean
+from aggcal.errors import OptionError, TableError, did_you_mean
 from aggcal.io.formats import formats, recognised
 from aggcal.io.formats._base import (
     Choices,
@@ -24,13 +23,17 @@ from aggcal.io.formats._base import (
     TextFormat,
     say_unused,
 )
+from aggcal.io.formats._parting import wished
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
 from aggcal.io.formats.plain import EXTRA, OWN
-from aggcal.io.memory import look_at, native, whole
+from aggcal.io.marking import Marks
+from aggcal.io.memory import look_at, native
+from aggcal.io.naming import Parting, plain_columns, under_our_names
 from aggcal.io.respelling import respell, respell_sides
+from aggcal.io.row_table import RowTable
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
 from aggcal.io.tables.numerals import plain_numbers
@@ -67,6 +70,10 @@ class Reading:
     """Whether an outcome tells which side of the screen was chosen, as far as the files know."""
     named: frozenset[str] = frozenset()
     """Columns that the user named and that are there."""
+    context: str | None = None
+    """What the column ``context`` holds, as the user calls it; None where none was asked for."""
+    by: tuple[str, ...] = ()
+    """What the columns ``by_1``, ``by_2``, ... hold."""
 
 
 @contextmanager
@@ -114,8 +121,16 @@ def loaded_rows(
         notes += respell(source, choices.spelling)
     given = brought.given.notes if brought.given is not None else ()
     every = tuple(dict.fromkeys((*given, *source.notes, *notes)))
-    named = frozenset(brought.choices.columns)
-    return Reading(source, found, every, choices.spelling, named=named)
+    parted = {own for own in wished(choices) if own in source.columns}
+    return Reading(
+        source,
+        found,
+        every,
+        choices.spelling,
+        named=frozenset({*brought.choices.columns, *parted}),
+        context=choices.context,
+        by=choices.by,
+    )
 
 
 class _Brought:
@@ -176,13 +191,14 @@ class _Brought:
         wanted = {
             name: name for name in form.columns_of(self.sample) if name not in aliases.values()
         }
-        source = self._loaded(wanted | aliases)
+        parting = Parting.of(self.choices, self.sample.columns, wanted | aliases, form.contexts)
+        source = self._loaded(parting.names)
         for other, own in aliases.items():
             if own not in source.columns:
                 raise self._no_column(other, own, source.found)
         if self.choices.spelling is not None:
             notes += respell_sides(source, self.choices.spelling)
-        notes += _plain_columns(source, (*OUTCOME, "outcome", "weight", *SECONDS))
+        notes += plain_columns(source, (*OUTCOME, "outcome", "weight", *SECONDS))
         expressions = dict(form.columns(source, self.choices, notes))
         for own in aliases.values():
             if own not in expressions and own not in (*EXTRA, "weight", "criterion"):
@@ -198,7 +214,8 @@ class _Brought:
             expressions["outcome"] = side_of(
                 source, cell("outcome"), pair, choices=self.choices, notes=notes
             )
-        return _under_our_names(source, expressions)
+        expressions |= parting.expressions(source, self.choices, expressions, notes)
+        return under_our_names(source, expressions)
 
     def _no_column(self, other: str, own: str, found: Iterable[str]) -> OptionError:
         return OptionError(
@@ -221,21 +238,18 @@ class _Brought:
 
     def taken_apart(self, form: RecordFormat | TextFormat, notes: Notes) -> Source:
         """Load what the records of a file are taken apart into."""
-        self.connection.execute(
-            'CREATE TEMP TABLE rows (annotator VARCHAR, "left" VARCHAR, "right" VARCHAR, '
-            "outcome VARCHAR, location VARCHAR, weight DOUBLE, criterion VARCHAR, seconds DOUBLE, "
-            "ranking VARCHAR, reason VARCHAR)"
-        )
+        table, marks = RowTable(self.connection, self.name, self.choices), Marks(self.choices, form)
         if isinstance(form, TextFormat):
             if self.path is None:
                 raise OptionError(f"{form.info.name} is read from a file; give its path.")
             rows = form.rows(enumerate(text_lines(self.path, self.name), 1), self.choices, notes)
         else:
-            rows = form.rows(self._records(), self.choices, notes)
-        used = self._insert(rows)
+            rows = marks.on(form.rows(marks.seen(self._records()), self.choices, notes))
+        used = table.fill(rows)
         notes[:0] = self.told
         self.connection.execute("DROP TABLE IF EXISTS raw")
         self.connection.execute("ALTER TABLE rows RENAME TO raw")
+        used |= table.parted(used, marks, notes)
         columns = frozenset(Row._fields[:5]) | used
         everything = None if isinstance(form, TextFormat) else self._whole_records
         source = Source(
@@ -244,45 +258,6 @@ class _Brought:
         labelled(source, self.choices, notes)
         say_unused(source, self.choices, notes)
         return source
-
-    def _insert(self, rows: Iterator[Row]) -> set[str]:
-        """Write rows into the table, in batches; return which of the optional columns are used."""
-        used: set[str] = set()
-        try:
-            while batch := list(islice(rows, _AT_ONCE)):
-                used |= self._write(batch)
-        except (TableError, OutcomeError, OptionError) as error:
-            message = str(error)
-            raise type(error)(
-                message if message.startswith(self.name) else f"{self.name}: {message}"
-            ) from None
-        return used
-
-    def _write(self, batch: Sequence[Row]) -> set[str]:
-        columns = dict(zip(Row._fields, zip(*batch, strict=True), strict=True))
-        arrays = {}
-        used = set()
-        for name, values in columns.items():
-            if name in ("weight", "seconds"):
-                arrays[name] = np.array(values, dtype=np.float64)
-            else:
-                # No None among texts: DuckDB 1.5 looks in vain for a first value if many are.
-                arrays[name] = np.array(whole(["" if v is None else v for v in values]), object)
-            usual = 1.0 if name == "weight" else None
-            if name not in Row._fields[:5] and any(v != usual for v in values):
-                used.add(name)
-        cells = ", ".join(
-            f'CASE WHEN isnan("{n}") THEN NULL ELSE "{n}" END'
-            if n in ("weight", "seconds")
-            else f"nullif(trim(\"{n}\"), '')"
-            for n in Row._fields
-        )
-        self.connection.register("batch", arrays)
-        try:
-            self.connection.execute(f"INSERT INTO rows SELECT {cells} FROM batch")
-        finally:
-            self.connection.unregister("batch")
-        return used
 
     def _records(self) -> Iterator[Record]:
         if isinstance(self.data, list | tuple):
@@ -362,31 +337,6 @@ class _Brought:
         if self.given is not None:
             return load_file(self.connection, self.given, names, self.scratch, checked)
         return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
-
-
-def _plain_columns(source: Source, columns: Iterable[str]) -> Notes:
-    """Write numbers in the usual way, unless a column holds ids that look like numbers."""
-    notes: Notes = []
-    for name in dict.fromkeys(column for column in columns if column in source.columns):
-        others = [cell(other) for other in source.columns if other != name]
-        same = " OR ".join(f"{cell(name)} = {other}" for other in others) or "false"
-        if not source.one("count(*)", same):
-            notes += plain_numbers(source, name)
-    return notes
-
-
-def _under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
-    if all(expression in (own, f'"{own}"') for own, expression in expressions.items()):
-        return replace(source, columns=frozenset(expressions))
-    run = source.connection.execute
-    cells = ", ".join(
-        f"nullif(trim(({expression})::VARCHAR), '') AS \"{own}\""
-        for own, expression in expressions.items()
-    )
-    run("ALTER TABLE raw RENAME TO given_rows")
-    run(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM given_rows")
-    run("DROP TABLE given_rows")
-    return replace(source, columns=frozenset(expressions))
 
 
 def known_columns() -> dict[str, str]:

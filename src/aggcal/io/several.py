@@ -11,6 +11,7 @@ from aggcal.errors import OptionError, TooLittleDataError, count
 from aggcal.errors.voice import spoken
 from aggcal.io.folders import Given, PathLike, labels_of
 from aggcal.io.formats._base import SEVERAL, Choices, TableFormat, options_without_effect
+from aggcal.io.formats._parting import wished
 from aggcal.io.row_checks import NOT_ANSWERED, checked, refuse_weights, unused_labels
 from aggcal.io.rows import Reading, check_named, loaded_rows
 from aggcal.io.tables.database import connected
@@ -68,7 +69,7 @@ class Together:
         told += [f"{option} has no effect on {name} judgments" for option in without]
         told += [
             f"there is no column '{other}' to take as '{own}'"
-            for own, other in self._choices.columns.items()
+            for own, other in {**self._choices.columns, **wished(self._choices)}.items()
             if own not in reading.named
         ]
         return [f"{label}: {note}" for note in told]
@@ -82,7 +83,7 @@ class Together:
                     f"{self.name}: {option} does not apply to judgments of these formats; leave "
                     "it out."
                 )
-        for own, other in self._choices.columns.items():
+        for own, other in {**self._choices.columns, **wished(self._choices)}.items():
             if all(own not in reading.named for reading in self._read):
                 raise OptionError(
                     f"{self.name}: no file has a column '{other}' to take as '{own}'; check its "
@@ -176,7 +177,7 @@ def united_rows(
         notes += together.last_notes()
         if not parts:
             raise TooLittleDataError(f"{together.name}: hold no judgment; add some.")
-        yield _united(connection, parts, together.name, tuple(dict.fromkeys(map(spoken, notes))))
+        yield _united(connection, parts, together, notes)
 
 
 def _clear(connection: duckdb.DuckDBPyConnection) -> None:
@@ -188,13 +189,14 @@ def _clear(connection: duckdb.DuckDBPyConnection) -> None:
 def _united(
     connection: duckdb.DuckDBPyConnection,
     parts: Sequence[_Part],
-    name: str,
-    notes: tuple[str, ...],
+    together: Together,
+    notes: Sequence[str],
 ) -> United:
     """Write the rows of all parts into the table ``raw``, in the order of the files."""
+    choices = together.choices(0)
     long = any(part.means is not None for part in parts)
     pair = _PAIRS[0] if long else _PAIRS[1]
-    columns = _columns(parts, pair, long=long)
+    columns = _columns(parts, pair, choices, long=long)
     kinds = ", ".join(f"{cell(column)} VARCHAR" for column in columns)
     connection.execute(f"CREATE TEMP TABLE raw ({kinds})")
     for part in parts:
@@ -208,7 +210,7 @@ def _united(
     found = tuple(dict.fromkeys(c for part in parts for c in part.reading.source.found))
     source = Source(
         connection,
-        name,
+        together.name,
         frozenset(columns),
         found,
         everything=_everything(connection, parts),
@@ -216,15 +218,26 @@ def _united(
     if "weight" in columns:
         refuse_weights(source)
     sided = all(p.means is not None and "ranking" not in p.columns for p in parts)
-    reading = Reading(source, replace(first.format, info=info), notes, first.spelling, sided)
+    reading = Reading(
+        source,
+        replace(first.format, info=info),
+        tuple(dict.fromkeys(map(spoken, notes))),
+        first.spelling,
+        sided,
+        context=choices.context,
+        by=choices.by,
+    )
     return United(reading, pair, '"outcome"' if long else None)
 
 
-def _columns(parts: Sequence[_Part], pair: tuple[str, str], *, long: bool) -> list[str]:
+def _columns(
+    parts: Sequence[_Part], pair: tuple[str, str], choices: Choices, *, long: bool
+) -> list[str]:
     every = frozenset[str]().union(*(part.columns for part in parts))
     columns = ["annotator", *pair, *(["outcome"] if long else [])]
     columns += [name for name in ("weight", *_TEXTS, "seconds") if name in every]
     columns += ["screen"] if every & {"ranking", "screen"} else []
+    columns += [name for name in wished(choices) if name in every]
     return [*columns, "location"]
 
 

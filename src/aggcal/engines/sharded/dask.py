@@ -21,7 +21,7 @@ import numpy as np
 
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint
-from aggcal.engines.remote import RemoteJudgments, cuts, pieces
+from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
@@ -130,6 +130,7 @@ class Dask:
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Send judgments in memory to the workers."""
+        about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self.number_of_shards(len(judgments.count)))
 
         def made() -> list[Future]:
@@ -144,7 +145,7 @@ class Dask:
                 futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
             return futures
 
-        return RemoteJudgments.of_shards(judgments.about(), DaskShards(self, made), self)
+        return RemoteJudgments.of_shards(about, DaskShards(self, made), self)
 
     def number_of_shards(self, rows: int) -> int:
         """Return into how many shards to cut so many rows."""

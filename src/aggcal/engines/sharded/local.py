@@ -8,7 +8,7 @@ from operator import add
 from typing import Any
 
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import RemoteJudgments, cuts, pieces
+from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
 from aggcal.engines.sharded.shard import Shard
 from aggcal.io import read_judgments
 
@@ -64,11 +64,12 @@ class LocalEngine:
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Cut judgments into shards."""
+        about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [
             Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
         ]
-        return RemoteJudgments.of_shards(judgments.about(), LocalShards(shards), self)
+        return RemoteJudgments.of_shards(about, LocalShards(shards), self)
 
     def read(
         self,

@@ -24,6 +24,12 @@ RANKING_WEIGHTS = get_args(RankingWeight)
 OUTCOMES = ("left", "right", "tie", "skip", "failed")
 """What an outcome can mean, beside a number from 0 to 1."""
 
+STRONG = ("left+", "right+", "left++", "right++")
+"""Outcomes that say how much better an item is: one step more for each sign."""
+
+MEANINGS = (*OUTCOMES, *STRONG)
+"""What a label may be said to mean, beside a number from 0 to 1."""
+
 Notes: TypeAlias = list[str]
 """What was done in reading, in words."""
 
@@ -55,6 +61,10 @@ class Choices:
     """Labels of ratings, the best first; or which number is the best, the lowest or highest."""
     origin: str = ""
     """Which of several files this is; blank for one alone."""
+    context: str | None = None
+    """The column that is the context of a judgment: its prompt, session or screen."""
+    by: tuple[str, ...] = ()
+    """The columns by which judgments are of categories."""
 
     def made_up(self, annotator: str) -> str:
         """Name an annotator whom the file does not name, so that no other file has the same.
@@ -71,10 +81,10 @@ class Choices:
         for label, means in self.outcomes.items():
             text = str(means).strip().lower()
             strength = number_of(text)
-            if text not in OUTCOMES and not (strength is not None and 0.0 <= strength <= 1.0):
+            if text not in MEANINGS and not (strength is not None and 0.0 <= strength <= 1.0):
                 raise OptionError(
                     f"outcome '{label}' is mapped to '{means}'; "
-                    f"map it to one of {', '.join(OUTCOMES)} or to a number from 0 to 1."
+                    f"map it to one of {', '.join(MEANINGS)} or to a number from 0 to 1."
                 )
         if self.ranking_weight not in RANKING_WEIGHTS:
             raise OptionError(
@@ -126,7 +136,9 @@ class Row(NamedTuple):
 
     ``outcome`` is a label or a number as text, blank where no answer was given; ``reason`` says why
     there is none where it is ``skip`` or ``failed``; ``ranking`` is common to the pairs that one
-    ranking was taken apart into; ``location`` is where in the file it stands.
+    ranking was taken apart into; ``location`` is where in the file it stands. ``context`` and
+    ``by`` are what the user wants rows parted by; where a format leaves them out, they are those of
+    the record that stands at ``location``.
     """
 
     annotator: str | None
@@ -139,6 +151,8 @@ class Row(NamedTuple):
     seconds: float | None = None
     ranking: str | None = None
     reason: str | None = None
+    context: str | None = None
+    by: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,6 +173,8 @@ class TableFormat:
     is_mine: Callable[[Sample], bool]
     uses: tuple[str, ...] | Callable[[Sample], tuple[str, ...]]
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
+    contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names that a context has for its users, and the columns that hold it."""
     info: FormatInfo = UNREGISTERED
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
@@ -181,6 +197,10 @@ class RecordFormat:
     options: tuple[str, ...] = ()
     may_be: Callable[[Sample], bool] | None = None
     """Whether a sample can be meant that is only read so if the user names the format."""
+    contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names that a context has for its users, and the fields that hold it."""
+    within: tuple[str, ...] = ()
+    """Parts of a record whose fields may be a context or a category, too."""
     info: FormatInfo = UNREGISTERED
 
 
