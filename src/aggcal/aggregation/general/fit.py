@@ -137,9 +137,7 @@ class _Run:
             (*self.objectives, objective),
             (*self.moves, norm),
         )
-        return GeneralFit(
-            state, self.problem.known, objective, record, frozenset(self._free())
-        )
+        return GeneralFit(state, self.problem.known, objective, record, frozenset(self._free()))
 
     def _in_unit(self, state: State) -> State:
         """Multiply the scores until a typical reliability is about 1."""
