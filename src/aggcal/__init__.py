@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aggcal.io import add_judgments, read_features, read_judgments, read_scores
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
+    from aggcal.models.general.terms import Terms
     from aggcal.models.priors import Prior
     from aggcal.simulation import simulate
 
@@ -29,6 +30,7 @@ __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
     "Features", "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
+    "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare",
     "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
@@ -51,6 +53,7 @@ _HOMES = {
     "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
+    "models.general.terms": ("Terms",),
     "models.priors": ("Prior",),
     "simulation": ("simulate",),
 }

@@ -29,6 +29,7 @@ from aggcal.data.features import FeatureChoice, Features
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.io import read_features
+from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.priors import Prior
 from aggcal.registry import (
     BOOTSTRAP,
@@ -52,6 +53,7 @@ def aggregate(
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
+    terms: Terms | None = None,
     start: Start = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
@@ -75,6 +77,10 @@ def aggregate(
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
+    terms
+        For ``hra-g``: what a judgment may depend on beside the items and the annotator's
+        reliability (see `Terms`). The default fits ties wherever there are some, a preference for
+        the left side where the data show one, and contexts and categories that were read.
     start
         Starting point: an earlier consensus, scores (items without one start at 0), or one
         number per item of the judgments. It changes the time that a fit takes, not the optimum.
@@ -99,7 +105,7 @@ def aggregate(
     >>> consensus.scores.round(3)
     array([ 0.686, -0.686])
     """
-    aggregator = aggregator_of(method, prior, estimator, features, seed)
+    aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
     if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         check_estimation(method, prior, estimator)
@@ -202,15 +208,19 @@ def aggregator_of(
     estimator: Estimator | None,
     features: Any,
     seed: int | None,
+    *,
+    terms: Terms | None = None,
 ) -> Aggregator:
     """Make the method that a name and its options stand for, or check the one that was given."""
-    check_method(method, prior, estimator, given_features=features is not None)
+    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
     check_seed(seed or 0)
     if not isinstance(method, str):
         seeded: Aggregator = method if seed is None else _seeded(method, seed)
         return seeded
     info = METHODS.find(method)
     chosen: dict[str, Any] = {} if estimator is None else {"estimator": estimator}
+    if terms is not None:
+        chosen["terms"] = terms
     if info.from_features:
         chosen["features"] = feature_choice(features)
     made: Aggregator = info.make(prior=prior, seed=seed or 0, **chosen)
@@ -230,6 +240,7 @@ def check_method(
     estimator: Estimator | None = None,
     *,
     given_features: bool,
+    terms: Terms | None = None,
 ) -> None:
     """Refuse a method that is none, and options that it has no use for."""
     given: Any = prior
@@ -238,9 +249,9 @@ def check_method(
     if estimator is not None:
         check_estimator(estimator)
     if not isinstance(method, str):
-        if prior != "default" or given_features or estimator is not None:
+        if prior != "default" or given_features or estimator is not None or terms is not None:
             raise OptionError(
-                "prior, estimator and features are for methods by name; give them to "
+                "prior, estimator, features and terms are for methods by name; give them to "
                 f"{type(method).__name__} itself."
             )
         if isinstance(method, type) or not isinstance(method, Aggregator):
@@ -249,10 +260,28 @@ def check_method(
             )
         return
     check_features(method, given=given_features)
+    _check_terms(method, estimator, terms)
     if estimator is not None and not METHODS.find(method).integrates:
         raise OptionError(f"{method} has no reliabilities to estimate; leave the estimator out.")
     if "prior" not in METHODS.find(method).takes and prior != "default":
         raise OptionError(f"{method} has no prior of that kind; leave prior out.")
+
+
+def _check_terms(method: str, estimator: Estimator | None, terms: Terms | None) -> None:
+    """Refuse terms that a method or an estimator does not fit."""
+    if terms is None or terms in (DEFAULT, PLAIN):
+        return
+    able = [known.name for known in METHODS.values() if "terms" in known.takes]
+    if method not in able:
+        raise OptionError(
+            f"{method} does not fit ties, positions, contexts or categories; choose "
+            f"{', '.join(able)}, or leave them out."
+        )
+    if estimator is not None and estimator != MARGINAL:
+        raise OptionError(
+            f"estimator '{estimator}' does not fit ties, positions, contexts or categories; leave "
+            "the estimator out."
+        )
 
 
 def check_uncertainty(

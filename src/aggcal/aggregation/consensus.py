@@ -14,8 +14,10 @@ from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
+from aggcal.aggregation.effects import Effects
 from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
+from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.reversal import reversed_annotators, reversed_warnings
@@ -74,6 +76,8 @@ class Consensus:
     quantifier: Quantifier | None = field(default=None, repr=False)
     stated: Uncertainty | None = field(default=None, repr=False)
     """The uncertainty that was asked for; see `uncertainty`."""
+    effects: Effects | None = field(default=None, repr=False)
+    """The other terms that were fitted: ties, position, contexts, categories; None for none."""
 
     @classmethod
     def of(
@@ -248,6 +252,30 @@ class Consensus:
         known = self._known_fit("gives no probabilities of judgments")
         return known.probabilities(self, judgments)
 
+    def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
+        """Return, for each row, the probabilities of left, right and tie.
+
+        They are averaged over what is uncertain, as those of `judgment_probabilities`; in a context
+        that was not fitted, over what contexts are like. Where ties were not fitted, they are as
+        frequent for every question as among the fitted judgments.
+
+        Parameters
+        ----------
+        judgments
+            Rows to predict; their outcomes are not used.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b", "left"), ("bob", "a", "b", "left"), ("ann", "a", "b", "tie")]
+        >>> consensus = aggcal.aggregate(rows, warn=False)
+        >>> asked = aggcal.read_judgments([("ann", "a", "b")])
+        >>> consensus.outcome_probabilities(asked).round(1)
+        array([[0.5, 0.2, 0.3]])
+        """
+        known = self._known_fit("gives no probabilities of judgments")
+        return known.outcomes(self, judgments)
+
     def _known_fit(self, otherwise: str) -> Quantifier:
         if self.quantifier is None:
             raise OptionError(f"method '{self.method}' {otherwise}.")
@@ -306,15 +334,7 @@ class Consensus:
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
-        order, known = self.order, self.uncertainty
-        columns: Columns = {"item": self.item_ids[order], "score": self.scores[order]}
-        if known is not None:
-            ends = {"low": known.low[order], "high": known.high[order]}
-            columns |= {"se": known.se[order], **ends}
-        columns["rank"] = self.ranks[order]
-        if known is not None:
-            columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
-        return columns | {"n_judgments": self.judgments_per_item[order]}
+        return item_columns(self)
 
     @property
     def items(self) -> Any:
@@ -332,19 +352,7 @@ class Consensus:
 
     def annotator_columns(self) -> Columns:
         """Return the annotators' table as plain columns."""
-        order, known = np.argsort(-self.reliabilities, kind="stable"), self.uncertainty
-        columns: Columns = {
-            "annotator": self.annotator_ids[order],
-            "reliability": self.reliabilities[order],
-        }
-        for end in ("reliability_low", "reliability_high"):
-            column = getattr(known, end, None)
-            if column is not None:
-                columns[end] = column[order]
-        return columns | {
-            "n_judgments": self.judgments_per_annotator[order],
-            "agreement": self.agreement[order],
-        }
+        return annotator_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts about the whole fit: plain data, as in ``summary.json``."""
@@ -364,6 +372,7 @@ class Consensus:
             **{name: getattr(record, name, None) for name in names},
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
+            "terms": None if self.effects is None else self.effects.to_dict(),
         }
 
     def __repr__(self) -> str:

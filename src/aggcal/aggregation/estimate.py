@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +15,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.resampling import bootstrap, n_contexts
 from aggcal.aggregation.solve.placing import place_item
 from aggcal.aggregation.start import Start
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -37,9 +39,9 @@ from aggcal.models.objective import Objective
 from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 from aggcal.models.rows import Rows, rows_of
 
-_FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 _FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
+_TIE = 0.5
 _FIXED = registry.SANDWICH_FIXED.name
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",
@@ -186,6 +188,38 @@ class Quantify:
             seed=seed,
         )
 
+    def _bootstrap(
+        self,
+        consensus: Consensus,
+        level: float,
+        draws: int,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Refit what other annotators, or other contexts, would have given."""
+        refit = partial(self._refit, consensus)
+        scores = bootstrap(
+            self.judgments, consensus, refit, draws=draws, seed=seed, on_draw=on_draw
+        )
+        clusters = n_contexts(self.judgments) or self.judgments.n_annotators
+        # Reliabilities get no interval: whom else one is drawn with says little about one's own.
+        return Uncertainty.of(
+            registry.BOOTSTRAP.name,
+            level,
+            consensus.scores,
+            DrawnCovariance(scores),
+            degrees_of_freedom=min(clusters, draws) - 1,
+            **self._groups(consensus, warnings=few_annotators(self.judgments.n_annotators)),
+            seed=seed,
+        )
+
+    def _refit(self, consensus: Consensus, part: AnyJudgments) -> Consensus:
+        """Fit other judgments in the same way."""
+        own = self.aggregator
+        if isinstance(own, Curved):
+            return own.refit(part, consensus, consensus)
+        return own.fit(part.on_one_machine("a refit"))
+
     def curvature(self, consensus: Consensus, /) -> Curvature | None:
         """Return the covariance of scores and reliabilities; None where it is not known."""
         own: object = self.aggregator
@@ -308,6 +342,16 @@ class Quantify:
                 total += share * weights[judgments.annotator, k] * np.exp(-loss)
         return total
 
+    def outcomes(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
+        """Return the probabilities of left, right and tie: of ties, their share everywhere."""
+        left = self.probabilities(consensus, judgments)
+        fitted = self.judgments.on_one_machine("the probability of each outcome")
+        weight = np.asarray(fitted.weight)
+        tied = float(weight[np.asarray(fitted.outcome) == _TIE].sum())
+        share = (tied + 0.5) / (float(weight.sum()) + 1.0)  # never 0: there may be one yet
+        chances = [(1.0 - share) * left, (1.0 - share) * (1.0 - left), np.full(len(left), share)]
+        return np.stack(chances, axis=1)
+
     def _nodes(
         self, own: Curved, consensus: Consensus, judgments: AnyJudgments
     ) -> tuple[FloatArray, FloatArray]:
@@ -341,48 +385,6 @@ class Quantify:
             return found
         return found | relative_variances(
             known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
-        )
-
-    def _bootstrap(
-        self,
-        consensus: Consensus,
-        level: float,
-        draws: int,
-        seed: int,
-        on_draw: Callable[[int, int], None] | None,
-    ) -> Uncertainty:
-        if draws < _FEWEST_DRAWS:
-            raise OptionError(f"a bootstrap of {draws} draws is too small; give at least 10.")
-        m = len(consensus.annotator_ids)
-        if m < _FEWEST_ANNOTATORS:
-            raise OptionError(
-                "a bootstrap by annotator needs at least two annotators; choose laplace."
-            )
-        random = np.random.default_rng(seed)
-        scores = np.empty((draws, len(consensus.scores)))
-        for k in range(draws):
-            chosen = np.sort(random.integers(m, size=m))
-            part = self.judgments.of_annotators(chosen)
-            own = self.aggregator
-            found = (
-                own.refit(part, consensus, consensus)
-                if isinstance(own, Curved)
-                else own.fit(part.on_one_machine("a bootstrap"))
-            )
-            # An item that nobody in this draw has judged is at the mean of the others.
-            drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
-            scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
-            if on_draw is not None:
-                on_draw(k + 1, draws)
-        # Reliabilities get no interval: whom else one is drawn with says little about one's own.
-        return Uncertainty.of(
-            registry.BOOTSTRAP.name,
-            level,
-            consensus.scores,
-            DrawnCovariance(scores),
-            degrees_of_freedom=min(m, draws) - 1,
-            **self._groups(consensus, warnings=few_annotators(self.judgments.n_annotators)),
-            seed=seed,
         )
 
 

@@ -64,6 +64,10 @@ class Quantifier(Protocol):
         """Return the probability that each row's annotator prefers its left item."""
         ...
 
+    def outcomes(self, consensus: Consensus, judgments: AnyJudgments, /) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Curvature:

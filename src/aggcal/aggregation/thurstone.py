@@ -13,6 +13,8 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.general.choice import Chosen, chosen_terms
+from aggcal.aggregation.general.method import Further, GeneralEffects
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
 from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
@@ -31,6 +33,7 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, DividedWarning, OptionError
+from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated
 from aggcal.models.objective import Objective
@@ -60,6 +63,8 @@ class ThurstoneAggregator:
     heterogeneous: bool = field(default=False, init=False, repr=False)
     name: str = field(default="alike", init=False, repr=False)
     estimator: Estimator = field(default="mode", init=False, repr=False)
+    terms: Terms = field(default=PLAIN, init=False, repr=False)
+    fixed: Chosen | None = field(default=None, init=False, repr=False)
 
     def fit(
         self,
@@ -91,6 +96,11 @@ class ThurstoneAggregator:
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             said += _divided(found.objective, found.rival)
+            chosen = self._chosen(judgments, found)
+            if chosen is not None:
+                held = isinstance(self.prior, Prior)
+                further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
+                return further.consensus(found, said, began, on_iteration)
             size, share = found.population, found.population.reversed_share
             estimated = Prior(size.score_sd, size.reliability_sd)
             return marginal_consensus(
@@ -122,6 +132,13 @@ class ThurstoneAggregator:
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
         )
+
+    def _chosen(self, judgments: AnyJudgments, found: MarginalFit) -> Chosen | None:
+        """Return the further terms that the judgments need; None where there are none."""
+        if self.terms.plain or judgments.local is None:
+            return None
+        chosen = self.fixed or chosen_terms(self.terms, judgments.local, found.scores)
+        return None if chosen.plain else chosen
 
     def _integrates(self, judgments: AnyJudgments) -> bool:
         """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
@@ -204,7 +221,10 @@ class ThurstoneAggregator:
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
         """Fit other judgments with the same prior (one chosen from the data is kept)."""
-        return replace(self, prior=consensus.prior)._fitted(judgments, start, trusted=True)  # noqa: SLF001
+        same = replace(self, prior=consensus.prior)
+        if isinstance(consensus.effects, GeneralEffects):
+            object.__setattr__(same, "fixed", consensus.effects.chosen)
+        return same._fitted(judgments, start, trusted=True)  # noqa: SLF001
 
     def _optimum(
         self,
@@ -313,6 +333,10 @@ class HRA(ThurstoneAggregator):
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
         the typical annotator has reliability 1. Data held by an engine are always fitted by the
         mode.
+    terms
+        What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
+        categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a
+        tie counts as half a win for each side.
 
     Examples
     --------
@@ -327,9 +351,17 @@ class HRA(ThurstoneAggregator):
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"
+    terms: Terms = DEFAULT
 
     def __post_init__(self) -> None:
         check_estimator(self.estimator)
+        if self.link != registry.LOGISTIC.name:
+            if self.terms not in (DEFAULT, PLAIN):
+                raise OptionError(
+                    f"ties, positions and contexts are fitted with the {registry.LOGISTIC.name} "
+                    f"link only; choose {registry.HRA_G.name}, or leave them out."
+                )
+            object.__setattr__(self, "terms", PLAIN)
         letter = registry.LINKS[link_of(self.link).name].letter
         object.__setattr__(self, "name", f"hra-{letter}")
 

@@ -48,6 +48,7 @@ from aggcal.data.spelling import Spelling
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
+from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
 
 
@@ -60,6 +61,7 @@ def assess(
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
+    terms: Terms | None = None,
     weights: Literal["sd"] | None = "sd",
     uncertainty: str | None = LAPLACE.name,
     level: float = LEVEL,
@@ -86,7 +88,7 @@ def assess(
     scores
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone. With ``anchors`` and
         no scores the anchors alone give the scale.
-    method, prior, estimator, features, seed, engine, on_iteration
+    method, prior, estimator, features, terms, seed, engine, on_iteration
         See `aggregate`.
     calibrator, weights, model_sd, anchors, second_model, bounds, digits
         See `calibrate`.
@@ -111,6 +113,7 @@ def assess(
         "seed": seed,
     }  # fmt: skip
     others = {"calibrator": calibrator, "features": features, "second_model": second_model}
+    others["terms"] = terms
     check_options(**given, **others, engine=engine)
     titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
@@ -124,7 +127,7 @@ def assess(
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
     _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)
-    aggregator = aggregator_of(method, prior, estimator, features, seed)
+    aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     consensus = fitted(aggregator, judgments, on_iteration=on_iteration)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
@@ -160,6 +163,7 @@ def check_options(
     calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
+    terms: Terms | None = None,
     features: Any = None,
     weights: Literal["sd"] | None = "sd",
     uncertainty: str | None = LAPLACE.name,
@@ -178,7 +182,7 @@ def check_options(
     Traceback (most recent call last):
     aggcal.errors.OptionError: the level is 95; give a number between 0 and 1, such as 0.95.
     """
-    check_method(method, prior, estimator, given_features=features is not None)
+    check_method(method, prior, estimator, given_features=features is not None, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
     check_seed(seed or 0)
     check_uncertainty(method, uncertainty, level=level, draws=draws)

@@ -49,7 +49,7 @@ class MethodInfo:
     assumes: str
     """What it assumes, in a line of the report."""
     takes: tuple[str, ...] = ()
-    """Options that the class is given: of ``prior``, ``seed``, ``estimator``, ``features``."""
+    """Options that the class takes: ``prior``, ``seed``, ``estimator``, ``features``, ``terms``."""
     reliabilities: bool = False
     """Whether annotators have different reliabilities."""
     link: LinkInfo | None = None
@@ -82,13 +82,20 @@ _FITTED = ("prior", "seed")
 _INTEGRATED = (*_FITTED, "estimator")
 _STAGE_1 = "aggcal.aggregation"
 
+TIES = ("auto", "davidson", "rao-kupper", "halves")
+"""How ties are fitted (see `aggcal.Terms`)."""
+SWITCHES = ("auto", "on", "off")
+"""Whether a term is fitted."""
+CONTEXT_USES = ("auto", "fit", "errors", "off")
+"""What a context is used for."""
+
 HRA_G = MethodInfo(
     "hra-g",
     f"{_STAGE_1}.thurstone:HRA",
     "heterogeneous Bradley-Terry: logistic link, a reliability per annotator (default)",
     "answers are clearer when two items differ more; each annotator has a reliability (a "
     "Bradley-Terry model with reliabilities)",
-    _INTEGRATED,
+    (*_INTEGRATED, "terms"),
     reliabilities=True,
     link=LOGISTIC,
     settings={"link": LOGISTIC.name},

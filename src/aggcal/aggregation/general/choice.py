@@ -133,7 +133,7 @@ def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) 
     names = (RELIABILITY, READINESS) if ties else (RELIABILITY,)
     both = [names, (RELIABILITY, POSITION, *names[1:])]
     without, with_it = (_evidence(rows, one, scores, chosen.outcomes) for one in both)
-    return with_it - without
+    return float(with_it - without)
 
 
 def _every(rows: GeneralRows, step: int) -> GeneralRows:

@@ -37,6 +37,7 @@ from aggcal.cli.options.stage_2 import (
     knowledge_files,
     knowledge_from,
 )
+from aggcal.cli.options.terms import terms_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
@@ -98,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
             prior=prior,
             estimator=options.estimator,
             features=features,
+            terms=terms_from(options),
             **uncertainty_from(options, console),
             **known,
             seed=options.seed,

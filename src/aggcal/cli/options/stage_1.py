@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.engine import add_engine_options, check_engine_options
+from aggcal.cli.options.terms import add_terms, terms_from
 from aggcal.errors import OptionError
 from aggcal.registry import (
     DEFAULT_METHOD,
@@ -56,6 +57,7 @@ def add_stage_1(command: Parser) -> None:
         "as the paper does",
     )
     _add_spreads(group)
+    add_terms(group)
     add_engine_options(group)
 
 
@@ -104,6 +106,7 @@ def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
         method=options.method,
         prior=prior_from(options),
         estimator=options.estimator,
+        terms=terms_from(options),
         features=options.features,
         uncertainty=None if options.uncertainty == "none" else options.uncertainty,
         level=options.level,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from aggcal.errors import OptionError, did_you_mean
+from aggcal.registry import CONTEXT_USES, SWITCHES, TIES
 
 Ties = Literal["auto", "davidson", "rao-kupper", "halves"]
 Switch = Literal["auto", "on", "off"]
@@ -51,8 +52,9 @@ class Terms:
     bridge: bool = False
 
     def __post_init__(self) -> None:
-        for name, known in (("ties", Ties), ("position", Switch), ("context", ContextUse)):
-            given, choices = getattr(self, name), get_args(known)
+        known = (("ties", TIES), ("position", SWITCHES), ("context", CONTEXT_USES))
+        for name, choices in known:
+            given = getattr(self, name)
             if given not in choices:
                 near = did_you_mean(str(given), choices)
                 raise OptionError(
@@ -65,5 +67,7 @@ class Terms:
         return self == PLAIN
 
 
+DEFAULT = Terms()
+"""Everything is decided by the data."""
 PLAIN = Terms(ties="halves", position="off", context="off", categories=False)
 """Items and reliabilities only."""

@@ -1,0 +1,142 @@
+"""What a consensus knows beside scores and reliabilities: the other terms of the general model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.text import brief
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatorEffect:
+    """A parameter of every annotator, and its mean over annotators."""
+
+    values: FloatArray
+    variances: FloatArray
+    common: float
+    common_se: float
+    sd: float
+    """How far annotators differ."""
+
+    __repr__ = brief
+
+    def to_dict(self) -> dict[str, float]:
+        """Return what is common to all annotators, as in ``summary.json``."""
+        return {"common": self.common, "common_se": self.common_se, "sd": self.sd}
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What is held equal: the effect of a standard deviation of each covariate."""
+
+    names: tuple[str, ...]
+    values: FloatArray
+    se: FloatArray
+
+    __repr__ = brief
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return each coefficient with its standard error."""
+        columns = zip(self.names, self.values.tolist(), self.se.tolist(), strict=True)
+        return {name: {"value": value, "se": se} for name, value, se in columns}
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryScores:
+    """The items' scores in each category of one column; NaN where nobody compared them there."""
+
+    name: str
+    ids: TextArray
+    scores: FloatArray
+    """Categories by items: the overall score and what the item does in the category."""
+    se: FloatArray
+    sd: float
+    """How far items do otherwise in a category than overall."""
+    judgments: FloatArray
+    """Weight of the judgments of each category."""
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The axis along which annotators differ most."""
+
+    items: FloatArray
+    """Where each item stands: those with a high value are put higher by annotators with a high
+    stance."""
+    item_se: FloatArray
+    stances: FloatArray
+    """Where each annotator stands."""
+    stance_variances: FloatArray
+    common_ground: FloatArray
+    """Scores at the middle of the stances: what both ends could call fair."""
+    common_se: FloatArray
+
+    __repr__ = brief
+
+
+class Effects(Protocol):
+    """The other terms of a fit; each is None where it was not fitted."""
+
+    @property
+    def ties(self) -> str:
+        """How ties were fitted: ``davidson``, ``rao-kupper`` or ``halves``."""
+        ...
+
+    @property
+    def position(self) -> AnnotatorEffect | None:
+        """Preference for the left side, on the logit scale: 0 is none."""
+        ...
+
+    @property
+    def readiness(self) -> AnnotatorEffect | None:
+        """Readiness to call a tie."""
+        ...
+
+    @property
+    def control(self) -> Coefficients | None:
+        """Coefficients of what is held equal."""
+        ...
+
+    @property
+    def categories(self) -> tuple[CategoryScores, ...]:
+        """Scores by category."""
+        ...
+
+    @property
+    def axis(self) -> Axis | None:
+        """The axis of disagreement."""
+        ...
+
+    @property
+    def grades(self) -> FloatArray:
+        """How common each strength of an answer is between equal items, relative to the first."""
+        ...
+
+    def outcomes(self, judgments: Any) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        ...
+
+
+def interval(effect: AnnotatorEffect, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of each annotator's interval.
+
+    Examples
+    --------
+    >>> one = AnnotatorEffect(np.array([0.5]), np.array([0.01]), 0.4, 0.1, 0.2)
+    >>> [end.round(2).tolist() for end in interval(one, 0.9)]
+    [[0.34], [0.66]]
+    """
+    from scipy.stats import norm
+
+    reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(effect.variances)
+    return effect.values - reach, effect.values + reach

@@ -1,0 +1,116 @@
+"""Fit again what other annotators, or other contexts, would have given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
+from aggcal.aggregation.consensus import Consensus
+from aggcal.data.base import AnyJudgments
+from aggcal.data.judgments import Judgments
+from aggcal.errors import OptionError
+
+_FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
+_FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary
+
+Refit = Callable[[AnyJudgments], Consensus]
+OnDraw = Callable[[int, int], None]
+
+
+def bootstrap(
+    judgments: AnyJudgments,
+    consensus: Consensus,
+    refit: Refit,
+    *,
+    draws: int,
+    seed: int,
+    on_draw: OnDraw | None,
+) -> FloatArray:
+    """Return the scores of refits to resampled contexts, or annotators where there are none.
+
+    Parameters
+    ----------
+    judgments, consensus
+        What was fitted, and what was found.
+    refit
+        Fits other judgments in the same way.
+    draws, seed
+        How many refits, and the seed for what they are given.
+    on_draw
+        Called after each refit with its number and how many there are.
+    """
+    if draws < _FEWEST_DRAWS:
+        raise OptionError(f"a bootstrap of {draws} draws is too small; give at least 10.")
+    by_context = n_contexts(judgments) >= _FEWEST
+    if not by_context and judgments.n_annotators < _FEWEST:
+        raise OptionError("a bootstrap by annotator needs at least two annotators; choose laplace.")
+    random = np.random.default_rng(seed)
+    parts: Iterator[AnyJudgments]
+    if by_context:
+        parts = _drawn_contexts(judgments.on_one_machine("a bootstrap by context"), draws, random)
+    else:
+        m = judgments.n_annotators
+        chosen = (np.sort(random.integers(m, size=m)) for _ in range(draws))
+        parts = (judgments.of_annotators(each) for each in chosen)
+    return _refitted(parts, consensus, refit, draws, on_draw)
+
+
+def jackknife(
+    judgments: Judgments, consensus: Consensus, refit: Refit, on_draw: OnDraw | None = None
+) -> FloatArray:
+    """Return the covariance of the scores by leaving out one context after the other.
+
+    Rows without a context are in every fit.
+    """
+    number = n_contexts(judgments)
+    context = judgments.context
+    assert context is not None  # noqa: S101  # who calls knows
+    parts = (judgments.of_rows(context != c) for c in range(number))
+    found = _refitted(parts, consensus, refit, number, on_draw)
+    off = found - found.mean(axis=0)
+    return np.asarray((number - 1) / number * off.T @ off)
+
+
+def n_contexts(judgments: AnyJudgments) -> int:
+    """Return how many contexts there are; 0 where none are known."""
+    local = judgments.local
+    if local is None or local.context is None:
+        return 0
+    return len(np.unique(local.context[local.context >= 0]))
+
+
+def _drawn_contexts(
+    judgments: Judgments, draws: int, random: np.random.Generator
+) -> Iterator[Judgments]:
+    context = judgments.context
+    assert context is not None  # noqa: S101  # who calls knows
+    number = int(context.max()) + 1
+    for _ in range(draws):
+        often = np.bincount(random.integers(number, size=number), minlength=number)
+        factor = np.where(context >= 0, often[np.maximum(context, 0)], 1)
+        kept = factor > 0
+        part = judgments.of_rows(kept)
+        # Rows stay in their order: a context that was drawn twice counts twice.
+        yield replace(part, weight=np.asarray(part.weight) * factor[kept])
+
+
+def _refitted(
+    parts: Iterator[AnyJudgments],
+    consensus: Consensus,
+    refit: Refit,
+    number: int,
+    on_draw: OnDraw | None,
+) -> FloatArray:
+    scores = np.empty((number, len(consensus.scores)))
+    for k, part in enumerate(parts):
+        found = refit(part)
+        # An item that nobody in this part has judged is at the mean of the others.
+        drawn = aligned(found.scores, found.item_ids, consensus.item_ids)
+        scores[k] = np.where(np.isnan(drawn), np.nanmean(drawn), drawn)
+        if on_draw is not None:
+            on_draw(k + 1, number)
+    return scores
