@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 7  # raised with every change of kernels.c: an older library is not loaded
+_VERSION = 8  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -67,6 +67,8 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    kernels.aggcal_general_integrate.restype = number
+    kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
     return kernels
 
 
