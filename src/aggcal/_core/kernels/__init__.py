@@ -69,6 +69,12 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
     kernels.aggcal_general_integrate.restype = number
     kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
+    for name, arrays in (("gather", 2), ("product", 2)):
+        kernel = getattr(kernels, f"aggcal_general_{name}")
+        kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
+    for name, arrays in (("table", 2), ("forms", 9), ("covariance", 6)):
+        kernel = getattr(kernels, f"aggcal_general_{name}")
+        kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
     return kernels
 
 

@@ -555,7 +555,7 @@ PART void look_at_half(const Integral *j, const Own *o, int64_t u, int half, dou
     for (int i = 0; i < n; i++) theta[i] = mode[i];
     const double log_det = find_mode(j, o, sign, mean, w, theta, mode, inverse, &bend);
     /* Were they reversed, their strength would clearly be negative: they are not. */
-    if (half && theta[reliability] < -CLEARLY / sqrt(bend)) return;
+    const int given_up = half && theta[reliability] < -CLEARLY / sqrt(bend);
     for (int t = 0; t < each; t++) {
         const double *at = j->point + t * n;
         double spot[MOST], far = 0.0;
@@ -570,6 +570,11 @@ PART void look_at_half(const Integral *j, const Own *o, int64_t u, int half, dou
         if (j->tie_pull)
             tie_pull = half ? j->second_tie_pull + t * j->n_second + j->second[u]
                             : j->tie_pull + t * j->n_rows + lo;
+        if (given_up) {
+            memset(pull, 0, (size_t)o->rows * sizeof *pull);
+            if (tie_pull) memset(tie_pull, 0, (size_t)o->rows * sizeof *tie_pull);
+            continue;
+        }
         double loss = linear_part(j, o, &s, spot, mean);
         loss += node_terms(j, o, &s, w, pull, tie_pull, room + 3 * t * o->rows);
         log_weight[t] = j->log_share[half] - loss + j->log_weight[t] + 0.5 * far +

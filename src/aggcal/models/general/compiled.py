@@ -25,6 +25,7 @@ from aggcal.models.general.annotators import (
     Integration,
     Known,
     Point,
+    RowSums,
 )
 from aggcal.models.general.outcomes import Outcomes, adjacent
 from aggcal.models.general.rows import GeneralRows
@@ -64,6 +65,7 @@ class _Integral(ctypes.Structure):
 class CompiledRowSums:
     """What the nodes pull rows by, and bend them by: until the next evaluation."""
 
+    halves: int
     pulls: np.ndarray
     """Of the first half of the nodes, nodes by rows."""
     second_pulls: np.ndarray
@@ -74,6 +76,20 @@ class CompiledRowSums:
     second_tie_pulls: np.ndarray | None
     curves: dict[tuple[str, str], np.ndarray]
     """Expected curvature of each pair of channels, by row."""
+
+    def full(self, sizes: IntArray) -> RowSums:
+        """Return tables of all nodes by all rows, for sums in NumPy."""
+        pulls = [(self.pulls, self.second_pulls), (self.tie_pulls, self.second_tie_pulls)]
+        looked = np.repeat(self.second >= 0, sizes)
+        both = []
+        for first, second in pulls:
+            if first is None or second is None:
+                both.append(None)
+                continue
+            behind = np.zeros(first.shape)
+            behind[:, looked] = second
+            both.append(np.concatenate([first, behind]) if self.halves > 1 else first)
+        return RowSums(both[0], both[1], self.curves)
 
 
 class CompiledIntegration(Integration):
@@ -165,6 +181,7 @@ class CompiledIntegration(Integration):
         shape, second_shape = (len(self.points), n), (len(self.points), int(ends[-1]))
         ties = point.offset is not None
         return CompiledRowSums(
+            len(self.signs),
             self._table("pulls", shape),
             self._table("second", second_shape),
             second,

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal.models.general.rows import GeneralRows
 
 SCORES, CONTROL = "scores", "control"
+_PAIR = np.array([1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +40,17 @@ class Block:
 class Design:
     """The map Z from the unknowns to the rows' gaps."""
 
-    columns: IntArray
-    """Rows by entries: which unknowns a row touches."""
+    columns: CodeArray
+    """Rows by entries: which unknowns a row touches; the first two are those of its items."""
     values: FloatArray
     """By what factor."""
     size: int
     blocks: dict[str, Block] = field(default_factory=dict)
+
+    @property
+    def paired(self) -> bool:
+        """Whether a row's gap is a difference of two unknowns."""
+        return self.columns.shape[1] == len(_PAIR) and self.values.strides[0] == 0
 
     @cached_property
     def matrix(self) -> Any:
@@ -63,6 +69,8 @@ class Design:
 
     def gaps(self, unknowns: FloatArray) -> FloatArray:
         """Return m = Z x."""
+        if self.paired:
+            return np.asarray(unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]])
         return np.asarray(self.matrix @ unknowns)
 
     def variances(self, covariance: FloatArray) -> FloatArray:
@@ -101,11 +109,13 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
     array([2., 1.])
     """
     n = rows.n_items
-    one = np.ones(len(rows))
     every = np.arange(n)
     blocks = {SCORES: Block(SCORES, 0, n, every, np.zeros(n, dtype=np.int64))}
     columns: list[np.ndarray] = [rows.left, rows.right]
-    values, size = [one, -one], n
+    if not cells and control is None:
+        pair = np.broadcast_to(_PAIR, (len(rows), len(_PAIR)))
+        return Design(np.stack(columns, axis=1).astype(np.int32), pair, n, blocks)
+    values, size = [np.full(len(rows), sign) for sign in _PAIR], n
     for name in cells:
         group = rows.keys[name].astype(np.int64)
         known: BoolArray = group >= 0
@@ -124,5 +134,5 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
         blocks[CONTROL] = Block(CONTROL, size, size + width, none, np.arange(width))
         size += width
     return Design(
-        np.stack(columns, axis=1).astype(np.int64), np.stack(values, axis=1), size, blocks
+        np.stack(columns, axis=1).astype(np.int32), np.stack(values, axis=1), size, blocks
     )
