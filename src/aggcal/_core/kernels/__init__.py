@@ -69,6 +69,12 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
     kernels.aggcal_general_integrate.restype = number
     kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
+    kernels.aggcal_general_gaps.restype = None
+    kernels.aggcal_general_gaps.argtypes = [count, count, count, *([array] * 4)]
+    kernels.aggcal_general_row_sds.restype = None
+    kernels.aggcal_general_row_sds.argtypes = [
+        count, count, count, *([array] * 3), number, array
+    ]  # fmt: skip
     for name, arrays in (("gather", 2), ("product", 2)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]

@@ -107,11 +107,9 @@ PART double log_sum(const double *weight, const double *eta, const double *total
     double sum = 0.0, size[4] = {0.0, 0.0, 0.0, 0.0};
     const int block = (int)(650.0 / log(most)) & ~3;
     if (weight || block < 8) {
-        for (int k = 0; k < n; k++) {
-            const double found = half * fabs(eta[k]) + log_of(total[k]);
-            sum += weight ? weight[k] * found : found;
-        }
-        return sum;
+        double found[WIDE];
+        for (int k = 0; k < n; k++) found[k] = half * fabs(eta[k]) + log_of(total[k]);
+        return weight ? dot(weight, found, n) : sum_of(found, n);
     }
     /* One logarithm for as many rows as cannot overflow. */
     for (int from = 0; from < n; from += block) {
@@ -192,6 +190,19 @@ PART void grades_of(int top, const double *grades, const Spot *s, const double *
 PART void smoothed(const Spot *s, const float *sd, int n, Work *w)
 {
     const double square = 0.5 * s->gamma * s->gamma;
+    if (s->ties)
+        for (int k = 0; k < n; k++) {
+            const double m = w->pull[k], c = w->curve[k], v = square * sd[k] * sd[k], h = 0.5 * v * v;
+            const double q = 0.25 - 3.0 * c - m * m, k3 = m * q;
+            const double k4 = c * q - m * (3.0 * k3 + 2.0 * m * c), t = w->tie_pull[k];
+            const double one = w->cross[k], two = t * (m * m - c);
+            const double three = t * (m * (3.0 * c - m * m) - k3);
+            const double four = t * (m * m * (m * m - 6.0 * c) + 4.0 * m * k3 + 3.0 * c * c - k4);
+            w->tie_pull[k] = t + v * two + h * four;
+            w->tie_curve[k] += v * (two - 2.0 * (one * one + t * two));
+            w->cross[k] = one + v * three;
+            w->bent[k] = two;
+        }
     for (int k = 0; k < n; k++) {
         const double m = w->pull[k], c = w->curve[k], v = square * sd[k] * sd[k], h = 0.5 * v * v;
         const double q = 0.25 - 3.0 * c - m * m, k3 = m * q, q1 = -3.0 * k3 - 2.0 * m * c;
@@ -204,14 +215,6 @@ PART void smoothed(const Spot *s, const float *sd, int n, Work *w)
         w->curve[k] = c + v * k4 + h * k6;
         w->third[k] = k3;
         w->fourth[k] = k4;
-        if (!s->ties) continue;
-        const double t = w->tie_pull[k], one = w->cross[k], two = t * (m * m - c);
-        const double three = t * (m * (3.0 * c - m * m) - k3);
-        const double four = t * (m * m * (m * m - 6.0 * c) + 4.0 * m * k3 + 3.0 * c * c - k4);
-        w->tie_pull[k] = t + v * two + h * four;
-        w->tie_curve[k] += v * (two - 2.0 * (one * one + t * two));
-        w->cross[k] = one + v * three;
-        w->bent[k] = two;
     }
 }
 

@@ -385,3 +385,35 @@ void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int6
         }
     }
 }
+
+/* gap = Z x of rows first to last; value is NULL where a row has two entries, 1 and -1. */
+FOR_EACH_PROCESSOR
+void aggcal_general_gaps(int64_t first, int64_t last, int64_t entries, const int32_t *column,
+                         const double *value, const double *x, double *gap)
+{
+    for (int64_t row = first; row < last; row++) {
+        const int32_t *at = column + row * entries;
+        double sum = 0.0;
+        if (!value) sum = x[at[0]] - x[at[1]];
+        for (int64_t e = 0; value && e < entries; e++) sum += value[row * entries + e] * x[at[e]];
+        gap[row] = sum;
+    }
+}
+
+/* The sd of each row's gap, of unknowns with these variances, at most cap. */
+FOR_EACH_PROCESSOR
+void aggcal_general_row_sds(int64_t first, int64_t last, int64_t entries, const int32_t *column,
+                            const double *value, const double *variance, double cap, float *out)
+{
+    for (int64_t row = first; row < last; row++) {
+        const int32_t *at = column + row * entries;
+        double sum = 0.0;
+        if (!value) sum = variance[at[0]] + variance[at[1]];
+        for (int64_t e = 0; value && e < entries; e++) {
+            const double by = value[row * entries + e];
+            sum += by * by * variance[at[e]];
+        }
+        const double sd = sqrt(sum > 0.0 ? sum : 0.0);
+        out[row] = (float)(sd < cap ? sd : cap);
+    }
+}

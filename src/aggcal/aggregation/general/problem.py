@@ -139,6 +139,10 @@ class Problem:
         """Whether reliabilities could take over the scale of the scores."""
         return RELIABILITY in self.layout.names
 
+    def every(self, step: int) -> Problem:
+        """Return the same problem for every so many annotators."""
+        return Problem(self.layout.every(step), self.component, self.integration.outcomes)
+
     def first_state(self, scores: FloatArray, sds: dict[str, float], **known: float) -> State:
         """Return a state with these scores and everything else at its default."""
         layout = self.layout
@@ -187,10 +191,10 @@ class Problem:
             elif name in MEAN_PRIORS:
                 means[:, k] = MEAN_PRIORS[name][0]
         share = state.reversed_share
-        row_sd = np.sqrt(layout.design.variances(_gap_part(state.covariance, layout.design.size)))
+        design = layout.design
         point = Point(
-            layout.design.gaps(x[: layout.design.size]),
-            np.minimum(row_sd, _ROW_CAP * BLOCK_SDS[SCORES]),
+            design.gaps(x[: design.size]),
+            design.row_sds(_gap_part(state.covariance, design.size), _ROW_CAP * BLOCK_SDS[SCORES]),
             means,
             state.sds,
             (log(1.0 - share), log(share)),
@@ -231,6 +235,7 @@ class Problem:
         """Return the state with everything that the reliabilities multiply made larger."""
         unknowns = state.unknowns.copy()
         unknowns[: self.layout.design.size] *= factor
+        self.integration.rescale(factor)
         return replace(state, unknowns=unknowns)
 
 

@@ -154,6 +154,11 @@ class Integration:
         """Forget where the modes are."""
         self.modes = None
 
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when the gaps are multiplied by a factor."""
+        if self.modes is not None and RELIABILITY in self.column:
+            self.modes[:, :, self.column[RELIABILITY]] /= factor
+
     def evaluate(self, point: Point) -> Known:
         """Integrate at a point; `found` is then what the nodes do to the rows."""
         rows, m, k, each = self.rows, self.rows.n_annotators, len(self.names), len(self.points)

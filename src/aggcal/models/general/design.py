@@ -7,13 +7,15 @@ entries, so that Z is two tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.models.general.rows import GeneralRows
 
 SCORES, CONTROL = "scores", "control"
@@ -67,11 +69,45 @@ class Design:
         """Z', unknowns by rows."""
         return self.matrix.T.tocsr()
 
+    def taken(self, kept: BoolArray) -> Design:
+        """Return the map to some of the rows."""
+        n = int(kept.sum())
+        values = np.broadcast_to(_PAIR, (n, len(_PAIR))) if self.paired else self.values[kept]
+        return replace(self, columns=self.columns[kept], values=values)
+
+    @cached_property
+    def _tables(self) -> tuple[CodeArray, FloatArray | None]:
+        """What the kernels read: columns, and values unless they are 1 and −1."""
+        values = None if self.paired else np.ascontiguousarray(self.values)
+        return np.ascontiguousarray(self.columns), values
+
     def gaps(self, unknowns: FloatArray) -> FloatArray:
         """Return m = Z x."""
-        if self.paired:
-            return np.asarray(unknowns[self.columns[:, 0]] - unknowns[self.columns[:, 1]])
-        return np.asarray(self.matrix @ unknowns)
+        kernels, (n, each) = library(), self.columns.shape
+        if kernels is None:
+            return np.asarray(self.matrix @ unknowns)
+        unknowns, found = np.ascontiguousarray(unknowns), np.empty(n)
+        tables = at(*self._tables, unknowns)
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_general_gaps(begin, end, each, *tables, *at(found))
+
+        each_range(work, even(n))
+        return found
+
+    def row_sds(self, covariance: FloatArray, cap: float) -> np.ndarray:
+        """Return the sd of each row's gap, at most a cap, from a covariance or its diagonal."""
+        kernels, (n, each) = library(), self.columns.shape
+        if kernels is None or covariance.ndim > 1:
+            return np.minimum(np.sqrt(self.variances(covariance)), cap)
+        covariance, found = np.ascontiguousarray(covariance), np.empty(n, dtype=np.float32)
+        tables = at(*self._tables, covariance)
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_general_row_sds(begin, end, each, *tables, cap, *at(found))
+
+        each_range(work, even(n))
+        return found
 
     def variances(self, covariance: FloatArray) -> FloatArray:
         """Return the variance of each row's gap, from a covariance matrix or its diagonal."""

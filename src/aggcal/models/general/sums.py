@@ -12,7 +12,7 @@ It is here as products and as a dense matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -73,6 +73,11 @@ class Layout:
     def at_means(self) -> int:
         """Where μ begins."""
         return int(self.where_ties.stop)
+
+    def every(self, step: int) -> Layout:
+        """Return the layout of every so many annotators' rows."""
+        kept = np.repeat(np.arange(self.rows.n_annotators) % step == 0, self.rows.sizes)
+        return replace(self, rows=self.rows.every(step), design=self.design.taken(kept))
 
     def axis_gaps(self, unknowns: FloatArray) -> FloatArray | None:
         """Return v_i − v_j of each row, if there is an axis."""
