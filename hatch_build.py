@@ -24,7 +24,7 @@ _DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
 
 
 class BuildHook(BuildHookInterface):
-    """Builds ``kernels.so`` beside its source: it needs no Python header and no Python version."""
+    """Builds ``kernels.so`` beside its sources: it needs no Python header and no Python version."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and name what else to gather."""
@@ -37,9 +37,9 @@ class BuildHook(BuildHookInterface):
             if page is not None:
                 build_data["shared_data"][str(page)] = "share/man/man1/aggcal.1"
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
-        source, target = folder / "kernels.c", folder / "kernels.so"
+        sources, target = sorted(map(str, folder.glob("*.c"))), folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-        command = [*compiler, *_FLAGS, "-o", str(target), str(source), "-lm"]
+        command = [*compiler, *_FLAGS, "-o", str(target), *sources, "-lm"]
         # Not every compiler can make code for several processors: then for one.
         for more in ([], ["-DONE_PROCESSOR"]):
             try:

@@ -4,5 +4,5 @@
 - `tables`: columns by name, aligned to items.
 - `text`: numbers and names as people read them.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
-- `kernels`: the compiled sums (``kernels.c``); NumPy computes the same where there is no compiler.
+- `kernels`: the compiled sums (``*.c``); NumPy computes the same where there is no compiler.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 7  # raised with every change of kernels.c: an older library is not loaded
+_VERSION = 8  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -67,6 +67,20 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    kernels.aggcal_general_integrate.restype = number
+    kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
+    kernels.aggcal_general_gaps.restype = None
+    kernels.aggcal_general_gaps.argtypes = [count, count, count, *([array] * 4)]
+    kernels.aggcal_general_row_sds.restype = None
+    kernels.aggcal_general_row_sds.argtypes = [
+        count, count, count, *([array] * 3), number, array
+    ]  # fmt: skip
+    for name, arrays in (("gather", 2), ("product", 2)):
+        kernel = getattr(kernels, f"aggcal_general_{name}")
+        kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
+    for name, arrays in (("table", 2), ("forms", 9), ("covariance", 6)):
+        kernel = getattr(kernels, f"aggcal_general_{name}")
+        kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
     return kernels
 
 

@@ -7,64 +7,19 @@
  * scatter. No temporary grows with the data; what is stored per row are two float32 weights of the
  * curvature, which shape the direction of a step and never the value or the gradient.
  */
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-/* Compilers must assume the oldest processor of its kind. On x86-64 the heavy sums are compiled a
- * second time, for those of the last ten years, with vectors twice as wide; which one runs is
- * settled when the library is loaded. What they call is inlined, to be compiled along. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(ONE_PROCESSOR)
-#if __GNUC__ >= 13
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#endif
-#define PART static inline __attribute__((always_inline))
-#else
-#define FOR_EACH_PROCESSOR
-#define PART static inline
-#endif
+#include "shared.h"
 
 #define CHUNK 2048
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 7; }
+int aggcal_version(void) { return 8; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
 typedef struct {
     double gap[CHUNK], small[CHUNK], pull[CHUNK], curve[CHUNK];
 } Chunk;
-
-/* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it, the
- * polynomial in pairs so that no term waits for the one before. */
-PART double exp_minus(double a)
-{
-    const double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer */
-    double shifted, power, r, r2, r4, low, middle, high;
-    int64_t bits, base;
-    a = a < 708.0 ? a : 708.0;
-    shifted = a * 1.4426950408889634 + magic;
-    power = shifted - magic;
-    r = (power * 0.693147180369123816490 - a) + power * 1.90821492927058770002e-10;
-    r2 = r * r;
-    r4 = r2 * r2;
-    low = (1.0 + r) + r2 * (0.5 + r * 1.6666666666666667e-01);
-    middle = (4.1666666666666667e-02 + r * 8.3333333333333333e-03) +
-             r2 * (1.3888888888888889e-03 + r * 1.9841269841269841e-04);
-    high = (2.4801587301587302e-05 + r * 2.7557319223985893e-06) +
-           r2 * (2.7557319223985891e-07 + r * 2.5052108385441719e-08) +
-           r4 * (2.0876756987868099e-09 + r * 1.6059043836821613e-10);
-    low += r4 * (middle + r4 * high);
-    memcpy(&bits, &shifted, sizeof bits);
-    memcpy(&base, &magic, sizeof base);
-    bits = (1023 - (bits - base)) << 52;
-    memcpy(&r, &bits, sizeof r);
-    return low * r;
-}
 
 /* log(1 + e) for 0 <= e <= 1, as 2 atanh of a number below 0.172; vectorises too. */
 PART double log_one_plus(double e)
@@ -87,35 +42,6 @@ PART double erfcx_plus(double z)
     double t = 1.0 / (2.0 * z * z);
     double series = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t * (1.0 - 9.0 * t))));
     return series / (z * 1.7724538509055160273);
-}
-
-/* Four running sums: compilers may not reorder a sum by themselves, and one alone is slow. */
-PART double dot(const double *x, const double *y, int n)
-{
-    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-    int k = 0;
-    for (; k + 4 <= n; k += 4) {
-        a += x[k] * y[k];
-        b += x[k + 1] * y[k + 1];
-        c += x[k + 2] * y[k + 2];
-        d += x[k + 3] * y[k + 3];
-    }
-    for (; k < n; k++) a += x[k] * y[k];
-    return (a + b) + (c + d);
-}
-
-PART double sum_of(const double *x, int n)
-{
-    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-    int k = 0;
-    for (; k + 4 <= n; k += 4) {
-        a += x[k];
-        b += x[k + 1];
-        c += x[k + 2];
-        d += x[k + 3];
-    }
-    for (; k < n; k++) a += x[k];
-    return (a + b) + (c + d);
 }
 
 /* Fill pull and curve, the first two derivatives of the loss at x = slope * gap, and what the loss
@@ -536,16 +462,11 @@ void aggcal_components(int64_t n_rows, const int32_t *left, const int32_t *right
  * pull[k * n_rows + row]. */
 #define NODES 6
 #define POINTS 3 /* nodes of either half */
-#define GAPS 5   /* points of a row's gap */
 #define NARROW 512 /* rows worked on at once: what they need stays in the first cache */
 #define OPEN 2
 #define SMOOTH 0.8 /* sd of rho * gap up to which derivatives do: a pull is then right to 7e-4 of a
                     * row at worst, scores and their errors to 2e-4 of a standard error */
 static const double POINT[POINTS] = {0.0, 1.7320508075688772, -1.7320508075688772};
-static const double GAP[GAPS] = {0.0, 1.3556261799742659, -1.3556261799742659, 2.8569700138728056,
-                                 -2.8569700138728056};
-static const double GAP_WEIGHT[GAPS] = {8.0 / 15.0, 0.22207592200561266, 0.22207592200561266,
-                                        0.011257411327720689, 0.011257411327720689};
 static const double LOG_POINT_WEIGHT[POINTS] = {-0.40546510810816438, -1.7917594692280550 + 1.5,
                                                 -1.7917594692280550 + 1.5};
 

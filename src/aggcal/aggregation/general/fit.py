@@ -17,6 +17,7 @@ from aggcal.aggregation.solve.population import Path, ahead, blend
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, Known
 from aggcal.models.general.design import SCORES
+from aggcal.models.general.sums import Sums
 
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
@@ -50,8 +51,11 @@ _STALLED, _SETTLING = 0.9, 3
 _AITKEN, _PATIENT = 3, 30
 """Updates of the spreads from which the next is extrapolated, and the iterations after which they
 are mixed instead: weakly determined spreads spiral."""
-_FIRST_CLOSE = 0.05
-"""How far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+_FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
+"""How often it is looked for, and how far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+_SAMPLE = 100_000
+"""Rows that tell the unit of the first scores: from twice as many, of every so many annotators
+only. It saves passes over all, and the unit is held exactly later on."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 _LEAST_SD = 0.01
@@ -114,9 +118,11 @@ class _Run:
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.integration.restart()
-        state, settled, kept = self._in_unit(state), False, 0.0
+        (state, sums), settled, kept = self._begun(state), False, 0.0
         while len(self.moves) < _MOST_ITERATIONS and not settled:
-            new, far = self._iterated(state, kept)
+            if self.moves:  # the start is where they were integrated out last
+                sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+            new, far = self._iterated(state, sums, kept)
             if not np.isfinite(far):
                 break
             if len(self.moves) >= _SETTLING:
@@ -126,9 +132,8 @@ class _Run:
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
-        state, norm = self._polished(state)
-        sums = self.problem.integrate(state, hopeless=self.hopeless)
-        objective = self._objective(state, self.problem.curvature(state, sums))
+        state, curvature, norm = self._polished(state)
+        objective = self._objective(state, curvature)
         record = Convergence(
             settled and norm < _TOLERANCE,
             len(self.moves),
@@ -139,19 +144,15 @@ class _Run:
         )
         return GeneralFit(state, self.problem.known, objective, record, frozenset(self._free()))
 
-    def _in_unit(self, state: State) -> State:
-        """Multiply the scores until a typical reliability is about 1."""
-        for _ in range(5):
-            self.problem.integrate(state, close=_CLOSE)
-            off = self.problem.off()
-            if abs(off) < _FIRST_CLOSE:
-                break
-            state = self.problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
-        return state
+    def _begun(self, state: State) -> tuple[State, Sums]:
+        """Bring the first scores into the unit, roughly, and integrate there."""
+        rows = len(self.problem.layout.rows)
+        if self.problem.has_unit and rows >= 2 * _SAMPLE:
+            state, _ = _in_unit(self.problem.every(rows // _SAMPLE), state)
+        return _in_unit(self.problem, state)
 
-    def _iterated(self, state: State, kept: float) -> tuple[State, float]:
+    def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
-        sums = problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
         new, covariance, step = self._stepped(state, curvature, _LOOSE)
@@ -273,20 +274,20 @@ class _Run:
             return np.zeros(len(off))
         return self.problem.shares * known.mean(off * known.off(known.strengths))
 
-    def _polished(self, state: State) -> tuple[State, float]:
-        """Solve for the unknowns and the unit exactly, the spreads held."""
+    def _polished(self, state: State) -> tuple[State, Curvature, float]:
+        """Solve for the unknowns and the unit exactly, the spreads held; integrate there."""
         problem, norm = self.problem, np.inf
-        for _ in range(_POLISHING_STEPS):
+        for count in range(_POLISHING_STEPS + 1):
             sums = problem.integrate(state, hopeless=self.hopeless)
             curvature = problem.curvature(state, sums)
             force = problem.force(state, curvature)
             size = curvature.diagonal()
             new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
-            if new < _POLISHED or new > 0.5 * norm:
-                return state, new
+            if new < _POLISHED or not new <= 0.5 * norm or count == _POLISHING_STEPS:
+                break
             norm = new
             state = self._stepped(state, curvature, _TIGHT)[0]
-        return state, norm
+        return state, curvature, new
 
     def _objective(self, state: State, curvature: Curvature) -> float:
         """Minus the log posterior, the unknowns integrated out by their diagonal curvature."""
@@ -300,6 +301,17 @@ class _Run:
             value += (a - 1.0) * np.log(share) + (b - 1.0) * np.log1p(-share)
             value += 0.5 * (state.sds[0] * state.tilt) ** 2 * dot(problem.shares, problem.shares)
         return -float(value)
+
+
+def _in_unit(problem: Problem, state: State) -> tuple[State, Sums]:
+    """Multiply the scores until a typical reliability is about 1; integrate there."""
+    for _ in range(_FIRST_STEPS):
+        sums = problem.integrate(state, close=_CLOSE)
+        off = problem.off()
+        if abs(off) < _FIRST_CLOSE:
+            return state, sums
+        state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
+    return state, problem.integrate(state, close=_CLOSE)
 
 
 def _next_effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:

@@ -19,13 +19,14 @@ from aggcal.models.general.annotators import (
     READINESS,
     RELIABILITY,
     STANCE,
-    Integration,
     Known,
     Point,
 )
+from aggcal.models.general.compiled import integration
+from aggcal.models.general.compiled_sums import sums_of
 from aggcal.models.general.design import CONTROL, SCORES
 from aggcal.models.general.outcomes import Outcomes, adjacent
-from aggcal.models.general.sums import Layout, Sums, sums_of
+from aggcal.models.general.sums import Layout, Sums
 
 AXIS_SD, TIE_CONTEXT_SD = "axis", "tie context"
 FIRST_SDS = {RELIABILITY: 0.5, POSITION: 0.5, READINESS: 1.0, STANCE: 1.0}
@@ -75,8 +76,10 @@ class Curvature:
         return self.sums.product(vector) + rest
 
     def diagonal(self) -> FloatArray:
-        """Return its diagonal with the annotators held."""
-        return self.sums.diagonal() + self.precision
+        """Return its diagonal, nearly: as if nobody met an unknown twice."""
+        held, loose = self.sums.diagonals
+        # Where the annotators' part exceeds the unknowns' own the matrix is not definite.
+        return np.maximum(held - loose + self.precision + np.square(self.unit), self.precision)
 
     def inverse(self) -> FloatArray:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
@@ -102,14 +105,11 @@ class Curvature:
         covariance
             Of the unknowns: a matrix, or its diagonal.
         """
-        border = self.sums.borders(values)
         toward = self.unit * np.sqrt(self.room)
-        matrix = covariance.ndim > 1
-        carried = covariance @ toward if matrix else covariance * toward
-        middle = border @ covariance if matrix else border.multiply(covariance)
-        square = np.ravel(border.multiply(middle).sum(axis=1))
+        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
+        square, along = self.sums.forms(values, covariance, carried)
         share = with_unit / self.room
-        total = square - 2.0 * share * (border @ carried) + share**2 * dot(toward, carried)
+        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
         return np.asarray(np.maximum(total + own - with_unit * share, 1e-12))
 
 
@@ -128,7 +128,7 @@ class Problem:
 
     def __init__(self, layout: Layout, component: IntArray, outcomes: Outcomes = adjacent) -> None:
         self.layout, self.component = layout, component
-        self.integration = Integration(layout.rows, layout.names, outcomes)
+        self.integration = integration(layout.rows, layout.names, outcomes)
         self.known: Known
         given = layout.rows.given
         self.shares: FloatArray = given / given.sum()
@@ -138,6 +138,10 @@ class Problem:
     def has_unit(self) -> bool:
         """Whether reliabilities could take over the scale of the scores."""
         return RELIABILITY in self.layout.names
+
+    def every(self, step: int) -> Problem:
+        """Return the same problem for every so many annotators."""
+        return Problem(self.layout.every(step), self.component, self.integration.outcomes)
 
     def first_state(self, scores: FloatArray, sds: dict[str, float], **known: float) -> State:
         """Return a state with these scores and everything else at its default."""
@@ -186,23 +190,25 @@ class Problem:
                 means[:, k] = x[layout.at_means + layout.means.index(name)]
             elif name in MEAN_PRIORS:
                 means[:, k] = MEAN_PRIORS[name][0]
-        maps, share = layout.maps, state.reversed_share
-        row_sd = np.sqrt(layout.design.variances(_gap_part(state.covariance, layout.design.size)))
+        share = state.reversed_share
+        design = layout.design
         point = Point(
-            layout.design.gaps(x[: layout.design.size]),
-            np.minimum(row_sd, _ROW_CAP * BLOCK_SDS[SCORES]),
+            design.gaps(x[: design.size]),
+            design.row_sds(_gap_part(state.covariance, design.size), _ROW_CAP * BLOCK_SDS[SCORES]),
             means,
             state.sds,
             (log(1.0 - share), log(share)),
-            maps["axis"][0] @ x[layout.where_axis] if layout.axis else None,
-            maps["tie"][0] @ x[layout.where_ties] if layout.contexts else None,
+            layout.axis_gaps(x),
+            layout.readiness(x),
             state.grades,
             hopeless,
             close,
         )
         self.known = self.integration.evaluate(point)
         self.means = means
-        return sums_of(layout, self.integration, self.known, state.sds, means)
+        known = self.known
+        toward = self.shares[:, None] * known.weights * known.off(known.strengths)
+        return sums_of(layout, self.integration, known, state.sds, means, toward)
 
     def curvature(self, state: State, sums: Sums) -> Curvature:
         """Return the curvature where the annotators were last integrated out."""
@@ -210,12 +216,9 @@ class Problem:
         if not self.has_unit:
             return Curvature(sums, precision, np.zeros(len(precision)), 1.0)
         known = self.known
-        off = known.off(known.strengths)
-        variance = known.mean(off**2)
+        variance = known.mean(known.off(known.strengths) ** 2)
         room = max(dot(self.shares**2, variance), _LEAST_ROOM)
-        toward = self.shares[:, None] * known.weights * off
-        pull = np.asarray(sums.borders(toward).sum(axis=0)).ravel()
-        return Curvature(sums, precision, pull / np.sqrt(room), room)
+        return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""
@@ -232,6 +235,7 @@ class Problem:
         """Return the state with everything that the reliabilities multiply made larger."""
         unknowns = state.unknowns.copy()
         unknowns[: self.layout.design.size] *= factor
+        self.integration.rescale(factor)
         return replace(state, unknowns=unknowns)
 
 

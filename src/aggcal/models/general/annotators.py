@@ -22,10 +22,14 @@ from aggcal.models.general.rows import GeneralRows
 from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 
 RELIABILITY, POSITION, READINESS, STANCE = "reliability", "position", "readiness", "stance"
+GAP, AXIS, TIE = "gap", "axis", "tie"
+"""Channels through which unknowns move a row: m, a, and the readiness of its context."""
 _STEPS = 60
 """Newton steps in search of a mode: far more than any annotator took."""
 _LONGEST = 1.0
 """Largest change of a parameter in a step: logistic losses are nearly straight beyond it."""
+_HALVINGS = 30
+"""How often a step is halved at most: it is then next to nothing."""
 _LEAST_SPREAD = 3.0
 """Squared distance of the outer points, in standard deviations: that of Gauss and Hermite. More
 parameters than that need a larger one, or the central weight would be negative."""
@@ -76,6 +80,11 @@ class Known:
         """Return the nodes of a parameter."""
         return np.asarray(self.nodes[:, :, self.names.index(name)])
 
+    def factor(self, channel: str) -> FloatArray:
+        """Return what each node multiplies a channel by: the derivative of η in it."""
+        name = {GAP: RELIABILITY, AXIS: STANCE}.get(channel)
+        return self.of(name) if name in self.names and name else np.ones(self.weights.shape)
+
     def mean(self, values: FloatArray) -> FloatArray:
         """Return the mean over the nodes."""
         return np.asarray((self.weights * values).sum(axis=1))
@@ -112,87 +121,121 @@ def cubature(parameters: int) -> tuple[FloatArray, FloatArray]:
     return outer, weights
 
 
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """What the nodes pull rows by, and bend them by."""
+
+    pulls: FloatArray
+    """Derivative of the log-likelihood in η, nodes by rows."""
+    tie_pulls: FloatArray | None
+    """In ν, where contexts have a readiness of their own."""
+    curves: dict[tuple[str, str], FloatArray]
+    """Expected curvature of each pair of channels, by row."""
+
+
 class Integration:
     """Integrates the annotators' parameters out of the likelihood of some rows."""
 
     def __init__(self, rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> None:
         self.rows, self.names, self.outcomes = rows, names, outcomes
         self.column = {name: k for k, name in enumerate(names)}
-        self._points, self._weights = cubature(len(names))
-        self._modes: list[FloatArray] | None = None
-        self.pulls: FloatArray
-        """Derivative of the log-likelihood in η, nodes by rows."""
-        self.tie_pulls: FloatArray
-        self.curves: tuple[FloatArray, FloatArray, FloatArray]
-        """Curvature in η, in ν and across, nodes by rows."""
+        self.points, self.point_weights = cubature(len(names))
+        self.signs = (1.0, -1.0) if RELIABILITY in self.column else (1.0,)
+        self.modes: FloatArray | None = None
+        """Where to look for the modes: annotators by halves by parameters."""
+        self.found: RowSums
 
     @property
     def n_nodes(self) -> int:
         """Nodes of each annotator."""
-        return 2 * len(self._weights) if RELIABILITY in self.column else len(self._weights)
+        return len(self.signs) * len(self.point_weights)
 
     def restart(self) -> None:
         """Forget where the modes are."""
-        self._modes = None
+        self.modes = None
+
+    def rescale(self, factor: float) -> None:
+        """Look for the modes where they are when the gaps are multiplied by a factor."""
+        if self.modes is not None and RELIABILITY in self.column:
+            self.modes[:, :, self.column[RELIABILITY]] /= factor
 
     def evaluate(self, point: Point) -> Known:
-        """Integrate at a point; `pulls` and `curves` are then those of the nodes."""
-        rows, m, k = self.rows, self.rows.n_annotators, len(self.names)
-        signs = (1.0, -1.0) if RELIABILITY in self.column else (1.0,)
-        each, n = len(self._weights), len(rows)
-        total = each * len(signs)
-        nodes, logs = np.zeros((m, total, k)), np.full((m, total), -np.inf)
-        self.pulls, self.tie_pulls = np.zeros((total, n)), np.zeros((total, n))
-        self.curves = (np.zeros((total, n)), np.zeros((total, n)), np.zeros((total, n)))
-        modes = self._modes or [self._first(point, sign) for sign in signs]
+        """Integrate at a point; `found` is then what the nodes do to the rows."""
+        rows, m, k, each = self.rows, self.rows.n_annotators, len(self.names), len(self.points)
+        modes = self.begin(point) if self.modes is None else self.modes
+        nodes, logs = np.zeros((m, self.n_nodes, k)), np.full((m, self.n_nodes), -np.inf)
+        looked: list[RowTerms] = []
         precision = point.sds**-2.0
-        for half, sign in enumerate(signs):
-            mode, curvature = self._mode(point, sign, modes[half])
-            modes[half] = mode
+        for half, sign in enumerate(self.signs):
+            mode, curvature, modes[:, half] = self._mode(point, sign, modes[:, half].copy())
             root = np.linalg.inv(np.linalg.cholesky(curvature)).transpose(0, 2, 1)
             width = 0.5 * (np.log(precision).sum() - np.linalg.slogdet(curvature)[1])
-            for t, (at, weight) in enumerate(zip(self._points, self._weights, strict=True)):
+            for t, (at, weight) in enumerate(zip(self.points, self.point_weights, strict=True)):
                 spot = mode + root @ at
-                node = half * each + t
                 terms = self._averaged(point, sign, spot)
                 off = spot - point.means
                 prior = 0.5 * (precision * off * off).sum(axis=1)
-                logs[:, node] = (
+                logs[:, half * each + t] = (
                     point.log_shares[half] - rows.by_annotator(terms.loss) - prior
                     + log(weight) + 0.5 * float(at @ at) + width
                 )  # fmt: skip
-                nodes[:, node] = spot
-                self.pulls[node], self.tie_pulls[node] = -terms.pull, -terms.tie_pull
-                for kept, found in zip(
-                    self.curves, (terms.curve, terms.tie_curve, terms.cross), strict=True
-                ):
-                    kept[node] = found
+                nodes[:, half * each + t] = spot
+                looked.append(terms)
             if half:
                 logs[self._not_reversed(point, mode, curvature), each:] = -np.inf
-        self._modes = modes
+                nodes[:, each:, self.column[RELIABILITY]] *= -1.0
+        self.modes = modes
         most = logs.max(axis=1, keepdims=True)
         weights = np.where(logs > most - 700.0, np.exp(logs - most), 0.0)
         evidence = float((most[:, 0] + np.log(weights.sum(axis=1))).sum())
         weights /= weights.sum(axis=1, keepdims=True)
-        strengths = np.ones((m, total))
+        known = self.known(nodes, weights, evidence)
+        self.found = self._row_sums(point, known, looked)
+        return known
+
+    def known(self, nodes: FloatArray, weights: FloatArray, evidence: float) -> Known:
+        """Return what follows from the nodes and their probabilities."""
+        strengths = np.ones(weights.shape)
         if RELIABILITY in self.column:
-            at_ = self.column[RELIABILITY]
-            strengths = nodes[:, :, at_].copy()
-            nodes[:, each:, at_] *= -1.0
+            strengths = nodes[:, :, self.column[RELIABILITY]].copy()
+            strengths[:, len(self.points) :] *= -1.0
         return Known(self.names, nodes, strengths, weights, evidence)
+
+    def _row_sums(self, point: Point, known: Known, looked: list[RowTerms]) -> RowSums:
+        by_row = self.rows.per_row(known.weights).T
+        factor = {channel: self.rows.per_row(known.factor(channel)).T for channel in (GAP, AXIS)}
+        curve = np.stack([terms.curve for terms in looked])
+        tie_curve, cross = (np.stack([terms[k] for terms in looked]) for k in (4, 5))
+        curves = {}
+        for one, two in self.pairs(point):
+            if one == two == TIE:
+                value = tie_curve
+            elif two == TIE:
+                value = factor[one] * cross
+            else:
+                value = factor[one] * factor[two] * curve
+            curves[one, two] = (by_row * value).sum(axis=0)
+        ties = None if point.offset is None else -np.stack([terms.tie_pull for terms in looked])
+        return RowSums(-np.stack([terms.pull for terms in looked]), ties, curves)
+
+    def pairs(self, point: Point) -> list[tuple[str, str]]:
+        """Return the pairs of channels that rows have a curvature in."""
+        axis, ties = point.axis is not None, point.offset is not None
+        channels = [GAP, *([AXIS] if axis else []), *([TIE] if ties else [])]
+        return [(one, two) for k, one in enumerate(channels) for two in channels[k:]]
+
+    def begin(self, point: Point) -> FloatArray:
+        """Return where the search begins: reversed, one would know next to nothing."""
+        found = np.repeat(point.means[:, None, :], len(self.signs), axis=1)
+        if RELIABILITY in self.column:
+            found[:, 1, self.column[RELIABILITY]] = 0.0
+        return found
 
     def _not_reversed(self, point: Point, mode: FloatArray, curvature: FloatArray) -> BoolArray:
         """Say who is not reversed: were they, their strength would clearly be negative."""
         at = self.column[RELIABILITY]
         none = np.asarray(mode[:, at] < -_CLEARLY / np.sqrt(curvature[:, at, at]))
         return none if point.hopeless is None else none | point.hopeless
-
-    def _first(self, point: Point, sign: float) -> FloatArray:
-        """Return where the search for a mode begins: reversed, one would know next to nothing."""
-        found = point.means.copy()
-        if sign < 0.0:
-            found[:, self.column[RELIABILITY]] = 0.0
-        return found
 
     def _advantage(
         self, point: Point, sign: float, gaps: FloatArray, theta: FloatArray
@@ -231,28 +274,34 @@ class Integration:
             return [(0.0, 1.0)]
         return list(zip(GAPS.tolist(), GAP_WEIGHTS.tolist(), strict=True))
 
-    def _mode(self, point: Point, sign: float, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Find the modes by Newton's method, every annotator with a step length of their own."""
+    def _mode(
+        self, point: Point, sign: float, theta: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Find the modes by Newton's method, every annotator with a step length of their own.
+
+        Returns them, the curvature there, and where to look for them the next time.
+        """
         precision = point.sds**-2.0
         value, gradient, curvature = self._annotator_terms(point, sign, theta, precision)
-        for _ in range(_STEPS):
+        for count in range(_STEPS + 1):
             step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
             fall = (gradient * step).sum(axis=1)
-            if float(fall.max(initial=0.0)) < point.close:
+            longest = np.maximum(np.abs(step).max(axis=1), 1e-300)
+            step *= np.minimum(1.0, _LONGEST / longest)[:, None]
+            far = fall >= point.close
+            if not far.any() or count == _STEPS:
                 break
-            step *= np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1), 1e-300))[
-                :, None
-            ]
-            for _ in range(30):
-                trial = theta - step
+            ahead = np.where(far[:, None], step, 0.0)
+            for _ in range(_HALVINGS):
+                trial = theta - ahead
                 found = self._annotator_terms(point, sign, trial, precision)
                 worse = found[0] > value + 1e-9 * (1.0 + np.abs(value))
                 if not worse.any():
                     break
-                step[worse] *= 0.5
+                ahead[worse] *= 0.5
             theta = trial
             value, gradient, curvature = found
-        return theta, curvature
+        return theta, curvature, theta - step
 
     def _annotator_terms(
         self, point: Point, sign: float, theta: FloatArray, precision: FloatArray

@@ -7,16 +7,19 @@ entries, so that Z is two tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.models.general.rows import GeneralRows
 
 SCORES, CONTROL = "scores", "control"
+_PAIR = np.array([1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +42,17 @@ class Block:
 class Design:
     """The map Z from the unknowns to the rows' gaps."""
 
-    columns: IntArray
-    """Rows by entries: which unknowns a row touches."""
+    columns: CodeArray
+    """Rows by entries: which unknowns a row touches; the first two are those of its items."""
     values: FloatArray
     """By what factor."""
     size: int
     blocks: dict[str, Block] = field(default_factory=dict)
+
+    @property
+    def paired(self) -> bool:
+        """Whether a row's gap is a difference of two unknowns."""
+        return self.columns.shape[1] == len(_PAIR) and self.values.strides[0] == 0
 
     @cached_property
     def matrix(self) -> Any:
@@ -61,9 +69,45 @@ class Design:
         """Z', unknowns by rows."""
         return self.matrix.T.tocsr()
 
+    def taken(self, kept: BoolArray) -> Design:
+        """Return the map to some of the rows."""
+        n = int(kept.sum())
+        values = np.broadcast_to(_PAIR, (n, len(_PAIR))) if self.paired else self.values[kept]
+        return replace(self, columns=self.columns[kept], values=values)
+
+    @cached_property
+    def _tables(self) -> tuple[CodeArray, FloatArray | None]:
+        """What the kernels read: columns, and values unless they are 1 and −1."""
+        values = None if self.paired else np.ascontiguousarray(self.values)
+        return np.ascontiguousarray(self.columns), values
+
     def gaps(self, unknowns: FloatArray) -> FloatArray:
         """Return m = Z x."""
-        return np.asarray(self.matrix @ unknowns)
+        kernels, (n, each) = library(), self.columns.shape
+        if kernels is None:
+            return np.asarray(self.matrix @ unknowns)
+        unknowns, found = np.ascontiguousarray(unknowns), np.empty(n)
+        tables = at(*self._tables, unknowns)
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_general_gaps(begin, end, each, *tables, *at(found))
+
+        each_range(work, even(n))
+        return found
+
+    def row_sds(self, covariance: FloatArray, cap: float) -> np.ndarray:
+        """Return the sd of each row's gap, at most a cap, from a covariance or its diagonal."""
+        kernels, (n, each) = library(), self.columns.shape
+        if kernels is None or covariance.ndim > 1:
+            return np.minimum(np.sqrt(self.variances(covariance)), cap)
+        covariance, found = np.ascontiguousarray(covariance), np.empty(n, dtype=np.float32)
+        tables = at(*self._tables, covariance)
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_general_row_sds(begin, end, each, *tables, cap, *at(found))
+
+        each_range(work, even(n))
+        return found
 
     def variances(self, covariance: FloatArray) -> FloatArray:
         """Return the variance of each row's gap, from a covariance matrix or its diagonal."""
@@ -101,11 +145,13 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
     array([2., 1.])
     """
     n = rows.n_items
-    one = np.ones(len(rows))
     every = np.arange(n)
     blocks = {SCORES: Block(SCORES, 0, n, every, np.zeros(n, dtype=np.int64))}
     columns: list[np.ndarray] = [rows.left, rows.right]
-    values, size = [one, -one], n
+    if not cells and control is None:
+        pair = np.broadcast_to(_PAIR, (len(rows), len(_PAIR)))
+        return Design(np.stack(columns, axis=1).astype(np.int32), pair, n, blocks)
+    values, size = [np.full(len(rows), sign) for sign in _PAIR], n
     for name in cells:
         group = rows.keys[name].astype(np.int64)
         known: BoolArray = group >= 0
@@ -124,5 +170,5 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
         blocks[CONTROL] = Block(CONTROL, size, size + width, none, np.arange(width))
         size += width
     return Design(
-        np.stack(columns, axis=1).astype(np.int64), np.stack(values, axis=1), size, blocks
+        np.stack(columns, axis=1).astype(np.int32), np.stack(values, axis=1), size, blocks
     )

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
 
 _TIE = 0.5
+_LARGEST = 2**62
+"""Largest number of combinations of codes that one integer tells apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,19 @@ class GeneralRows:
     def per_row(self, values: FloatArray) -> FloatArray:
         """Give each row what is its annotator's."""
         return np.repeat(values, self.sizes, axis=0)
+
+    def every(self, step: int) -> GeneralRows:
+        """Return the rows of every so many annotators."""
+        kept = np.repeat(np.arange(self.n_annotators) % step == 0, self.sizes)
+        return GeneralRows(
+            self.left[kept],
+            self.right[kept],
+            Answers(*(part[kept] for part in self.answers)),
+            self.levels[:, kept],
+            np.concatenate([[0], np.cumsum(self.sizes[::step])]),
+            self.n_items,
+            {name: code[kept] for name, code in self.keys.items()},
+        )
 
     def pooled(self) -> GeneralRows:
         """Forget who judged."""
@@ -124,23 +139,59 @@ def _merged(
     n_items: int,
     keys: dict[str, CodeArray],
 ) -> GeneralRows:
-    columns = (*asked, *keys.values())
-    order = np.lexsort(columns[::-1])
-    columns = tuple(np.asarray(column)[order] for column in columns)
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    first = np.flatnonzero(new)
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(values[order], first))
-
-    sizes = np.bincount(columns[0][first])
+    columns = tuple(np.asarray(column) for column in (*asked, *keys.values()))
+    new = _differ(columns)
+    if new is None:
+        order = _order(columns)
+        columns = tuple(column[order] for column in columns)
+        answers, levels = Answers(*(part[order] for part in answers)), levels[:, order]
+        new = _differ(columns)
+        assert new is not None  # noqa: S101  # they are sorted now
+    if not new.all():
+        first = np.flatnonzero(new)
+        columns = tuple(column[first] for column in columns)
+        answers = Answers(*(np.add.reduceat(part, first) for part in answers))
+        levels = np.add.reduceat(levels, first, axis=1)
     return GeneralRows(
-        columns[1][first].astype(np.int32),
-        columns[2][first].astype(np.int32),
-        Answers(*(total(values) for values in answers)),
-        np.stack([total(level) for level in levels]),
-        np.concatenate([[0], np.cumsum(sizes)]),
+        columns[1].astype(np.int32, copy=False),
+        columns[2].astype(np.int32, copy=False),
+        answers,
+        levels,
+        np.concatenate([[0], np.cumsum(np.bincount(columns[0]))]),
         n_items,
-        {name: column[first] for name, column in zip(keys, columns[3:], strict=True)},
+        dict(zip(keys, columns[3:], strict=True)),
     )
+
+
+def _differ(columns: tuple[Any, ...]) -> BoolArray | None:
+    """Say which rows differ from the one before; None if rows are not sorted by the columns.
+
+    Examples
+    --------
+    >>> _differ((np.array([0, 0, 0, 1]), np.array([1, 1, 2, 0])))
+    array([ True, False,  True,  True])
+    >>> _differ((np.array([0, 0]), np.array([1, 0])))
+    """
+    new = np.zeros(len(columns[0]), dtype=bool)
+    new[:1] = True
+    for column in columns:
+        # A column may fall where one before it has risen.
+        if not ((column[1:] >= column[:-1]) | new[1:]).all():
+            return None
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
+def _order(columns: tuple[Any, ...]) -> IntArray:
+    """Return the order by columns, the first before the others; codes are −1 or more."""
+    room, key = 1, np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        most = int(column.max(initial=0)) + 2
+        room *= most
+        if room > _LARGEST:
+            return np.lexsort(columns[::-1])
+        # One key for all columns is sorted in a third of the time.
+        key *= most
+        key += column
+        key += 1
+    return np.argsort(key, kind="stable")

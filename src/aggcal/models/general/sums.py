@@ -12,8 +12,7 @@ It is here as products and as a dense matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,17 +20,17 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.models.general.annotators import (
+    AXIS,
+    GAP,
     POSITION,
     READINESS,
-    RELIABILITY,
-    STANCE,
-    Integration,
+    TIE,
     Known,
+    RowSums,
 )
 from aggcal.models.general.design import Design
 from aggcal.models.general.rows import GeneralRows
 
-GAP, AXIS, TIE = "gap", "axis", "tie"
 MEANS = (POSITION, READINESS)
 """Parameters whose mean over the annotators is unknown."""
 
@@ -75,6 +74,23 @@ class Layout:
         """Where μ begins."""
         return int(self.where_ties.stop)
 
+    def every(self, step: int) -> Layout:
+        """Return the layout of every so many annotators' rows."""
+        kept = np.repeat(np.arange(self.rows.n_annotators) % step == 0, self.rows.sizes)
+        return replace(self, rows=self.rows.every(step), design=self.design.taken(kept))
+
+    def axis_gaps(self, unknowns: FloatArray) -> FloatArray | None:
+        """Return v_i − v_j of each row, if there is an axis."""
+        axis = unknowns[self.where_axis]
+        return axis[self.rows.left] - axis[self.rows.right] if self.axis else None
+
+    def readiness(self, unknowns: FloatArray) -> FloatArray | None:
+        """Return what the context of each row adds to the readiness, if it does."""
+        if not self.contexts:
+            return None
+        code = self.rows.keys["context"]
+        return np.where(code >= 0, unknowns[self.where_ties][code], 0.0)
+
     @cached_property
     def maps(self) -> dict[str, tuple[Any, Any, slice]]:
         """Of each channel: the map from unknowns to rows, its transpose, and where those are."""
@@ -103,23 +119,53 @@ class Sums:
     """Sums over the rows at a point where the annotators were integrated out."""
 
     layout: Layout
-    weights: FloatArray
-    """Probabilities of the nodes, annotators by nodes."""
-    pulls: dict[str, FloatArray]
-    """Of each channel, nodes by rows."""
-    curves: dict[tuple[str, str], FloatArray]
-    """Expected curvature of each pair of channels, by row."""
+    known: Known
+    found: Any
+    """What the nodes pull rows by, and bend them by: `RowSums`."""
     mean_pulls: FloatArray
     """Annotators by nodes by means."""
     mean_precision: FloatArray
+    toward: FloatArray
+    """w_u p_k (ρ_k − ρ̄): how the unit moves with the nodes, annotators by nodes."""
+
+    @property
+    def weights(self) -> FloatArray:
+        """Probabilities of the nodes, annotators by nodes."""
+        return self.known.weights
+
+    @cached_property
+    def pulls(self) -> dict[str, FloatArray]:
+        """What the nodes pull rows by through each channel, nodes by rows."""
+        rows, found = self.layout.rows, self._by_node()
+        pulls = {}
+        for channel in self.layout.maps:
+            if channel == TIE:
+                assert found.tie_pulls is not None  # noqa: S101  # contexts were given
+                pulls[channel] = found.tie_pulls
+            else:
+                pulls[channel] = rows.per_row(self.known.factor(channel)).T * found.pulls
+        return pulls
+
+    def _by_node(self) -> RowSums:
+        found: RowSums = self.found
+        return found
 
     @cached_property
     def gradient(self) -> FloatArray:
         """Of the log-likelihood."""
-        out, by_row = np.zeros(self.layout.size), self.layout.rows.per_row(self.weights).T
+        return self._pulled(self.weights)
+
+    @cached_property
+    def unit_pull(self) -> FloatArray:
+        """Σ_u w_u Cov_k(ρ, g_uk)."""
+        return self._pulled(self.toward)
+
+    def _pulled(self, values: FloatArray) -> FloatArray:
+        """Return Σ_u Σ_k values_uk g_uk."""
+        out, by_row = np.zeros(self.layout.size), self.layout.rows.per_row(values).T
         for channel, (_, back, where) in self.layout.maps.items():
             out[where] = back @ (by_row * self.pulls[channel]).sum(axis=0)
-        out[self.layout.at_means :] = np.einsum("uk,ukj->j", self.weights, self.mean_pulls)
+        out[self.layout.at_means :] = np.einsum("uk,ukj->j", values, self.mean_pulls)
         return out
 
     def product(self, vector: FloatArray) -> FloatArray:
@@ -143,6 +189,10 @@ class Sums:
 
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Return the curvature as a matrix, and with the annotators held."""
+        held = self._held()
+        return held - self._covariance(), held
+
+    def _held(self) -> FloatArray:
         from scipy import sparse
 
         layout, size = self.layout, self.layout.size
@@ -153,21 +203,53 @@ class Sums:
                 held[where, there] = (back @ middle).toarray()
         tail = np.arange(layout.at_means, size)
         held[tail, tail] = layout.rows.n_annotators * self.mean_precision
-        whole = held.copy()
+        return held
+
+    def _covariance(self) -> FloatArray:
+        """Return Σ_u Cov_k g_uk."""
+        total = np.zeros((self.layout.size, self.layout.size))
         nodes = self.weights.shape[1]
         for k in range(nodes):
+            # Cov_k g = Σ_k p_k (g_k − ḡ)(g_k − ḡ)'.
             root = np.sqrt(self.weights[:, k])[:, None]
             part = self.borders(root * (np.eye(nodes)[k] - self.weights))
-            whole -= (part.T @ part).toarray()
-        return whole, held
+            total += (part.T @ part).toarray()
+        return total
 
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal of the curvature with the annotators held."""
-        out = np.zeros(self.layout.size)
+    @cached_property
+    def diagonals(self) -> tuple[FloatArray, FloatArray]:
+        """The diagonal of the curvature with the annotators held, and what it lacks of that.
+
+        The latter as if nobody met an unknown twice, which is nearly right where one is a small
+        part of what anyone judged; exact for the means.
+        """
+        held, loose = np.zeros(self.layout.size), np.zeros(self.layout.size)
+        by_row = self.layout.rows.per_row(self.weights).T
         for channel, (_, back, where) in self.layout.maps.items():
-            out[where] = back.power(2) @ self._curve(channel, channel)
-        out[self.layout.at_means :] = self.layout.rows.n_annotators * self.mean_precision
-        return out
+            pulls, squared = self.pulls[channel], back.power(2)
+            force = (by_row * pulls).sum(axis=0)
+            held[where] = squared @ self._curve(channel, channel)
+            loose[where] = squared @ ((by_row * pulls**2).sum(axis=0) - force**2)
+        return self._with_means(held, loose)
+
+    def _with_means(self, held: FloatArray, loose: FloatArray) -> tuple[FloatArray, FloatArray]:
+        tail = slice(self.layout.at_means, None)
+        mean = np.einsum("uk,ukj->uj", self.weights, self.mean_pulls)
+        square = np.einsum("uk,ukj->j", self.weights, self.mean_pulls**2)
+        held[tail] = self.layout.rows.n_annotators * self.mean_precision
+        loose[tail] = square - (mean**2).sum(axis=0)
+        return held, loose
+
+    def forms(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk.
+
+        ``covariance`` is C, a matrix, or a vector: its diagonal.
+        """
+        border = self.borders(values)
+        middle = border.multiply(covariance) if covariance.ndim == 1 else border @ covariance
+        return np.ravel(border.multiply(middle).sum(axis=1)), border @ along
 
     def borders(self, values: FloatArray) -> Any:
         """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
@@ -185,50 +267,5 @@ class Sums:
         return sparse.hstack(parts).tocsr()
 
     def _curve(self, one: str, two: str) -> FloatArray:
-        return self.curves[(one, two) if (one, two) in self.curves else (two, one)]
-
-
-def sums_of(
-    layout: Layout, integration: Integration, known: Known, sds: FloatArray, means: FloatArray
-) -> Sums:
-    """Return the sums where the annotators were integrated out last.
-
-    Parameters
-    ----------
-    layout, integration, known
-        What was integrated.
-    sds, means
-        Of the annotators' prior; the means annotators by parameters.
-    """
-    rows, weights = layout.rows, known.weights
-    by_row = rows.per_row(weights).T
-    one = np.ones_like(weights)
-    factor = {
-        GAP: known.of(RELIABILITY) if RELIABILITY in known.names else one,
-        AXIS: known.of(STANCE) if STANCE in known.names else one,
-    }
-    spread = {channel: rows.per_row(values).T for channel, values in factor.items()}
-    channels = list(layout.maps)
-    pulls = {
-        c: integration.tie_pulls if c == TIE else spread[c] * integration.pulls for c in channels
-    }
-    curve, tie_curve, cross = integration.curves
-    curves = {}
-    for one_, two in _pairs(channels):
-        if one_ == two == TIE:
-            value = tie_curve
-        elif TIE in (one_, two):
-            value = spread[one_ if two == TIE else two] * cross
-        else:
-            value = spread[one_] * spread[two] * curve
-        curves[one_, two] = (by_row * value).sum(axis=0)
-    columns = [known.names.index(name) for name in layout.means]
-    precision = sds[columns] ** -2.0
-    mean_pulls = precision * (known.nodes[:, :, columns] - means[:, None, columns])
-    return Sums(layout, weights, pulls, curves, mean_pulls, precision)
-
-
-def _pairs(channels: list[str]) -> Iterator[tuple[str, str]]:
-    for k, one in enumerate(channels):
-        for two in channels[k:]:
-            yield one, two
+        curves = self.found.curves
+        return np.asarray(curves[(one, two) if (one, two) in curves else (two, one)])

@@ -1,0 +1,419 @@
+/* Sums over what the nodes of the general model pull rows by: gradient, products with the curvature,
+ * covariances. `general.c` has the nodes; the twin in NumPy is `models.general.sums`.
+ *
+ * A row touches unknowns through three channels: its gap (entries of a table of columns and values),
+ * the axis (left and right item) and the readiness of its context. Node k of annotator u pulls the
+ * first two by pull times its reliability and its stance, the third by tie_pull.
+ */
+#include "shared.h"
+
+#define WIDE 256
+#define MOST_NODES 16
+enum { GAP_GAP, GAP_AXIS, AXIS_AXIS, GAP_TIE, AXIS_TIE, TIE_TIE, PAIRS };
+
+typedef struct {
+    int64_t n_rows, n_second, parameters, each, halves;
+    int64_t reliability, stance;      /* where they are in a node; -1: the factor is 1 */
+    int64_t entries, axis, ties, at_means, means; /* where unknowns begin; axis, ties: -1 for none */
+    const int64_t *starts, *second;
+    const float *pull, *second_pull, *tie_pull, *second_tie_pull;
+    const float *curve[PAIRS];
+    const double *node, *chance, *mean_pull;
+    const int32_t *column; /* rows by entries */
+    const double *value;   /* NULL: two entries, 1 and -1 */
+    const int32_t *context; /* -1 for none */
+} Pulls;
+
+/* The nodes of one annotator that have a chance. */
+typedef struct {
+    int count;
+    int which[MOST_NODES];
+    const float *pull[MOST_NODES], *tie[MOST_NODES]; /* from the annotator's first row on */
+    double gap[MOST_NODES], axis[MOST_NODES];
+} Nodes;
+
+PART Nodes nodes_of(const Pulls *j, int64_t u)
+{
+    const int all = (int)(j->each * j->halves);
+    Nodes found;
+    found.count = 0;
+    for (int k = 0; k < all; k++) {
+        if (j->chance[u * all + k] == 0.0) continue;
+        const int s = found.count++, t = (int)(k % j->each);
+        const int64_t first = t * j->n_rows + j->starts[u], second = t * j->n_second + j->second[u];
+        const double *theta = j->node + (u * all + k) * j->parameters;
+        found.which[s] = k;
+        found.pull[s] = k < j->each ? j->pull + first : j->second_pull + second;
+        found.tie[s] = 0;
+        if (j->tie_pull) found.tie[s] = k < j->each ? j->tie_pull + first : j->second_tie_pull + second;
+        found.gap[s] = j->reliability < 0 ? 1.0 : theta[j->reliability];
+        found.axis[s] = j->stance < 0 ? 1.0 : theta[j->stance];
+    }
+    return found;
+}
+
+/* The sums over nodes of factor * pull, of n rows. */
+PART void mixed(const Nodes *nodes, const float *const *pull, const double *factor, int64_t from,
+                int n, double *out)
+{
+    for (int r = 0; r < n; r++) out[r] = 0.0;
+    for (int s = 0; s < nodes->count; s++) {
+        const float *of = pull[s] + from;
+        const double by = factor[s];
+        if (by == 0.0) continue;
+        for (int r = 0; r < n; r++) out[r] += by * of[r];
+    }
+}
+
+PART void mixed_squares(const Nodes *nodes, const float *const *pull, const double *factor,
+                        int64_t from, int n, double *out)
+{
+    for (int r = 0; r < n; r++) out[r] = 0.0;
+    for (int s = 0; s < nodes->count; s++) {
+        const float *of = pull[s] + from;
+        const double by = factor[s];
+        for (int r = 0; r < n; r++) out[r] += by * ((double)of[r] * of[r]);
+    }
+}
+
+/* The gradient, the diagonal with the annotators held, what is to be taken from that as if nobody met
+ * an unknown twice, and the sums of weight[u, k] times what the nodes pull by: out[4 i] onward. */
+FOR_EACH_PROCESSOR
+void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const double *weight,
+                           double *out)
+{
+    const int all = (int)(j->each * j->halves);
+    double force[WIDE], loose[WIDE], along[WIDE];
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = j->starts[u], hi = j->starts[u + 1];
+        const Nodes nodes = nodes_of(j, u);
+        for (int channel = 0; channel < 3; channel++) {
+            if ((channel == 1 && j->axis < 0) || (channel == 2 && j->ties < 0)) continue;
+            const float *curve = j->curve[channel == 0 ? GAP_GAP : channel == 1 ? AXIS_AXIS : TIE_TIE];
+            const float *const *pull = channel == 2 ? nodes.tie : nodes.pull;
+            double p[MOST_NODES], square[MOST_NODES], toward[MOST_NODES];
+            for (int s = 0; s < nodes.count; s++) {
+                const double by = channel == 0 ? nodes.gap[s] : channel == 1 ? nodes.axis[s] : 1.0;
+                p[s] = by * j->chance[u * all + nodes.which[s]];
+                square[s] = by * p[s];
+                toward[s] = by * weight[u * all + nodes.which[s]];
+            }
+            for (int64_t from = lo; from < hi; from += WIDE) {
+                const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+                mixed(&nodes, pull, p, from - lo, n, force);
+                mixed(&nodes, pull, toward, from - lo, n, along);
+                mixed_squares(&nodes, pull, square, from - lo, n, loose);
+                for (int r = 0; r < n; r++) loose[r] -= force[r] * force[r];
+                for (int r = 0; r < n; r++) {
+                    const int64_t row = from + r;
+                    const int entries = channel == 0 ? (int)j->entries : channel == 1 ? 2 : 1;
+                    for (int e = 0; e < entries; e++) {
+                        double by = e ? -1.0 : 1.0;
+                        int64_t to;
+                        if (channel == 2) {
+                            if (j->context[row] < 0) break;
+                            to = j->ties + j->context[row];
+                        } else {
+                            to = j->column[row * j->entries + e] + (channel ? j->axis : 0);
+                            if (!channel && j->value) by = j->value[row * j->entries + e];
+                        }
+                        double *at = out + 4 * to;
+                        at[0] += by * force[r];
+                        at[1] += by * by * curve[row];
+                        at[2] += by * by * loose[r];
+                        at[3] += by * along[r];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* What a change of the unknowns moves n rows by: gaps, axis, readiness. */
+PART void moves(const Pulls *j, int64_t from, int n, const double *v, double *gap, double *axis,
+                double *tie)
+{
+    const int32_t *column = j->column + from * j->entries;
+    if (!j->value) {
+        for (int r = 0; r < n; r++) gap[r] = v[column[2 * r]] - v[column[2 * r + 1]];
+    } else {
+        const double *value = j->value + from * j->entries;
+        const int entries = (int)j->entries;
+        for (int r = 0; r < n; r++) {
+            gap[r] = 0.0;
+            for (int e = 0; e < entries; e++) gap[r] += value[r * entries + e] * v[column[r * entries + e]];
+        }
+    }
+    if (j->axis >= 0)
+        for (int r = 0; r < n; r++)
+            axis[r] = v[j->axis + column[r * j->entries]] - v[j->axis + column[r * j->entries + 1]];
+    if (j->ties >= 0)
+        for (int r = 0; r < n; r++) {
+            const int32_t c = j->context[from + r];
+            tie[r] = c < 0 ? 0.0 : v[j->ties + c];
+        }
+}
+
+/* Add what flows through n rows to the unknowns. */
+PART void scatter(const Pulls *j, int64_t from, int n, const double *gap, const double *axis,
+                  const double *tie, double *out)
+{
+    const int32_t *column = j->column + from * j->entries;
+    if (!j->value) {
+        for (int r = 0; r < n; r++) {
+            out[column[2 * r]] += gap[r];
+            out[column[2 * r + 1]] -= gap[r];
+        }
+    } else {
+        const double *value = j->value + from * j->entries;
+        const int entries = (int)j->entries;
+        for (int r = 0; r < n; r++)
+            for (int e = 0; e < entries; e++) out[column[r * entries + e]] += value[r * entries + e] * gap[r];
+    }
+    if (j->axis >= 0)
+        for (int r = 0; r < n; r++) {
+            out[j->axis + column[r * j->entries]] += axis[r];
+            out[j->axis + column[r * j->entries + 1]] -= axis[r];
+        }
+    if (j->ties >= 0)
+        for (int r = 0; r < n; r++)
+            if (j->context[from + r] >= 0) out[j->ties + j->context[from + r]] += tie[r];
+}
+
+PART double pulled_by(const float *pull, const double *change, int n, double *room)
+{
+    for (int r = 0; r < n; r++) room[r] = pull[r];
+    return dot(room, change, n);
+}
+
+/* out += (sum of expected curvatures - sum_u Cov_k(g_uk)) v, but for the prior of the means. */
+FOR_EACH_PROCESSOR
+void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const double *v, double *out)
+{
+    const int all = (int)(j->each * j->halves);
+    double gap[WIDE], axis[WIDE], tie[WIDE], room[WIDE], flow[3][WIDE];
+    for (int64_t u = first; u < last; u++) {
+        const int64_t lo = j->starts[u], hi = j->starts[u + 1];
+        const Nodes nodes = nodes_of(j, u);
+        double pulled[MOST_NODES], factor[3][MOST_NODES], mean = 0.0;
+        for (int s = 0; s < nodes.count; s++) {
+            pulled[s] = 0.0;
+            for (int64_t i = 0; i < j->means; i++)
+                pulled[s] += j->mean_pull[(u * all + nodes.which[s]) * j->means + i] * v[j->at_means + i];
+        }
+        for (int64_t from = lo; from < hi; from += WIDE) {
+            const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+            moves(j, from, n, v, gap, axis, tie);
+            for (int s = 0; s < nodes.count; s++) {
+                const float *pull = nodes.pull[s] + (from - lo);
+                pulled[s] += nodes.gap[s] * pulled_by(pull, gap, n, room);
+                if (j->axis >= 0) pulled[s] += nodes.axis[s] * pulled_by(pull, axis, n, room);
+                if (j->ties >= 0) pulled[s] += pulled_by(nodes.tie[s] + (from - lo), tie, n, room);
+            }
+        }
+        for (int s = 0; s < nodes.count; s++) mean += j->chance[u * all + nodes.which[s]] * pulled[s];
+        for (int s = 0; s < nodes.count; s++) {
+            const int64_t at = u * all + nodes.which[s];
+            const double off = -j->chance[at] * (pulled[s] - mean);
+            factor[0][s] = off * nodes.gap[s];
+            factor[1][s] = off * nodes.axis[s];
+            factor[2][s] = off;
+            for (int64_t i = 0; i < j->means; i++)
+                out[j->at_means + i] += off * j->mean_pull[at * j->means + i];
+        }
+        for (int64_t from = lo; from < hi; from += WIDE) {
+            const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+            const float *const *curve = j->curve;
+            if (hi - lo > WIDE) moves(j, from, n, v, gap, axis, tie);
+            mixed(&nodes, nodes.pull, factor[0], from - lo, n, flow[0]);
+            for (int r = 0; r < n; r++) flow[0][r] += curve[GAP_GAP][from + r] * gap[r];
+            if (j->axis >= 0) {
+                mixed(&nodes, nodes.pull, factor[1], from - lo, n, flow[1]);
+                for (int r = 0; r < n; r++) {
+                    flow[0][r] += curve[GAP_AXIS][from + r] * axis[r];
+                    flow[1][r] += curve[GAP_AXIS][from + r] * gap[r] + curve[AXIS_AXIS][from + r] * axis[r];
+                }
+            }
+            if (j->ties >= 0) {
+                mixed(&nodes, nodes.tie, factor[2], from - lo, n, flow[2]);
+                for (int r = 0; r < n; r++) {
+                    flow[0][r] += curve[GAP_TIE][from + r] * tie[r];
+                    flow[2][r] += curve[GAP_TIE][from + r] * gap[r] + curve[TIE_TIE][from + r] * tie[r];
+                }
+                if (j->axis >= 0)
+                    for (int r = 0; r < n; r++) {
+                        flow[1][r] += curve[AXIS_TIE][from + r] * tie[r];
+                        flow[2][r] += curve[AXIS_TIE][from + r] * axis[r];
+                    }
+            }
+            scatter(j, from, n, flow[0], flow[1], flow[2], out);
+        }
+    }
+}
+
+/* b = sum_k weight[u, k] g_uk of one annotator, added to the unknowns. */
+PART void add_border(const Pulls *j, int64_t u, const double *weight, double *out)
+{
+    const int all = (int)(j->each * j->halves);
+    const int64_t lo = j->starts[u], hi = j->starts[u + 1];
+    const Nodes nodes = nodes_of(j, u);
+    double factor[3][MOST_NODES], flow[3][WIDE];
+    for (int s = 0; s < nodes.count; s++) {
+        const int64_t at = u * all + nodes.which[s];
+        factor[0][s] = weight[at] * nodes.gap[s];
+        factor[1][s] = weight[at] * nodes.axis[s];
+        factor[2][s] = weight[at];
+        for (int64_t i = 0; i < j->means; i++)
+            out[j->at_means + i] += weight[at] * j->mean_pull[at * j->means + i];
+    }
+    for (int64_t from = lo; from < hi; from += WIDE) {
+        const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+        mixed(&nodes, nodes.pull, factor[0], from - lo, n, flow[0]);
+        if (j->axis >= 0) mixed(&nodes, nodes.pull, factor[1], from - lo, n, flow[1]);
+        if (j->ties >= 0) mixed(&nodes, nodes.tie, factor[2], from - lo, n, flow[2]);
+        scatter(j, from, n, flow[0], flow[1], flow[2], out);
+    }
+}
+
+/* Those borders as a table, annotators first to last by size unknowns, all zero before. */
+FOR_EACH_PROCESSOR
+void aggcal_general_table(const Pulls *j, int64_t first, int64_t last, int64_t size,
+                          const double *weight, double *table)
+{
+    for (int64_t u = first; u < last; u++) add_border(j, u, weight, table + (u - first) * size);
+}
+
+/* The unknowns that an annotator's rows touch, each once; seen is all zero, and so again afterwards. */
+PART int32_t touched_by(const Pulls *j, int64_t u, uint8_t *seen, int32_t *touched)
+{
+    int32_t count = 0;
+    for (int64_t row = j->starts[u]; row < j->starts[u + 1]; row++) {
+        for (int64_t e = 0; e < j->entries; e++) {
+            const int32_t i = j->column[row * j->entries + e];
+            if (!seen[i]) touched[count++] = i;
+            seen[i] = 1;
+        }
+        for (int e = 0; j->axis >= 0 && e < 2; e++) {
+            const int32_t i = (int32_t)j->axis + j->column[row * j->entries + e];
+            if (!seen[i]) touched[count++] = i;
+            seen[i] = 1;
+        }
+        if (j->ties >= 0 && j->context[row] >= 0) {
+            const int32_t i = (int32_t)j->ties + j->context[row];
+            if (!seen[i]) touched[count++] = i;
+            seen[i] = 1;
+        }
+    }
+    for (int64_t i = 0; i < j->means; i++) touched[count++] = (int32_t)(j->at_means + i);
+    for (int32_t s = 0; s < count; s++) seen[touched[s]] = 0;
+    return count;
+}
+
+/* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
+ * that is NULL. held and seen are room for size numbers, all zero, touched for size. */
+void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t size,
+                          const double *weight, const double *matrix, const double *diagonal,
+                          const double *x, double *held, uint8_t *seen, int32_t *touched,
+                          double *square, double *along)
+{
+    for (int64_t u = first; u < last; u++) {
+        const int32_t count = touched_by(j, u, seen, touched);
+        double form = 0.0, product = 0.0;
+        add_border(j, u, weight, held);
+        for (int32_t s = 0; s < count; s++) {
+            const int32_t i = touched[s];
+            product += held[i] * x[i];
+            if (!matrix) {
+                form += held[i] * held[i] * diagonal[i];
+                continue;
+            }
+            const double *row = matrix + (int64_t)i * size;
+            double inner = 0.0;
+            for (int32_t t = 0; t < count; t++) inner += row[touched[t]] * held[touched[t]];
+            form += held[i] * inner;
+        }
+        for (int32_t s = 0; s < count; s++) held[touched[s]] = 0.0;
+        square[u] = form;
+        along[u] = product;
+    }
+}
+
+/* out += Cov_k(g_uk) over annotators first to last, size by size, each pair of unknowns on one side of
+ * the diagonal only. border is room for MOST_NODES * size numbers, held and seen for size, all zero,
+ * touched for size, weight for a number of each annotator and node. */
+FOR_EACH_PROCESSOR
+void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int64_t size,
+                               double *border, double *held, uint8_t *seen, int32_t *touched,
+                               double *weight, double *out)
+{
+    const int all = (int)(j->each * j->halves);
+    for (int64_t u = first; u < last; u++) {
+        const double *p = j->chance + u * all;
+        const int32_t count = touched_by(j, u, seen, touched);
+        int nodes = 0;
+        double root[MOST_NODES], chance[MOST_NODES];
+        for (int k = 0; k < all; k++) {
+            if (p[k] == 0.0) continue;
+            for (int t = 0; t < all; t++) weight[u * all + t] = t == k;
+            add_border(j, u, weight, held);
+            for (int32_t s = 0; s < count; s++) {
+                border[(int64_t)s * MOST_NODES + nodes] = held[touched[s]];
+                held[touched[s]] = 0.0;
+            }
+            chance[nodes] = p[k];
+            root[nodes++] = sqrt(p[k]);
+        }
+        for (int32_t s = 0; s < count; s++) {
+            double *g = border + (int64_t)s * MOST_NODES, mean = 0.0;
+            for (int k = 0; k < nodes; k++) mean += chance[k] * g[k];
+            for (int k = 0; k < nodes; k++) g[k] = root[k] * (g[k] - mean);
+        }
+        const int even = (nodes + 1) & ~1;
+        for (int32_t s = 0; s < count && even > nodes; s++) border[(int64_t)s * MOST_NODES + nodes] = 0.0;
+        for (int32_t s = 0; s < count; s++) {
+            const double *g = border + (int64_t)s * MOST_NODES;
+            double *row = out + (int64_t)touched[s] * size;
+            for (int32_t t = 0; t <= s; t++) {
+                const double *h = border + (int64_t)t * MOST_NODES;
+                double one = 0.0, two = 0.0;
+                for (int k = 0; k < even; k += 2) {
+                    one += g[k] * h[k];
+                    two += g[k + 1] * h[k + 1];
+                }
+                row[touched[t]] += one + two;
+            }
+        }
+    }
+}
+
+/* gap = Z x of rows first to last; value is NULL where a row has two entries, 1 and -1. */
+FOR_EACH_PROCESSOR
+void aggcal_general_gaps(int64_t first, int64_t last, int64_t entries, const int32_t *column,
+                         const double *value, const double *x, double *gap)
+{
+    for (int64_t row = first; row < last; row++) {
+        const int32_t *at = column + row * entries;
+        double sum = 0.0;
+        if (!value) sum = x[at[0]] - x[at[1]];
+        for (int64_t e = 0; value && e < entries; e++) sum += value[row * entries + e] * x[at[e]];
+        gap[row] = sum;
+    }
+}
+
+/* The sd of each row's gap, of unknowns with these variances, at most cap. */
+FOR_EACH_PROCESSOR
+void aggcal_general_row_sds(int64_t first, int64_t last, int64_t entries, const int32_t *column,
+                            const double *value, const double *variance, double cap, float *out)
+{
+    for (int64_t row = first; row < last; row++) {
+        const int32_t *at = column + row * entries;
+        double sum = 0.0;
+        if (!value) sum = variance[at[0]] + variance[at[1]];
+        for (int64_t e = 0; value && e < entries; e++) {
+            const double by = value[row * entries + e];
+            sum += by * by * variance[at[e]];
+        }
+        const double sd = sqrt(sum > 0.0 ? sum : 0.0);
+        out[row] = (float)(sd < cap ? sd : cap);
+    }
+}

@@ -1,0 +1,208 @@
+"""The annotators of the general model integrated out by compiled sums, in threads.
+
+What the nodes pull rows by is kept in float32, and of the second half only for annotators who might
+be reversed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import balanced, each_range
+from aggcal.models.general.annotators import (
+    AXIS,
+    GAP,
+    POSITION,
+    READINESS,
+    RELIABILITY,
+    STANCE,
+    TIE,
+    Integration,
+    Known,
+    Point,
+    RowSums,
+)
+from aggcal.models.general.outcomes import Outcomes, adjacent
+from aggcal.models.general.rows import GeneralRows
+
+_ROLES = (RELIABILITY, POSITION, READINESS, STANCE)
+PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
+_GRADES = 3
+"""Grades that the kernels know."""
+_COUNT, _NUMBER, _ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+# fmt: off
+_ARRAYS = (
+    "starts", "second", "gap", "row_sd", "weight", "lean", "tied", "axis", "offset", "grades",
+    "mean", "sd", "point", "log_weight", "log_share",
+)
+_RESULTS = (
+    "mode", "node", "chance", "pull", "second_pull", "tie_pull", "second_tie_pull",
+)
+# fmt: on
+
+
+class _Integral(ctypes.Structure):
+    """`Integral` of ``general.c``."""
+
+    _fields_ = (
+        *((name, _COUNT) for name in ("n_rows", "n_second")),
+        *((name, _COUNT) for name in ("parameters", "halves", "each", "top")),
+        ("role", _COUNT * len(_ROLES)),
+        *((name, _ARRAY) for name in _ARRAYS),
+        ("close", _NUMBER),
+        *((name, _ARRAY) for name in _RESULTS),
+        ("curve", _ARRAY * len(PAIRS)),
+        ("exact", _COUNT),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledRowSums:
+    """What the nodes pull rows by, and bend them by: until the next evaluation."""
+
+    halves: int
+    pulls: np.ndarray
+    """Of the first half of the nodes, nodes by rows."""
+    second_pulls: np.ndarray
+    """Of the second half, for the annotators where it matters."""
+    second: IntArray
+    """Where the rows of each annotator begin in that; −1 for those who are left out."""
+    tie_pulls: np.ndarray | None
+    second_tie_pulls: np.ndarray | None
+    curves: dict[tuple[str, str], np.ndarray]
+    """Expected curvature of each pair of channels, by row."""
+
+    def full(self, sizes: IntArray) -> RowSums:
+        """Return tables of all nodes by all rows, for sums in NumPy."""
+        pulls = [(self.pulls, self.second_pulls), (self.tie_pulls, self.second_tie_pulls)]
+        looked = np.repeat(self.second >= 0, sizes)
+        both = []
+        for first, second in pulls:
+            if first is None or second is None:
+                both.append(None)
+                continue
+            behind = np.zeros(first.shape)
+            behind[:, looked] = second
+            both.append(np.concatenate([first, behind]) if self.halves > 1 else first)
+        return RowSums(both[0], both[1], self.curves)
+
+
+class CompiledIntegration(Integration):
+    """`Integration` whose sums run in the compiled kernels; the numbers are nearly the same.
+
+    Where a row's gap is little uncertain it is averaged by derivatives instead of points.
+    """
+
+    exact = False
+    """Whether points are used in any case."""
+
+    def __init__(self, rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> None:
+        super().__init__(rows, names, outcomes)
+        kernels = library()
+        if kernels is None:
+            raise RuntimeError("the compiled kernels are not there")
+        self._kernels = kernels
+        self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
+        self.ranges = balanced(self._starts)
+        weight, lean, tied = rows.answers
+        plain = len(rows) > 0 and bool((weight == 1.0).all())
+        self._answers = (
+            None if plain else np.ascontiguousarray(weight, dtype=np.float64),
+            np.ascontiguousarray(lean, dtype=np.float64),
+            np.ascontiguousarray(tied, dtype=np.float64),
+        )
+        self._kept: dict[str, np.ndarray] = {}
+
+    def evaluate(self, point: Point) -> Known:
+        """Integrate at a point; `found` is then what the nodes do to the rows."""
+        grades = np.ones(1) if point.grades is None else np.ascontiguousarray(point.grades)
+        if len(grades) > _GRADES or grades[0] != 1.0:
+            return super().evaluate(point)
+        m, k, n = self.rows.n_annotators, len(self.names), len(self.rows)
+        if self.modes is None:
+            self.modes = self.begin(point)
+        sums = self._room(point, n)
+        nodes, weights = np.empty((m, self.n_nodes, k)), np.empty((m, self.n_nodes))
+        row_sd = np.ascontiguousarray(point.row_sd, dtype=np.float32) if point.row_sd.any() else None
+        weight, lean, tied = self._answers
+        inputs = {
+            "starts": self._starts,
+            "second": sums.second,
+            "gap": _doubles(point.gaps),
+            "row_sd": row_sd,
+            "weight": weight,
+            "lean": lean,
+            "tied": tied,
+            "axis": _doubles(point.axis),
+            "offset": _doubles(point.offset),
+            "grades": grades,
+            "mean": _doubles(point.means),
+            "sd": _doubles(point.sds),
+            "point": _doubles(self.points),
+            "log_weight": np.log(self.point_weights),
+            "log_share": np.array(point.log_shares),
+        }
+        results = (
+            self.modes, nodes, weights,
+            sums.pulls, sums.second_pulls, sums.tie_pulls, sums.second_tie_pulls,
+        )  # fmt: skip
+        pairs = [sums.curves.get(pair) for pair in PAIRS]
+        job = _Integral(
+            n, sums.second_pulls.shape[1], k, len(self.signs), len(self.points), len(grades),
+            (_COUNT * len(_ROLES))(*(self.column.get(name, -1) for name in _ROLES)),
+            *at(*(inputs[name] for name in _ARRAYS)), point.close, *at(*results),
+            (_ARRAY * len(PAIRS))(*at(*pairs)), int(self.exact),
+        )  # fmt: skip
+        evidence = sum(each_range(lambda begin, end: self._work(job, begin, end), self.ranges))
+        self.found = sums  # type: ignore[assignment]
+        return self.known(nodes, weights, evidence)
+
+    def _work(self, job: _Integral, begin: int, end: int) -> float:
+        most = int(self.rows.sizes[begin:end].max(initial=0))
+        room = np.empty(most), np.empty(3 * self.n_nodes * most, dtype=np.float32)
+        return float(
+            self._kernels.aggcal_general_integrate(ctypes.byref(job), begin, end, *at(*room))
+        )
+
+    def _room(self, point: Point, n: int) -> CompiledRowSums:
+        """Return tables for the results, those of the last evaluation where they fit."""
+        sizes = self.rows.sizes
+        if RELIABILITY not in self.column:
+            looked = np.zeros(len(sizes), dtype=bool)
+        else:
+            looked = np.ones(len(sizes), bool) if point.hopeless is None else ~point.hopeless
+        ends = np.cumsum(np.where(looked, sizes, 0))
+        second = np.where(looked, ends - sizes, -1).astype(np.int64)
+        shape, second_shape = (len(self.points), n), (len(self.points), int(ends[-1]))
+        ties = point.offset is not None
+        return CompiledRowSums(
+            len(self.signs),
+            self._table("pulls", shape),
+            self._table("second", second_shape),
+            second,
+            self._table("ties", shape) if ties else None,
+            self._table("second ties", second_shape) if ties else None,
+            {pair: self._table(" ".join(pair), (n,)) for pair in self.pairs(point)},
+        )
+
+    def _table(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        kept = self._kept.get(name)
+        if kept is None or kept.shape != shape:
+            self._kept.pop(name, None)
+            kept = self._kept[name] = np.empty(shape, dtype=np.float32)
+        return kept
+
+
+def _doubles(values: FloatArray | None) -> FloatArray | None:
+    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+
+
+def integration(rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> Integration:
+    """Return what integrates the annotators of some rows out: compiled where it can be."""
+    compiled = outcomes is adjacent and library() is not None
+    return (CompiledIntegration if compiled else Integration)(rows, names, outcomes)
