@@ -127,6 +127,7 @@ def loaded_rows(
         found,
         every,
         choices.spelling,
+        isinstance(found, TextFormat) or found.sided(brought.sample),
         named=frozenset({*brought.choices.columns, *parted}),
         context=choices.context,
         by=choices.by,

@@ -217,7 +217,9 @@ def _united(
     )
     if "weight" in columns:
         refuse_weights(source)
-    sided = all(p.means is not None and "ranking" not in p.columns for p in parts)
+    sided = all(
+        p.reading.sided and p.means is not None and "ranking" not in p.columns for p in parts
+    )
     reading = Reading(
         source,
         replace(first.format, info=info),

@@ -155,6 +155,10 @@ class Row(NamedTuple):
     by: tuple[str | None, ...] = ()
 
 
+def _knows_sides(sample: Sample) -> bool:  # noqa: ARG001  # as most do
+    return True
+
+
 @dataclass(frozen=True)
 class TableFormat:
     """A table whose columns only have other names: DuckDB reads it, however long it is.
@@ -175,6 +179,8 @@ class TableFormat:
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
     contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names that a context has for its users, and the columns that hold it."""
+    sided: Callable[[Sample], bool] = _knows_sides
+    """Whether left and right are where the items were shown, as far as there is an outcome."""
     info: FormatInfo = UNREGISTERED
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
@@ -199,6 +205,8 @@ class RecordFormat:
     """Whether a sample can be meant that is only read so if the user names the format."""
     contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names that a context has for its users, and the fields that hold it."""
+    sided: Callable[[Sample], bool] = _knows_sides
+    """Whether left and right are where the items were shown; rankings are never sided."""
     within: tuple[str, ...] = ()
     """Parts of a record whose fields may be a context or a category, too."""
     info: FormatInfo = UNREGISTERED

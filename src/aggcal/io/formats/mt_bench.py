@@ -50,7 +50,4 @@ def _is_clear(label: str) -> bool:
     return label.lower() in OUTCOMES or LABELS.get(spelt(label)) not in ("left", "right")
 
 
-FORMAT = RecordFormat(
-    _is_mine,
-    _rows,
-)
+FORMAT = RecordFormat(_is_mine, _rows, contexts={"prompt": ("question_id",)})
