@@ -19,7 +19,7 @@ from aggcal.io.formats._base import (
     number_of,
     text_of,
 )
-from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
 
@@ -118,7 +118,7 @@ def _of_sides(answers: Answers) -> tuple[Answers, Answers]:
     for _, answer in answers:
         if answer.value is not None:
             side = answer.pair is not None and isinstance(answer.value, str)
-            said.setdefault(answer.question, set()).add(side and spelt(answer.value) in LABELS)
+            said.setdefault(answer.question, set()).add(side and is_label(answer.value))
     asked = {question for question, sides in said.items() if sides == {True}}
     chosen = [each for each in answers if each[1].question in asked and each[1].value is not None]
     return chosen, [each for each in answers if each[1].question not in asked]
@@ -244,8 +244,6 @@ FORMAT = RecordFormat(
     _is_mine,
     _rows,
     options=("ranking_weight", "drafts"),
-    contexts={
-        name: ("id", "external_id", "record_id", "_server_id") for name in ("task", "record")
-    },
+    contexts=dict.fromkeys(("task", "record"), ("id", "external_id", "record_id", "_server_id")),
     within=("fields", "metadata"),
 )
