@@ -12,7 +12,6 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
-from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, encoded
@@ -170,12 +169,17 @@ def read_judgments(
         return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
 
 
-def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
+def read_more(data: Any, others: Judgments) -> Judgments | None:
     """Read judgments that are to be added to others; None if there is no row.
 
-    There may be nothing among them that can be fitted. Ids are spelt as those are.
+    There may be nothing among them that can be fitted. Ids are spelt as those are, and context and
+    categories are taken from the columns that those have them from.
     """
-    choices = Choices(spelling=spelling)
+    choices = Choices(
+        spelling=others.spelling,
+        context=None if others.context is None else others.context_name,
+        by=tuple(each.name for each in others.categories),
+    )
     given = files_of(data)
     if given is not None and len(given.files) > 1:
         with suppress(TooLittleDataError), united_rows(given, choices) as united:
