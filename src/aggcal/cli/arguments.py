@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,27 @@ EXIT_CODES = {
 }
 
 _REQUIRED = "the following arguments are required: "
+
+
+_BELOW_ZERO = re.compile(r"-\d+(?::|\.\.)\S+").fullmatch
+"""A scale that begins below 0, which argparse would take for an option."""
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Join an option with a scale after it that begins with a minus sign.
+
+    Examples
+    --------
+    >>> _joined(["votes.csv", "--scale", "-3:3", "--by", "topic"])
+    ['votes.csv', '--scale=-3:3', '--by', 'topic']
+    """
+    found: list[str] = []
+    for word in words:
+        if found and found[-1].startswith("--") and _BELOW_ZERO(word):
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
 
 
 class Parser(argparse.ArgumentParser):
@@ -70,7 +92,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse what is left over here, where the command's own options are known."""
-        found, rest = super().parse_known_args(args, namespace)
+        found, rest = super().parse_known_args(_joined(args), namespace)
         for action in self._actions:
             value = getattr(found, action.dest, None)
             texts = value if isinstance(value, list) else [value]

@@ -55,7 +55,7 @@ def add_judgments(judgments: Any, more: Any) -> Judgments:
     first = _in_memory(judgments) or read_judgments(judgments)
     added = _in_memory(more)
     if added is None and not (isinstance(more, list | tuple) and not more):
-        added = read_more(more, first.spelling)
+        added = read_more(more, first)
     if added is None:
         return first
     items = _united(first.item_ids, added.item_ids)

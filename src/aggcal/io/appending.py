@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -65,9 +65,12 @@ class Existing:
                 f"{', '.join(self.columns)})",
             )
 
-    def rows(self, memory: str | None = None) -> Iterator[dict[str, str]]:
-        """Go through the judgments that it holds, in the long form."""
-        with opened_rows(self.path, Choices(), memory=memory) as found:
+    def rows(
+        self, memory: str | None = None, parting: Sequence[str] = ()
+    ) -> Iterator[dict[str, str]]:
+        """Go through the judgments that it holds, in the long form, with these further columns."""
+        by = tuple(name for name in parting if name in self.columns)
+        with opened_rows(self.path, Choices(by=by), memory=memory) as found:
             yield from long_rows(found)
 
     def writer(
@@ -102,7 +105,8 @@ class Copies:
     they are looked for under both names, but all under the same.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parting: Sequence[str] = ()) -> None:
+        self._parting = tuple(parting)
         self._new: dict[tuple[str, str], set[int]] = {}
         self._called_after: set[str] = set()
 
@@ -110,7 +114,7 @@ class Copies:
         """Take note of rows of a file."""
         for row in rows:
             for suffix in ("", f" ({label})"):
-                mark = fingerprint(row, suffix)
+                mark = fingerprint(row, suffix, self._parting)
                 self._new.setdefault((label, suffix), set()).add(mark)
             if _is_called_after(row, label):
                 self._called_after.add(label)
@@ -119,8 +123,8 @@ class Copies:
         """Say how many of them a table holds; refuse a file of which it holds all."""
         found: dict[tuple[str, str], set[int]] = {known: set() for known in self._new}
         taken: set[str] = set()
-        for row in table.rows(memory):
-            mark = fingerprint(row)
+        for row in table.rows(memory, self._parting):
+            mark = fingerprint(row, "", self._parting)
             for known, new in self._new.items():
                 if mark in new:
                     found[known].add(mark)
@@ -161,17 +165,18 @@ def long_rows(found: Reading) -> Iterator[dict[str, str]]:
     cells = [*(f'"{name}"' for name in ("annotator", *pair)), means or "'left'"]
     more = [name for name in (*_COMPARED[4:], "ranking") if name in source.columns]
     cells += [f'"{name}"::VARCHAR' for name in more]
+    cells += [f"by_{k}" for k in range(1, len(found.by) + 1)]
     run = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
     while batch := run.fetchmany(_AT_ONCE):
         for values in batch:
-            row = dict(zip((*names, *more), values, strict=True))
+            row = dict(zip((*names, *more, *found.by), values, strict=True))
             yield {name: value for name, value in row.items() if value is not None}
 
 
-def fingerprint(row: Mapping[str, str], suffix: str = "") -> int:
+def fingerprint(row: Mapping[str, str], suffix: str = "", parting: Sequence[str] = ()) -> int:
     """Return a number for what a judgment says, equal for equal ones.
 
-    ``suffix`` is taken off the annotator's name.
+    ``suffix`` is taken off the annotator's name; ``parting`` are further columns to compare.
 
     Examples
     --------
@@ -181,7 +186,7 @@ def fingerprint(row: Mapping[str, str], suffix: str = "") -> int:
     """
     if "winner" in row:
         row = {**row, "left": row["winner"], "right": row.get("loser", ""), "outcome": "left"}
-    cells = {name: row.get(name) or "" for name in _COMPARED}
+    cells = {name: row.get(name) or "" for name in (*_COMPARED, *parting)}
     cells["annotator"] = cells["annotator"].removesuffix(suffix)
     cells["outcome"] = cells["outcome"].replace(NOT_ANSWERED, "")
     for name in ("outcome", "seconds"):

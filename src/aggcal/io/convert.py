@@ -17,12 +17,13 @@ from aggcal.errors import OptionError, TooLittleDataError, some
 from aggcal.io.appending import Copies, Existing
 from aggcal.io.folders import Given, PathLike, files_of
 from aggcal.io.formats._base import Choices, refuse_options
+from aggcal.io.formats.plain import UNSIDED
 from aggcal.io.formats.preflib import KINDS
-from aggcal.io.row_checks import NOT_ANSWERED, checked
+from aggcal.io.row_checks import NOT_ANSWERED, checked, refuse_unused_scale
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.several import Together
 from aggcal.io.tables.source import no_room, quoted
-from aggcal.io.writers import OPTIONAL, WRITERS, JudgmentRow, cell_writer
+from aggcal.io.writers import OPTIONAL, WRITERS, JudgmentRow, cell_writer, named_columns
 from aggcal.io.writing.write import (
     csv_cell,
     refuse_existing,
@@ -127,16 +128,16 @@ def convert_judgments(
     refuse_overwriting(output.parent, [output.name], given.files)
     before = Existing.at(output, to) if append and output.exists() else None
     how: _How = {"format_name": format_name, "memory": memory, "on_progress": on_progress}
-    with _Waiting(criterion, compared=before is not None) as rows:
+    parting = tuple(named_columns(choices or Choices()).values())
+    with _Waiting(criterion, parting, compared=before is not None) as rows:
         notes = [*given.notes]
         notes += _read(given.files, rows, choices or Choices(), how, beside=before is not None)
         if criterion is not None:
             notes.append(f"only judgments of the criterion '{criterion}' are written")
         rows.refuse_none(given.files)
-        if "winner" in rows.columns and "left" in {
-            *rows.columns,
-            *(before.columns if before else ()),
-        }:
+        there = before.columns if before else ()
+        mixed = "winner" in rows.columns and "left" in {*rows.columns, *there}
+        if mixed or (there and "sided" in rows.columns and "sided" not in there):
             notes.append(_SIDES)
         cell = spreadsheet_cell if spreadsheet_safe else csv_cell
         written = WRITERS[to](rows, output.name, cell, () if before is None else before.columns)
@@ -182,6 +183,7 @@ def _read(
         with opened_rows(path, own, **how) as found:
             if plain:
                 refuse_options(found.format, choices, found.source.name)
+                refuse_unused_scale(found)
             notes += together.notes(number, found)
             rows.add(_rows(found, together.outcomes(found), own), together.labels[number])
     return [*notes, *together.last_notes()]
@@ -193,11 +195,11 @@ class _Waiting:
     Which columns there are is known only after the last row, so all of them have to wait.
     """
 
-    def __init__(self, criterion: str | None, *, compared: bool) -> None:
-        self.criterion, self._compared = criterion, compared
+    def __init__(self, criterion: str | None, parting: tuple[str, ...], *, compared: bool) -> None:
+        self.criterion, self.parting, self._compared = criterion, parting, compared
         self.criteria: set[str] = set()
         self.columns: set[str] = set()
-        self.copies = Copies()
+        self.copies = Copies(parting)
         self._number = 0
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, "w+", encoding="utf-8")  # noqa: SIM115
 
@@ -266,6 +268,12 @@ def _rows(
         f"ranking || {quoted(choices.made_up(''))}" if name == "ranking" else f'"{name}"::VARCHAR'
         for name in optional
     ]
+    if means is not None and not reading.sided and not {"ranking", "sided"} & source.columns:
+        names.append("sided")
+        cells.append(quoted(UNSIDED))
+    parted = {own: name for own, name in named_columns(choices).items() if own in source.columns}
+    names += parted.values()
+    cells += [f'"{own}"' for own in parted]
     found = source.connection.execute(f"SELECT {', '.join(cells)} FROM raw ORDER BY rowid")
     while batch := found.fetchmany(_AT_ONCE):
         for values in batch:

@@ -73,7 +73,7 @@ def encoded(
         sided=reading.sided and means is not None and "ranking" not in source.columns,
         format=reading.format.info.name,
         spelling=reading.spelling,
-        notes=(*reading.notes, *further.notes(merged)),
+        notes=(*reading.notes, *further.notes(merged, taken_apart="ranking" in source.columns)),
         duplicates=duplicate_rows(source, merged, respelt=reading.spelling is not None),
         **_screens(source, means, further),
         **further.columns(source, merged),
@@ -122,17 +122,18 @@ class _Further:
         """Write the SQL of the joins that these need."""
         return "".join(f' LEFT JOIN {name}_id ON {name}_id.id = "{name}"' for name in self.coded)
 
-    def notes(self, merged: dict[str, Any]) -> list[str]:
+    def notes(self, merged: dict[str, Any], *, taken_apart: bool) -> list[str]:
         """Say how many judgments have none."""
         said = []
+        why = "is blank there"
         for column, name in self.coded.items():
             without = int(merged["n"][np.asarray(merged[f"{column}_code"]) < 0].sum())
             if without:
                 verb = "has" if without == 1 else "have"
                 what = "context" if column == "context" else "category"
-                said.append(
-                    f"{count(without, 'judgment')} {verb} no {what} ('{name}' is blank there)"
-                )
+                if taken_apart and what == "category":
+                    why = "is blank there, or differs between the two items"
+                said.append(f"{count(without, 'judgment')} {verb} no {what} ('{name}' {why})")
         return said
 
     def columns(self, source: Source, merged: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal.data.judgments import Judgments
-from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TooLittleDataError
 from aggcal.errors.voice import spoken
 from aggcal.io.encoding import NATURAL, encoded
@@ -26,8 +25,9 @@ from aggcal.io.formats._base import (
     stated_order,
 )
 from aggcal.io.formats._parting import categories_of
+from aggcal.io.formats._steps import stated_scale
 from aggcal.io.respelling import read_spelling
-from aggcal.io.row_checks import checked, choose_criterion, unused_labels
+from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.several import united_rows
 from aggcal.io.tables.database import connected
@@ -45,6 +45,7 @@ def read_judgments(
     by: Sequence[str] | str = (),
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
+    scale: str | None = None,
     tie_within: float = 0.0,
     order: Sequence[str] | str = (),
     left_key: str | None = None,
@@ -67,7 +68,8 @@ def read_judgments(
         ``(annotator, winner, loser)`` or ``(annotator, left, right, outcome)`` tuples or of
         mappings; a mapping of columns. The short form has the columns ``annotator, winner,
         loser``, the long form ``annotator, left, right, outcome`` with the outcome ``left``,
-        ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1]. Both may have
+        ``right``, ``tie``, ``skip``, ``failed`` or the strength of "left" in [0, 1]; ``left+`` and
+        ``left++`` say that it is better by a step or two more. Both may have
         ``weight`` and ``criterion``. Ids are text, whatever they look like. The exports of many
         tools are known by their content.
     format
@@ -93,6 +95,9 @@ def read_judgments(
         What the pairs that a ranking is taken apart into weigh: ``"information"``, together as
         much as the ranking tells; ``"item"``, each item counts once; ``"pair"``, each pair is an
         opinion of its own.
+    scale
+        What outcomes mean that are numbers of a scale of 3 to 7 steps: the number for the strongest
+        left, a colon, that for the strongest right, such as ``"1:5"`` or ``"3:-3"``.
     tie_within
         Ratings that differ by no more than this are a tie.
     order
@@ -149,6 +154,7 @@ def read_judgments(
         stated_order(order),
         context=context,
         by=categories_of(by, criterion, criteria),
+        scale=stated_scale(scale),
     )
     how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
     given = files_of(data)
@@ -163,12 +169,17 @@ def read_judgments(
         return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
 
 
-def read_more(data: Any, spelling: Spelling | None = None) -> Judgments | None:
+def read_more(data: Any, others: Judgments) -> Judgments | None:
     """Read judgments that are to be added to others; None if there is no row.
 
-    There may be nothing among them that can be fitted. Ids are spelt as those are.
+    There may be nothing among them that can be fitted. Ids are spelt as those are, and context and
+    categories are taken from the columns that those have them from.
     """
-    choices = Choices(spelling=spelling)
+    choices = Choices(
+        spelling=others.spelling,
+        context=None if others.context is None else others.context_name,
+        by=tuple(each.name for each in others.categories),
+    )
     given = files_of(data)
     if given is not None and len(given.files) > 1:
         with suppress(TooLittleDataError), united_rows(given, choices) as united:
@@ -184,6 +195,7 @@ def _encoded(
 ) -> Judgments:
     notes = (*found.notes, *unused_labels(found, choices.outcomes))
     reading = replace(found, notes=tuple(map(spoken, notes)))
+    refuse_unused_scale(reading)
     pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)

@@ -52,11 +52,10 @@ class Marks:
             yield from rows
             return
         for row in rows:
-            if row.context is not None or row.by:
-                yield row
-                continue
             context, by = self._marks.get(row.location.partition(", ")[0], (None, ()))
-            yield row._replace(context=context, by=by)
+            yield row._replace(
+                context=context if row.context is None else row.context, by=row.by or by
+            )
 
     def _look(self, record: Record) -> None:
         parts = [record.value]

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal.data.spelling import KINDS, Kind, Spelling, merged_note
 from aggcal.errors import OptionError, TableError, some
-from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._synonyms import LEFT_RIGHT, OUTCOME
 from aggcal.io.tables.opening import opened
 from aggcal.io.tables.source import Source, cell
@@ -146,7 +146,7 @@ def respell_sides(source: Source, spelling: Spelling) -> list[str]:
         values = {
             v: spelling.of("item", v) for v, _ in source.frequencies(cell(said), _given(said))
         }
-        changed = {v: now for v, now in values.items() if v != now and spelt(v) not in LABELS}
+        changed = {v: now for v, now in values.items() if v != now and not is_label(v)}
         _change(source, (said,), changed)
     return notes
 

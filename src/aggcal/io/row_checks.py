@@ -56,6 +56,7 @@ def checked(
                 f"holds no judgment that {reading.format.info.name} could have{said}; add judgments"
             )
         raise TooLittleDataError(f"{source.name}: {what}.")
+    _refuse_off_scale(reading, outcomes)
     long = "outcome" in source.columns
     pair = ("left", "right") if long else ("winner", "loser")
     if outcomes and not long:
@@ -80,7 +81,7 @@ def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list
     source = reading.source
     if "outcome" not in source.columns:
         return []
-    asked = [str(label).strip().lower() for label in outcomes]
+    asked = [str(label).strip().lower() for label in outcomes if label not in reading.scale]
     return [
         f"no row has the outcome '{label}' that was mapped"
         for label in asked
@@ -88,6 +89,40 @@ def unused_labels(reading: Reading, outcomes: Mapping[str, str | float]) -> list
         and not is_both_bad(label)
         and not source.one("count(*)", f"lower(outcome) = {quoted(label)}")
     ]
+
+
+def _ends(scale: Mapping[str, str]) -> str:
+    numbers = [text for text in scale if "." not in text and "+" not in text]
+    return f"{numbers[0]} to {numbers[-1]}"
+
+
+def refuse_unused_scale(reading: Reading) -> None:
+    """Refuse a scale that no outcome is on."""
+    source, scale = reading.source, reading.scale
+    if not scale or "outcome" not in source.columns:
+        return
+    if not source.one("count(*)", f"lower(outcome) IN ({', '.join(map(quoted, scale))})"):
+        raise OptionError(
+            f"{source.name}: no outcome is a number from {_ends(scale)}; leave --scale out, or "
+            "name the column that holds the numbers with --column outcome=NAME."
+        )
+
+
+def _refuse_off_scale(reading: Reading, outcomes: Mapping[str, str | float]) -> None:
+    """Refuse numbers that are not on the scale that was stated."""
+    source, scale = reading.source, reading.scale
+    if not scale or "outcome" not in source.columns:
+        return
+    known = ", ".join(quoted(str(label).strip().lower()) for label in {**scale, **outcomes})
+    off = f"try_cast(outcome AS DOUBLE) IS NOT NULL AND lower(outcome) NOT IN ({known})"
+    number = source.one("count(*)", off)
+    if number:
+        location, value = source.first(off, "outcome")
+        raise OutcomeError(
+            f"{source.name}: {location} has the outcome {value}, which is not on the scale from "
+            f"{_ends(scale)} ({count(number, 'such row')} in total); correct --scale, or say what "
+            f"the number means with --outcome '{value}=MEANING'."
+        )
 
 
 def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | None) -> None:
@@ -194,11 +229,12 @@ def _refuse_outcomes(source: Source, means: str) -> None:
         raise OutcomeError(
             f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
-            f"left and 0 a clear right, or say what each number means with --outcome "
-            f"'{value}=MEANING', where MEANING is {', '.join(MEANINGS)}."
+            f"left and 0 a clear right, state the ends of their scale with --scale LEFT:RIGHT if "
+            f"they are steps, or say what each number means with --outcome '{value}=MEANING', "
+            f"where MEANING is {', '.join(MEANINGS)}."
         )
     if is_graded(source, means):
-        _refuse_between(source, means)
+        refuse_between(source, means)
 
 
 def is_graded(source: Source, means: str) -> bool:
@@ -207,7 +243,7 @@ def is_graded(source: Source, means: str) -> bool:
     return bool(source.one("count(*)", f"{means} IN ({strong})"))
 
 
-def _refuse_between(source: Source, means: str) -> None:
+def refuse_between(source: Source, means: str) -> None:
     """Refuse numbers between left and right beside steps: they are no step of that scale."""
     between = f"try_cast({means} AS DOUBLE) NOT IN (0, 0.5, 1)"
     number = source.one("count(*)", between)

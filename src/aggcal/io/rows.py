@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,16 @@ from aggcal.io.formats._base import (
     Row,
     TableFormat,
     TextFormat,
+    options_without_effect,
     say_unused,
 )
 from aggcal.io.formats._parting import wished
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._sides import labelled, side_of
+from aggcal.io.formats._steps import on_scale
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
-from aggcal.io.formats.plain import EXTRA, OWN
+from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED
 from aggcal.io.marking import Marks
 from aggcal.io.memory import look_at, native
 from aggcal.io.naming import Parting, plain_columns, under_our_names
@@ -74,6 +76,8 @@ class Reading:
     """What the column ``context`` holds, as the user calls it; None where none was asked for."""
     by: tuple[str, ...] = ()
     """What the columns ``by_1``, ``by_2``, ... hold."""
+    scale: Mapping[str, str] = field(default_factory=dict)
+    """What numbers mean on the scale that the user stated."""
 
 
 @contextmanager
@@ -127,9 +131,12 @@ def loaded_rows(
         found,
         every,
         choices.spelling,
+        isinstance(found, TextFormat)
+        or (found.sided(brought.sample) and not source.has("sided", UNSIDED)),
         named=frozenset({*brought.choices.columns, *parted}),
         context=choices.context,
         by=choices.by,
+        scale=on_scale(choices.scale) if not options_without_effect(found, choices) else {},
     )
 
 

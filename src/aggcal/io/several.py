@@ -12,7 +12,15 @@ from aggcal.errors.voice import spoken
 from aggcal.io.folders import Given, PathLike, labels_of
 from aggcal.io.formats._base import SEVERAL, Choices, TableFormat, options_without_effect
 from aggcal.io.formats._parting import wished
-from aggcal.io.row_checks import NOT_ANSWERED, checked, refuse_weights, unused_labels
+from aggcal.io.formats._steps import on_scale
+from aggcal.io.row_checks import (
+    NOT_ANSWERED,
+    checked,
+    is_graded,
+    refuse_between,
+    refuse_weights,
+    unused_labels,
+)
 from aggcal.io.rows import Reading, check_named, loaded_rows
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.source import Source, cell, quoted
@@ -24,6 +32,9 @@ if TYPE_CHECKING:
 
 _PAIRS = (("left", "right"), ("winner", "loser"))
 _TEXTS = ("criterion", "reason")
+_NO_STEPS = (
+    "{}: does not say how much better an item is, as others do: its answers count as the first step"
+)
 _NAMED = 10
 """Files that a message names; the notes name all of them."""
 
@@ -42,6 +53,7 @@ class Together:
         self._read: list[Reading] = []
         self._unused: list[list[str]] = []
         self._contents: dict[str, str] = {}
+        self._steps: dict[str, tuple[str, str]] = {}
 
     @property
     def name(self) -> str:
@@ -56,12 +68,16 @@ class Together:
 
     def outcomes(self, reading: Reading) -> dict[str, str | float]:
         """Return what labels mean in a file: nothing, where it has winners and losers."""
-        return dict(self._choices.outcomes) if "outcome" in reading.source.columns else {}
+        if "outcome" not in reading.source.columns:
+            return {}
+        scaled = {} if reading.scale else on_scale(self._choices.scale)
+        return {k: v for k, v in self._choices.outcomes.items() if k not in scaled}
 
     def notes(self, number: int, reading: Reading) -> list[str]:
         """Take note of a file that was read; return what is to be said of it."""
         label, name = self.labels[number], reading.format.info.name
         self._refuse_copy(label, reading.source)
+        self._refuse_other_steps(label, reading.source)
         self._read.append(reading)
         self._unused.append(unused_labels(reading, self._choices.outcomes))
         told = [f"read as {name}, {count(reading.source.rows(), 'row')}", *reading.notes]
@@ -98,6 +114,17 @@ class Together:
             )
         return [note for note in self._unused[0] if all(note in each for each in self._unused)]
 
+    def _refuse_other_steps(self, label: str, source: Source) -> None:
+        """Refuse a label that is another step among the labels of this file than of an earlier."""
+        for said, means in source.steps.items():
+            before, where = self._steps.setdefault(said, (means, label))
+            if before != means:
+                raise OptionError(
+                    f"'{said}' would mean {before} in {where} and {means} in {label}, which have "
+                    "different labels beside it; say what it means with "
+                    f"--outcome '{said}=MEANING'."
+                )
+
     def _refuse_copy(self, label: str, source: Source) -> None:
         if source.path is None or not source.path.is_file():
             return
@@ -128,6 +155,8 @@ class _Part:
     label: str
     table: str
     rows: int
+    graded: bool
+    """Whether it says how much better an item is."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -169,7 +198,8 @@ def united_rows(
             rows = reading.source.rows()
             if rows:
                 pair, means = checked(reading, together.outcomes(reading), choices.blank)
-                parts.append(_Part(reading, pair, means, label, f"part_{number}", rows))
+                graded = means is not None and is_graded(reading.source, means)
+                parts.append(_Part(reading, pair, means, label, f"part_{number}", rows, graded))
             else:
                 notes.append(f"{label}: there is no judgment in it")
             connection.execute(f"ALTER TABLE raw RENAME TO part_{number}")
@@ -217,7 +247,12 @@ def _united(
     )
     if "weight" in columns:
         refuse_weights(source)
-    sided = all(p.means is not None and "ranking" not in p.columns for p in parts)
+    if any(part.graded for part in parts):
+        refuse_between(source, '"outcome"')
+        notes = [*notes, *(_NO_STEPS.format(part.label) for part in parts if not part.graded)]
+    sided = all(
+        p.reading.sided and p.means is not None and "ranking" not in p.columns for p in parts
+    )
     reading = Reading(
         source,
         replace(first.format, info=info),

@@ -11,23 +11,45 @@ from typing import IO, Protocol, TypeAlias
 import numpy as np
 
 from aggcal.errors import OptionError, count, some
+from aggcal.io.formats._base import Choices
+from aggcal.io.formats._parting import wished
 from aggcal.io.formats.preflib import preflib_lines
 from aggcal.io.writing.write import csv_cell
 from aggcal.registry import CROWD_KIT, PREFLIB
 
 _NUMBERS = ("outcome", "weight", "seconds")
 _NO_ANSWER = ("skip", "failed", "")
-OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason")
+OPTIONAL = ("weight", "criterion", "seconds", "ranking", "reason", "sided")
 """Columns of our own that a table need not have."""
 
 JudgmentRow: TypeAlias = dict[str, str]
 """One judgment under our own names; what is not known is not there."""
 
 
+def named_columns(choices: Choices) -> dict[str, str]:
+    """Return what the columns by which rows are parted are called in a table of ours.
+
+    Categories keep their names, in small letters. What is written anyway is not written twice.
+
+    Examples
+    --------
+    >>> named_columns(Choices(context="prompt", by=("Language", "criterion")))
+    {'context': 'context', 'by_1': 'language'}
+    """
+    written = {"annotator", "left", "right", "outcome", "winner", "loser", *OPTIONAL}
+    return {
+        own: "context" if own == "context" else name.strip().lower()
+        for own, name in wished(choices).items()
+        if own == "context" or name.strip().lower() not in written
+    }
+
+
 class Rows(Protocol):
     """Judgments that are to be written, and the columns that some of them have."""
 
     columns: set[str]
+    parting: tuple[str, ...]
+    """The columns of the context and the categories, in the order in which they were wanted."""
 
     def __len__(self) -> int: ...
 
@@ -57,7 +79,9 @@ def _own(rows: Rows, title: str, cell: Cell, before: Sequence[str]) -> Written: 
     columns = (
         ["annotator", "left", "right", "outcome"] if long else ["annotator", "winner", "loser"]
     )
-    columns += [name for name in OPTIONAL if name in rows.columns]
+    columns += [name for name in (*OPTIONAL, *rows.parting) if name in rows.columns]
+    if before and "sided" in columns and "sided" not in before:
+        columns.remove("sided")
     lines = (_long(row) for row in rows) if long else iter(rows)
     if "weight" in {*columns, *before}:
         lines = ({"weight": "1", **row} for row in lines)

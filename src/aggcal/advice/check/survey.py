@@ -50,7 +50,7 @@ from aggcal.registry import DEFAULT_METHOD
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
 
-_NOTES = {"duplicate-rows", "unanswered", "separation"}
+_NOTES = {"duplicate-rows", "unanswered", "separation", "exploded-rankings"}
 _FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
 
 Step = Callable[[str], None]

@@ -14,6 +14,7 @@ TOPICS = {
     "divided": "opposing groups",
     "duplicate-rows": "duplicate rows",
     "erratic": "erratic answers",
+    "exploded-rankings": "rankings as pairs",
     "few-judgments": "few judgments",
     "guessing": "guessing",
     "harmful": "risky calibration",

@@ -16,6 +16,7 @@ from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
     add_memory,
+    add_parting_options,
     choices_from,
 )
 from aggcal.errors import OptionError, count
@@ -44,9 +45,7 @@ def add(command: Parser) -> None:
     )
     add_spreadsheet_safe(command)
     group = add_format_options(command)
-    group.add_argument(
-        "--criterion", metavar="NAME", help="write only judgments with this criterion"
-    )
+    add_parting_options(group, write=True)
     add_memory(group)
     add_json(command, "what was written")
 

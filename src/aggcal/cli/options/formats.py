@@ -44,8 +44,14 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         action="append",
         default=[],
         metavar="LABEL=MEANING",
-        help="meaning of an outcome label: left, right, tie, skip, failed, or a number from 0 "
-        "(right) to 1 (left) (repeatable)",
+        help="meaning of an outcome label: left, right, tie, skip, failed, left+ or right+ (much "
+        "better), left++ or right++, or a number from 0 (right) to 1 (left) (repeatable)",
+    )
+    group.add_argument(
+        "--scale",
+        metavar="LEFT:RIGHT",
+        help="outcomes are numbers on a scale of 3 to 7 steps: the number for the strongest left, "
+        "then for the strongest right, such as 1:5 or 3:-3",
     )
     group.add_argument(
         "--judged-by", metavar="NAME", help="annotator of all judgments, if the table names none"
@@ -86,6 +92,31 @@ def _add_labelling_options(group: argparse._ArgumentGroup) -> None:
         )
     group.add_argument(
         "--drafts", action="store_true", help="include drafts of Argilla and Label Studio"
+    )
+
+
+def add_parting_options(group: argparse._ArgumentGroup, *, write: bool = False) -> None:
+    """Add ``--criterion``, ``--criteria``, ``--context`` and ``--by``."""
+    what = "write" if write else "use"
+    group.add_argument(
+        "--criterion", metavar="NAME", help=f"{what} only judgments with this criterion"
+    )
+    if not write:
+        group.add_argument(
+            "--criteria",
+            choices=("all",),
+            help="keep the criterion of each judgment as a category, so that all are used at once",
+        )
+    group.add_argument(
+        "--context",
+        metavar="COLUMN",
+        help="column with the context of each judgment, such as its prompt, session or screen; "
+        "'ranking' for the ranking or ratings that pairs come from",
+    )
+    group.add_argument(
+        "--by",
+        metavar="COLUMN[,COLUMN]",
+        help="columns with the categories of each judgment, such as language or topic",
     )
 
 
@@ -130,6 +161,8 @@ def add_blank(group: argparse._ActionsContainer) -> None:
 def choices_from(options: argparse.Namespace) -> Choices:
     """Return how the files are to be understood, or refuse it before they are read."""
     from aggcal.io.formats._base import Choices, stated_order
+    from aggcal.io.formats._parting import categories_of
+    from aggcal.io.formats._steps import stated_scale
     from aggcal.io.respelling import read_spelling
 
     return Choices(
@@ -144,6 +177,9 @@ def choices_from(options: argparse.Namespace) -> Choices:
         options.blank,
         read_spelling(options.alias, normalize=options.normalize_ids),
         stated_order(options.order or ()),
+        context=options.context,
+        by=categories_of(options.by or (), options.criterion, getattr(options, "criteria", None)),
+        scale=stated_scale(options.scale),
     )
 
 

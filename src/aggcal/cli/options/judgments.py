@@ -11,6 +11,7 @@ from aggcal.cli.options.formats import (
     JUDGMENTS,
     add_format_options,
     add_memory,
+    add_parting_options,
     columns_from,
     outcomes_from,
 )
@@ -44,7 +45,7 @@ def add_judgments(command: Parser, *, nobody_yet: bool = False) -> None:
 def add_judgment_options(command: Parser) -> None:
     """Add how the file is to be understood, and which of its rows to use."""
     group = add_format_options(command)
-    group.add_argument("--criterion", metavar="NAME", help="use only judgments with this criterion")
+    add_parting_options(group)
     add_memory(group)
     group.add_argument(
         "--verbose", action="store_true", help="list every row that was read but not used"
@@ -65,6 +66,10 @@ def judgments_from(
         "columns": columns_from(options),
         "outcomes": outcomes_from(options),
         "criterion": options.criterion,
+        "criteria": options.criteria,
+        "context": options.context,
+        "by": options.by or (),
+        "scale": options.scale,
         "annotator": options.judged_by,
         "ranking_weight": options.ranking_weight,
         "tie_within": options.tie_within,

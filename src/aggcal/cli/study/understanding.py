@@ -13,9 +13,11 @@ from aggcal.cli.study.asking import Asker
 from aggcal.cli.study.looking import Look
 from aggcal.errors import InputError, OptionError, OutcomeError, TableError, cut
 from aggcal.io.formats import formats
-from aggcal.io.formats._base import OUTCOMES, Choices, TableFormat, number_of
+from aggcal.io.formats._base import MEANINGS, Choices, TableFormat, number_of
 from aggcal.io.formats._labels import Labels
+from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._steps import stated_scale
 from aggcal.io.formats._synonyms import ANNOTATOR, OUTCOME, SECONDS
 from aggcal.io.formats.plain import EXTRA, pair_columns
 from aggcal.io.tables.opening import opened
@@ -57,9 +59,9 @@ def understood(options: argparse.Namespace, look: Look, asker: Asker) -> AnyJudg
 
 def _meaning(asker: Asker, label: str, error: InputError) -> str:
     while True:
-        said = asker.text(f"What does the outcome '{label}' mean? ({', '.join(OUTCOMES)})", error)
+        said = asker.text(f"What does the outcome '{label}' mean? ({', '.join(MEANINGS)})", error)
         number = number_of(said)
-        if said.lower() in OUTCOMES or (number is not None and 0.0 <= number <= 1.0):
+        if said.lower() in MEANINGS or (number is not None and 0.0 <= number <= 1.0):
             return said.lower()
 
 
@@ -108,10 +110,14 @@ def _unknown_labels(options: argparse.Namespace, look: Look) -> list[str]:
     if outcome is None:
         return []
     with opened(look.path, {outcome: "outcome"}, what="judgments", shapes={}) as source:
-        found = Labels.of(source, "outcome", Choices(outcomes_from(options)))
+        found = Labels.of(source, "outcome", _choices(options))
         every = [label for label, _ in source.frequencies("outcome", "outcome IS NOT NULL")]
     known = {*found.means, *found.mapped, *(("1", "2") if found.numbered else ())}
     return [label for label in every if label.lower() not in known and not _is_strength(label)]
+
+
+def _choices(options: argparse.Namespace) -> Choices:
+    return Choices(outcomes_from(options), scale=stated_scale(options.scale))
 
 
 def _is_strength(label: str) -> bool:
@@ -135,9 +141,14 @@ def taken(options: argparse.Namespace, look: Look, format_name: str) -> list[tup
     guesses |= dict.fromkeys(SECONDS, "seconds")
     if pair[0] == "left":
         guesses |= {_outcome_column(options, look) or "": "outcome"}
+    parted = _parted(options)
     found = []
     for name, column in look.columns.items():
-        own = means.get(name) or ("" if guesses.get(name) in known else guesses.get(name, ""))
+        own = (
+            parted.get(name)
+            or means.get(name)
+            or ("" if guesses.get(name) in known else guesses.get(name, ""))
+        )
         said = f"outcome: {_labels(options, look)}" if own == "outcome" else own
         found.append((cut(column.name, _LONGEST), said or "not used"))
     return found
@@ -151,9 +162,18 @@ def _of_format(options: argparse.Namespace, look: Look, format_name: str) -> lis
     sample = Sample(look.path, frozenset(look.columns))
     used = {*form.columns_of(sample), *(o.strip().lower() for o in columns_from(options).values())}
     return [
-        (cut(column.name, _LONGEST), "used" if name in used else "not used")
+        (
+            cut(column.name, _LONGEST),
+            _parted(options).get(name) or ("used" if name in used else "not used"),
+        )
         for name, column in look.columns.items()
     ]
+
+
+def _parted(options: argparse.Namespace) -> dict[str, str]:
+    """Return the columns by which judgments are parted, and what each is."""
+    context = {options.context.strip().lower(): "context"} if options.context else {}
+    return context | {name.lower(): "category" for name in categories_of(options.by or ())}
 
 
 def _labels(options: argparse.Namespace, look: Look) -> str:
@@ -161,9 +181,9 @@ def _labels(options: argparse.Namespace, look: Look) -> str:
     outcome = _outcome_column(options, look)
     if outcome is None:
         return "?"
-    mapped = {k.lower(): str(v) for k, v in outcomes_from(options).items()}
+    mapped = {k.lower(): str(v) for k, v in _choices(options).outcomes.items()}
     with opened(look.path, {outcome: "outcome"}, what="judgments", shapes={}) as source:
-        found = Labels.of(source, "outcome", Choices(outcomes_from(options)))
+        found = Labels.of(source, "outcome", _choices(options))
         every = source.frequencies("outcome", "outcome IS NOT NULL")
     return ", ".join(_told(every, found, mapped)) or "blank in every row"
 

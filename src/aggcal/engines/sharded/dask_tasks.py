@@ -21,7 +21,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import RowColumns, nameless
+from aggcal.engines.remote import NO_GRADES, RowColumns, nameless
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
 from aggcal.io.formats._base import Choices
@@ -97,6 +97,8 @@ class Summary:
     further: bool = False
     """Whether a file has columns besides those by which rows are merged. Equal rows of different
     files are then not called duplicates: they may differ in those."""
+    graded: bool = False
+    """Whether an outcome says how much better an item is."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -126,6 +128,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         _shortened(aside),
         part.n_duplicates,
         part.duplicates is not None,
+        part.grade is not None,
     )
 
 
@@ -156,6 +159,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         _shortened(aside),
         sum(part.duplicates for part in parts),
         any(part.further for part in parts),
+        any(part.graded for part in parts),
     )
 
 
@@ -224,7 +228,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "seconds": _seconds(total.timed[:, at]),
         "sided": total.sided,
         "format": next(iter(total.formats)),
-        "notes": total.notes or (),
+        "notes": (*(total.notes or ()), *((NO_GRADES,) if total.graded else ())),
         "duplicates": total.duplicates if total.further else None,
     }
     return Numbering(

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from aggcal.data.spelling import Spelling
 from aggcal.errors import OptionError, TableError
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._steps import on_scale
 from aggcal.io.tables.source import Source, cell, quoted
 from aggcal.registry import FormatInfo
 
@@ -65,6 +66,8 @@ class Choices:
     """The column that is the context of a judgment: its prompt, session or screen."""
     by: tuple[str, ...] = ()
     """The columns by which judgments are of categories."""
+    scale: tuple[int, int] | None = None
+    """The number that means the strongest left, and that of the strongest right."""
 
     def made_up(self, annotator: str) -> str:
         """Name an annotator whom the file does not name, so that no other file has the same.
@@ -78,6 +81,7 @@ class Choices:
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
+        object.__setattr__(self, "outcomes", {**on_scale(self.scale), **self.outcomes})
         for label, means in self.outcomes.items():
             text = str(means).strip().lower()
             strength = number_of(text)
@@ -155,6 +159,10 @@ class Row(NamedTuple):
     by: tuple[str | None, ...] = ()
 
 
+def _knows_sides(sample: Sample) -> bool:  # noqa: ARG001  # as most do
+    return True
+
+
 @dataclass(frozen=True)
 class TableFormat:
     """A table whose columns only have other names: DuckDB reads it, however long it is.
@@ -175,6 +183,10 @@ class TableFormat:
     columns: Callable[[Source, Choices, Notes], Mapping[str, str]]
     contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names that a context has for its users, and the columns that hold it."""
+    sided: Callable[[Sample], bool] = _knows_sides
+    """Whether left and right are where the items were shown, as far as there is an outcome."""
+    options: tuple[str, ...] = ()
+    """Which of those options apply that only some formats have."""
     info: FormatInfo = UNREGISTERED
 
     def columns_of(self, sample: Sample) -> tuple[str, ...]:
@@ -199,6 +211,8 @@ class RecordFormat:
     """Whether a sample can be meant that is only read so if the user names the format."""
     contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Names that a context has for its users, and the fields that hold it."""
+    sided: Callable[[Sample], bool] = _knows_sides
+    """Whether left and right are where the items were shown; rankings are never sided."""
     within: tuple[str, ...] = ()
     """Parts of a record whose fields may be a context or a category, too."""
     info: FormatInfo = UNREGISTERED
@@ -216,13 +230,13 @@ class TextFormat:
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
 
-_OF_SOME = ("ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts")
+_OF_SOME = ("ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts", "scale")
 """Options that only some formats have."""
 
 
 def options_without_effect(form: Format, choices: Choices) -> list[str]:
     """Return the options that would have no effect on a file of this format."""
-    own = () if isinstance(form, TableFormat) else form.options
+    own = form.options
     usual = Choices()
     return [
         f"--{option.replace('_', '-')}"

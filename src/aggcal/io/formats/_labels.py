@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggcal.io.formats._base import OUTCOMES, Choices, Notes
+from aggcal.io.formats._base import MEANINGS, STRONG, Choices, Notes
+from aggcal.io.formats._steps import CANDIDATE, graded, step_of
 from aggcal.io.formats._synonyms import LEFT_RIGHT
 from aggcal.io.tables.source import Source, quoted
 
@@ -19,7 +20,7 @@ _THINGS = (
 _SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("first", "second"), ("[[a]]", "[[b]]"),
     ("leftvote", "rightvote"), ("left_vote", "right_vote"),
-    ("a>b", "b>a"), ("a>>b", "b>>a"), ("[[a>b]]", "[[b>a]]"), ("[[a>>b]]", "[[b>>a]]"),
+    ("a>b", "b>a"), ("[[a>b]]", "[[b>a]]"),
     *((f"{thing}_{one}", f"{thing}_{two}") for thing in _THINGS for one, two in ("ab", "12")),
     *((f"{thing}1", f"{thing}2") for thing in _THINGS),
     *LEFT_RIGHT,
@@ -29,7 +30,9 @@ _BOTH_BAD = (
 )
 _TIES = (
     "tie", "tied", "tievote", "tie_vote", "draw", "equal", "even", "same", "both", "both_good",
-    "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]",
+    "no_preference", "no_difference", "[[c]]", "a=b", "[[a=b]]", "about_the_same", "the_same",
+    "about_equal", "about_equally_good", "equally_good", "roughly_equal", "roughly_the_same",
+    "no_clear_preference", "both_are_equal", "both_are_equally_good", "neither_is_better",
 )
 # fmt: on
 _NEITHER = "neither"
@@ -56,7 +59,26 @@ LABELS: dict[str, str] = {
 }
 """What each label means. The numbers 1 and 2 are sides, too, where a column has no others."""
 
-_LONGEST = max(map(len, LABELS))
+_NAMED_SIDES = {
+    **{label: means for label, means in LABELS.items() if means in ("left", "right")},
+    "1": "left",
+    "2": "right",
+}
+"""What people call the sides in sentences such as "A is much better"."""
+_LONGEST = 80
+"""Characters of a label: a longer text is no outcome."""
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is an outcome label, also one that says how much better an item is.
+
+    Examples
+    --------
+    >>> is_label("Model A"), is_label("A is much better"), is_label("gpt-4")
+    (True, True, False)
+    """
+    label = spelt(text)
+    return label in LABELS or label in STRONG or step_of(label, _NAMED_SIDES) is not None
 
 
 def is_both_bad(label: str) -> bool:
@@ -89,18 +111,20 @@ class Labels:
     def of(cls, source: Source, said: str, choices: Choices) -> Labels:
         """Look at a column of a table; ``said`` is its SQL."""
         asked = {str(k).strip().lower(): str(v) for k, v in choices.outcomes.items()}
-        known = ", ".join(map(quoted, LABELS))
+        known = ", ".join(map(quoted, (*LABELS, *STRONG)))
         found = source.connection.execute(
             f"SELECT v, n FROM (SELECT lower({said}) AS v, count(*) AS n FROM raw "
             f"WHERE length({said}) <= {_LONGEST} GROUP BY v) "
-            f"WHERE replace(replace(v, ' ', '_'), '-', '_') IN ({known}) ORDER BY v"
+            f"WHERE replace(replace(v, ' ', '_'), '-', '_') IN ({known}) "
+            f"OR regexp_matches(v, {quoted(CANDIDATE)}) ORDER BY v"
         ).fetchall()
-        number = {str(v): int(n) for v, n in found if v not in asked}
+        number = {str(v): int(n) for v, n in found if v not in asked and is_label(str(v))}
         bad = next((means for label, means in asked.items() if is_both_bad(label)), None)
         means = {
-            label: bad if bad is not None and is_both_bad(label) else LABELS[spelt(label)]
+            label: bad if bad is not None and is_both_bad(label) else LABELS.get(spelt(label), "")
             for label in number
         }
+        means |= _steps(source, means, asked)
         value = f"try_cast({said} AS DOUBLE)"
         # Labels are left out before numbers are looked for: it is slow to find that text is none.
         listed = ", ".join(map(quoted, ("", *asked, *number)))
@@ -133,7 +157,7 @@ class Labels:
     @property
     def are_ours(self) -> bool:
         """Whether there is nothing but the labels of our own format and strengths."""
-        ours = all(label in OUTCOMES for label in self.means)
+        ours = all(label in MEANINGS for label in self.means)
         return ours and not self.numbered and not self.unknown
 
     def say(self, notes: Notes, own: tuple[str, ...] = ()) -> None:
@@ -141,7 +165,7 @@ class Labels:
         taken = [
             f"'{label}' as {means}"
             for label, means in self.means.items()
-            if means != "tie" and label not in (*OUTCOMES, *own) and not is_both_bad(label)
+            if means != "tie" and label not in (*MEANINGS, *own) and not is_both_bad(label)
         ]
         if self.numbered:
             taken.append("1 as left, 2 as right")
@@ -156,3 +180,16 @@ class Labels:
                 verb = "is counted as a tie" if number == 1 else "are counted as ties"
                 label = spelt(name)
                 notes.append(f"{number:,} '{name}' {verb}; --outcome {label}=skip leaves them out")
+
+
+def _steps(source: Source, means: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """Return what labels mean that say how much better an item is, and keep it with the source."""
+    own = {label: label for label in means if label in STRONG}
+    steps = {label: step_of(spelt(label), _NAMED_SIDES) for label in means if label not in own}
+    told = {label: step for label, step in steps.items() if step is not None}
+    plain = [label for label, side in means.items() if side in ("left", "right")]
+    others = (*own, *(label for label in plain if label not in told))
+    stated = (meaning for meaning in asked.values() if meaning in ("left", "right", *STRONG))
+    found = graded(told, (*others, *stated), source.name)
+    source.steps.update(found)
+    return found | own

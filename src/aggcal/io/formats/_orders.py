@@ -35,6 +35,8 @@ class Opinion:
     criterion: str | None = None
     seconds: float | None = None
     voters: float = 1.0
+    context: str | None = None
+    by: tuple[str | None, ...] = ()
 
 
 def pairs_of_order(
@@ -119,6 +121,8 @@ def _compared(
             opinion.criterion,
             opinion.seconds,
             opinion.ranking,
+            context=opinion.context,
+            by=opinion.by,
         )
 
 

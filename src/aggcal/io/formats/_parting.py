@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import OptionError, did_you_mean
-from aggcal.io.formats._base import Choices
+from aggcal.io.formats._base import Choices, text_of
 from aggcal.io.tables.source import listed
 
 # fmt: off
@@ -79,6 +79,44 @@ def column_of(
         return said
     natural = (*known.get(said, ()), *NATURAL_NAMES.get(said, ()))
     return next((other for other in natural if other in have), said)
+
+
+MARK = ""
+"""Where a record keeps its context and categories, once looked up: no column has this name."""
+
+Mark: TypeAlias = tuple[str | None, tuple[str | None, ...]]
+"""A context and categories, each None where there is none."""
+
+
+def marked(cells: Mapping[str, Any], choices: Choices) -> Mark:
+    """Return the context and the categories of a row of a table whose names are in small letters.
+
+    Rankings are no names of themselves, since two people may rank alike: they are numbered
+    elsewhere.
+
+    Examples
+    --------
+    >>> marked({"question_id": 7, "lang": "de"}, Choices(context="prompt", by=("lang", "topic")))
+    ('7', ('de', None))
+    """
+    found = {
+        own: text_of(cells.get(column_of(own, name, cells, {})))
+        for own, name in wished(choices).items()
+    }
+    ranked = (choices.context or "").strip().lower() in OF_A_RANKING
+    context = None if ranked else found.get("context")
+    return context, tuple(value for own, value in found.items() if own != "context")
+
+
+def of_both(one: tuple[str | None, ...], other: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Return the categories that two items share; a pair across categories is of none.
+
+    Examples
+    --------
+    >>> of_both(("de", "news"), ("de", "sport"))
+    ('de', None)
+    """
+    return tuple(a if a == b else None for a, b in zip(one, other, strict=True))
 
 
 def no_such_column(file: str, own: str, name: str, found: Iterable[str]) -> OptionError:

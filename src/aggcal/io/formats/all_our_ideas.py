@@ -59,10 +59,15 @@ def _non_votes(source: Source, choices: Choices, notes: Notes) -> Mapping[str, s
     }
 
 
+def _sided(sample: Sample) -> bool:
+    return sample.has(*_SIDES)
+
+
 VOTES = TableFormat(
     _is_vote,
     ("session id", "winner id", "loser id", *_SIDES, _SECONDS, "valid"),
     _votes,
+    sided=_sided,
 )
 NON_VOTES = TableFormat(
     _is_non_vote,

@@ -34,8 +34,8 @@ def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str
     }
 
 
-FORMAT = TableFormat(
-    _is_mine,
-    (*_NEEDS, *ANNOTATOR),
-    _columns,
-)
+def _sided(sample: Sample) -> bool:  # noqa: ARG001
+    return False  # AlpacaEval shows the two outputs in random order, and writes them in one
+
+
+FORMAT = TableFormat(_is_mine, (*_NEEDS, *ANNOTATOR), _columns, sided=_sided)

@@ -19,7 +19,7 @@ from aggcal.io.formats._base import (
     number_of,
     text_of,
 )
-from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._orders import Opinion, pairs_of_order, stated
 from aggcal.io.formats._sample import Record, Sample
 
@@ -85,10 +85,15 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     rankings = pairs = 0
     for location, (who, question, ranking, status, pair) in _of_rankings(answers, notes):
         named = who or nobody(choices, notes)
-        tiers = [] if ranking is None else _named(_tiers(ranking, location), pair)
+        tiers = [] if ranking is None else _tiers(ranking, location)
+        side = _side(tiers, pair)
         if status not in (None, "submitted") and not choices.drafts:
-            left, right = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
+            ends = (tiers[0][0], tiers[-1][-1]) if tiers else (None, None)
+            left, right = ends if side is None or pair is None else pair
             yield Row(named, left, right, "skip", location, criterion=question, reason=status)
+            continue
+        if side is not None and pair is not None:
+            yield Row(named, *pair, side, location, criterion=question)
             continue
         rankings += 1
         opinion = Opinion(named, location, f"ranking {rankings}", question)
@@ -113,18 +118,17 @@ def _of_sides(answers: Answers) -> tuple[Answers, Answers]:
     for _, answer in answers:
         if answer.value is not None:
             side = answer.pair is not None and isinstance(answer.value, str)
-            said.setdefault(answer.question, set()).add(side and spelt(answer.value) in LABELS)
+            said.setdefault(answer.question, set()).add(side and is_label(answer.value))
     asked = {question for question, sides in said.items() if sides == {True}}
     chosen = [each for each in answers if each[1].question in asked and each[1].value is not None]
     return chosen, [each for each in answers if each[1].question not in asked]
 
 
-def _named(tiers: list[list[str]], pair: tuple[str, str] | None) -> list[list[str]]:
-    """Give the sides of a pair their ids, where those were ranked."""
-    if pair is None or {name for tier in tiers for name in tier} != {"left", "right"}:
-        return tiers
-    ids = {"left": pair[0], "right": pair[1]}
-    return [[ids[name] for name in tier] for tier in tiers]
+def _side(tiers: list[list[str]], pair: tuple[str, str] | None) -> str | None:
+    """Return which side of a pair was preferred, where its two sides were ranked."""
+    if pair is None or sorted(name for tier in tiers for name in tier) != ["left", "right"]:
+        return None
+    return tiers[0][0] if len(tiers) > 1 else "tie"
 
 
 def _of_rankings(answers: Answers, notes: Notes) -> Iterator[tuple[str, _Answer]]:
@@ -236,4 +240,10 @@ def _tiers(value: Sequence[Any], location: str) -> list[list[str]]:
     return [ranked[rank] for rank in sorted(ranked)]
 
 
-FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight", "drafts"))
+FORMAT = RecordFormat(
+    _is_mine,
+    _rows,
+    options=("ranking_weight", "drafts"),
+    contexts=dict.fromkeys(("task", "record"), ("id", "external_id", "record_id", "_server_id")),
+    within=("fields", "metadata"),
+)

@@ -62,4 +62,8 @@ def _item(value: Any, location: str) -> str:
     return item
 
 
-FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight",))
+def _sided(sample: Sample) -> bool:  # noqa: ARG001
+    return False  # the winner stands first, wherever it was shown
+
+
+FORMAT = RecordFormat(_is_mine, _rows, options=("ranking_weight",), sided=_sided)

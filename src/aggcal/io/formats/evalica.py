@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.io.formats._base import Choices, Notes, TableFormat, annotator_or_nobody
-from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sides import side_of
 from aggcal.io.formats._synonyms import ANNOTATOR
@@ -19,7 +19,7 @@ def _is_mine(sample: Sample) -> bool:
         return False
     if any(sample.has(name) for name in ANNOTATOR if name not in _WHO):
         return False  # a table that names who judged in words that evalica does not have
-    return any(spelt(value) in LABELS for value in sample.values("winner"))
+    return any(is_label(value) for value in sample.values("winner"))
 
 
 def _columns(source: Source, choices: Choices, notes: Notes) -> Mapping[str, str]:
@@ -37,4 +37,5 @@ FORMAT = TableFormat(
     _is_mine,
     ("left", "right", "winner", *_WHO, "weight"),
     _columns,
+    options=("scale",),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from aggcal.errors import OutcomeError
 from aggcal.io.formats._base import (
-    OUTCOMES,
+    MEANINGS,
     Choices,
     Notes,
     RecordFormat,
@@ -15,7 +15,7 @@ from aggcal.io.formats._base import (
     nobody,
     text_of,
 )
-from aggcal.io.formats._labels import LABELS, spelt
+from aggcal.io.formats._labels import LABELS, NO_SIDE, is_label, spelt
 from aggcal.io.formats._sample import Record, Sample
 
 
@@ -47,10 +47,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
 
 def _is_clear(label: str) -> bool:
     """Whether a label means the same in both games, or is not known and will be refused as such."""
-    return label.lower() in OUTCOMES or LABELS.get(spelt(label)) not in ("left", "right")
+    return label.lower() in MEANINGS or not is_label(label) or LABELS.get(spelt(label)) in NO_SIDE
 
 
-FORMAT = RecordFormat(
-    _is_mine,
-    _rows,
-)
+FORMAT = RecordFormat(_is_mine, _rows, contexts={"prompt": ("question_id",)})

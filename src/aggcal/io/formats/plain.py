@@ -20,7 +20,9 @@ from aggcal.io.formats._synonyms import (
 from aggcal.io.tables.source import Source, cell, quoted
 
 OWN = ("annotator", "winner", "loser", "left", "right", "outcome", "weight", "criterion")
-EXTRA = ("seconds", "ranking", "screen", "reason")
+EXTRA = ("seconds", "ranking", "screen", "reason", "sided")
+UNSIDED = "no"
+"""What the column ``sided`` says of an outcome that does not tell who stood on the left."""
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
     " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
@@ -119,4 +121,5 @@ FORMAT = TableFormat(
     _is_mine,
     _uses,
     _columns,
+    options=("scale",),
 )

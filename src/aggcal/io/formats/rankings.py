@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from aggcal.errors import TableError
 from aggcal.io.formats._base import (
@@ -18,6 +19,7 @@ from aggcal.io.formats._base import (
     text_of,
 )
 from aggcal.io.formats._orders import Opinion, Tiers, pairs_of_order, stated
+from aggcal.io.formats._parting import marked, of_both
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, ITEM, OUTCOME, first_of, renamed
 
@@ -26,6 +28,8 @@ _PLACE = re.compile(
     r"|(\d+)(?:st|nd|rd|th)(?:[ _-](?:place|choice|preference))?)$"
 )
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
+_Long: TypeAlias = dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]]
+"""Rankings that are collected row by row: whose each is, and its items by their rank."""
 _LISTS = ("items", "options", "choices", "set", "alternatives")
 
 
@@ -62,20 +66,22 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
 def _orders(
     records: Iterator[Record], choices: Choices, notes: Notes
 ) -> Iterator[tuple[Opinion, Tiers]]:
-    long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]] = {}
+    long: _Long = {}
     for number, record in enumerate(records, 1):
         cells = renamed(mapping_of(record.value, record.location, "row"), choices)
         if "item" in cells and "rank" in cells:
             _collect(cells, record.location, long, choices, notes)
             continue
         who = _who(cells, f"ranking {number}", choices, notes)
-        opinion = _opinion(cells, who, record.location, f"ranking {number}")
+        opinion = _opinion(cells, who, record.location, f"ranking {number}", choices)
         yield opinion, _tiers(cells, record.location)
     for opinion, ranks in long.values():
         yield opinion, [ranks[rank] for rank in sorted(ranks)]
 
 
-def _opinion(cells: Mapping[str, Any], who: str, location: str, ranking: str) -> Opinion:
+def _opinion(
+    cells: Mapping[str, Any], who: str, location: str, ranking: str, choices: Choices
+) -> Opinion:
     weight = 1.0
     if cells.get("weight") not in (None, ""):
         given = number_of(cells["weight"])
@@ -85,7 +91,8 @@ def _opinion(cells: Mapping[str, Any], who: str, location: str, ranking: str) ->
                 "correct it."
             )
         weight = given
-    return Opinion(who, location, ranking, text_of(cells.get("criterion")), None, weight)
+    criterion, (context, by) = text_of(cells.get("criterion")), marked(cells, choices)
+    return Opinion(who, location, ranking, criterion, None, weight, context, by)
 
 
 def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Notes) -> str:
@@ -103,7 +110,7 @@ def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Note
 def _collect(
     cells: Mapping[str, Any],
     location: str,
-    long: dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]],
+    long: _Long,
     choices: Choices,
     notes: Notes,
 ) -> None:
@@ -114,13 +121,17 @@ def _collect(
         raise TableError(
             f"{location}: has no item or a rank that is not a number; correct the row."
         )
-    this = _opinion(cells, who, location, f"ranking {len(long) + 1}")
-    opinion, ranks = long.setdefault((who, group, this.criterion or ""), (this, {}))
+    this = _opinion(cells, who, location, f"ranking {len(long) + 1}", choices)
+    key = (who, group, this.criterion or "", this.context or "")
+    opinion, ranks = long.setdefault(key, (this, {}))
     if this.voters != opinion.voters:
         raise TableError(
             f"{location}: has another weight than {opinion.location} of the same ranking; a "
             "ranking has one weight."
         )
+    if this.by != opinion.by:
+        # A ranking across categories is of none of them.
+        long[key] = replace(opinion, by=of_both(opinion.by, this.by)), ranks
     ranks.setdefault(rank, []).append(item)
 
 
@@ -185,7 +196,7 @@ def _best_worst(records: Iterator[Record], choices: Choices, notes: Notes) -> It
         rest = [item for item in shown if item not in (best, worst)]
         tiers = [tier for tier in ([best], rest, [worst]) if tier and tier != [None]]
         choices_made += 1
-        opinion = _opinion(cells, who, record.location, f"choice {number}")
+        opinion = _opinion(cells, who, record.location, f"choice {number}", choices)
         named = [[str(item) for item in tier] for tier in tiers]
         for row in pairs_of_order(named, opinion, choices.ranking_weight, tied=False):
             pairs += row.outcome != "skip"

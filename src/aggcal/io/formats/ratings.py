@@ -24,6 +24,7 @@ from aggcal.io.formats._base import (
     text_of,
 )
 from aggcal.io.formats._orders import Opinion, pairs_of_ratings, stated
+from aggcal.io.formats._parting import MARK, marked, of_both
 from aggcal.io.formats._sample import Record, Sample, of_records
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
@@ -100,11 +101,12 @@ def _long(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     raters = _raters(first, choices, notes)
     for record in chain(first, records):
         cells = renamed(mapping_of(record.value, record.location, "row"), choices)
+        cells[MARK] = marked(cells, choices)
         if not raters:
             yield Record(record.location, cells)
         item = first_of(cells, ITEM)
         for name, spelt in raters.items():
-            row = {"item": item, "annotator": spelt, "rating": cells.get(name)}
+            row = {"item": item, "annotator": spelt, "rating": cells.get(name), MARK: cells[MARK]}
             yield Record(record.location, row)
 
 
@@ -232,10 +234,13 @@ class _Series:
     location: str
     ratings: dict[str, list[float]] = field(default_factory=dict)
     weights: dict[str, list[float]] = field(default_factory=dict)
+    context: str | None = None
+    by: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    """The categories of each item."""
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
-    series: dict[tuple[str, str, str], _Series] = {}
+    series: dict[tuple[str, ...], _Series] = {}
     blank = []
     confident = False
     scale, versions = _Scale(choices.order), _Versions()
@@ -250,8 +255,11 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
             blank.append(Row(who, item, None, "", record.location, reason="no rating"))
             continue
         rating = scale.height(value, record.location)
+        context, by = cells[MARK]
         key = (who, text_of(cells.get("criterion")) or "", text_of(first_of(cells, GROUP)) or "")
-        found = series.setdefault(key, _Series(record.location))
+        key += () if context is None else (context,)  # only what shares it is compared
+        found = series.setdefault(key, _Series(record.location, context=context))
+        found.by[item] = of_both(found.by.get(item, by), by)
         if versions.replaces((*key, item), cells, found.ratings.setdefault(item, []), rating):
             continue
         found.ratings[item].append(rating)
@@ -314,16 +322,17 @@ def _weight(value: Any, location: str) -> float:
 
 
 def _compared(
-    series: Mapping[tuple[str, str, str], _Series], choices: Choices, notes: Notes
+    series: Mapping[tuple[str, ...], _Series], choices: Choices, notes: Notes
 ) -> Iterator[Row]:
     """Compare the ratings of each series, and say what became of them."""
     every = [w for one in series.values() for ws in one.weights.values() for w in ws]
     usual = float(np.mean(every)) if every else 0.0
     pairs = repeated = 0
-    for number, ((who, criterion, _), one) in enumerate(series.items(), 1):
+    for number, ((who, criterion, *_), one) in enumerate(series.items(), 1):
         repeated += sum(len(values) > 1 for values in one.ratings.values())
         means = np.array([np.mean(values) for values in one.ratings.values()])
-        opinion = Opinion(who, one.location, f"ratings {number}", criterion or None)
+        name = f"ratings {number}"
+        opinion = Opinion(who, one.location, name, criterion or None, context=one.context)
         factor = (
             {
                 item: float(np.sqrt(np.mean(one.weights[item]) / usual))
@@ -339,7 +348,8 @@ def _compared(
         ):
             pairs += row.outcome != "skip"
             both = factor.get(row.left or "", 1.0) * factor.get(row.right or "", 1.0)
-            yield row._replace(weight=row.weight * both)
+            by = of_both(one.by[row.left or ""], one.by[row.right or row.left or ""])
+            yield row._replace(weight=row.weight * both, by=by)
     within = f" (ties within {choices.tie_within:g})" if choices.tie_within else ""
     notes.append(stated(len(series), pairs, "rating series", choices.ranking_weight))
     notes.append(f"ratings are compared within each annotator only, so no scale is shared{within}")

@@ -18,6 +18,7 @@ def _is_mine(sample: Sample) -> bool:
 
 
 def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    wanted = (choices.context or "").strip().lower() == "prompt"
     for record in records:
         entry = mapping_of(record.value, record.location, "entry")
         kind = text_of(entry.get("type")) or ""
@@ -26,7 +27,8 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
         if kind in _NO_VOTES:
             yield Row(who, left, right, "skip", record.location, reason=f"a {kind}, no vote")
         else:
-            yield Row(who, left, right, kind, record.location)
+            prompt = _prompt(entry) if wanted else None
+            yield Row(who, left, right, kind, record.location, context=prompt)
 
 
 def _models(
@@ -42,6 +44,16 @@ def _models(
     if asked:
         raise TableError(f"{location}: is a vote without the names of two models; remove the line.")
     return None, None
+
+
+def _prompt(entry: Mapping[str, Any]) -> str | None:
+    """Return what the user first said to both models."""
+    for state in entry.get("states") or ():
+        messages = state.get("messages") if isinstance(state, Mapping) else None
+        first = messages[0] if isinstance(messages, list) and messages else None
+        if isinstance(first, list) and len(first) > 1:
+            return text_of(first[1])
+    return None
 
 
 FORMAT = RecordFormat(_is_mine, _rows)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from uuid import uuid4
@@ -52,6 +52,8 @@ class Source:
     """The number of the first row in its sheet; None for what is no sheet."""
     titles: int = 0
     """Lines above the header that are no part of the table."""
+    steps: dict[str, str] = field(default_factory=dict, compare=False)
+    """What outcomes were taken for that say how much better an item is."""
 
     @property
     def columns_found(self) -> str:
@@ -61,6 +63,12 @@ class Source:
     def rows(self) -> int:
         """How many rows there are."""
         return self.one("count(*)")
+
+    def has(self, column: str, value: str) -> bool:
+        """Whether a row holds this value, in small letters, in a column that may be there."""
+        return column in self.columns and bool(
+            self.one("count(*)", f"lower({cell(column)}) = {quoted(value)}")
+        )
 
     def one(self, expression: str, where: str = "true") -> int:
         """Evaluate one integer aggregate over the rows."""

@@ -1,0 +1,173 @@
+"""Pairs that look like rankings taken apart: whole sets of items, without one contradiction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal.data.judgments import Judgments
+
+_FEWEST_ITEMS = 4
+"""Of a set: three answers in a row agree by chance too often to tell anything."""
+_LOOKED_AT = 200
+"""Annotators, evenly spread, who are looked at: more tell hardly more and take longer."""
+_MOST_PAIRS = 5_000
+"""Of an annotator: sets are looked for with Python's own sets, some 20 thousand pairs a second."""
+_COVERED = 0.9
+"""The share of an annotator's pairs that must lie in such sets; stray answers are allowed for."""
+_OF_ANNOTATORS = 0.5
+"""The share of annotators, by their pairs, of whom this must hold."""
+_EXPECTED = 5.0
+"""Circles of three items (a over b over c over a) that independent answers would hold on average:
+where there is none, that has a chance of 1 in 150. Fewer accuse careful annotators of easy items;
+more miss small studies."""
+_TRIPLES = 400
+"""Of a set, evenly spread, from which its expected circles are worked out."""
+_ITEM_VARIANCE = 9.0
+"""Of the scores that the chance of a circle is worked out from: wide, since easy items make few."""
+_CONTRADICTED = 0.01
+"""The share of sets with a contradiction that is still put down to mistakes in the file."""
+
+
+@dataclass(frozen=True)
+class Exploded:
+    """What was found: how many sets of items, of which sizes, of how many annotators."""
+
+    sets: int
+    smallest: int
+    largest: int
+    annotators: IntArray
+    """Those of whom it holds, among those who were looked at."""
+    looked_at: int
+
+
+def exploded(judgments: Judgments) -> Exploded | None:
+    """Find out whether most answers are all pairs of sets of items, each once, in one order.
+
+    Who ranks items and takes the rankings apart writes such pairs. So does a very careful annotator
+    who is asked for all pairs of a few items: nothing in the pairs tells the two apart. None where
+    it does not look so, or where the data name rankings or a context themselves.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> orders = [[str(i) for i in np.random.default_rng(u).permutation(6)] for u in range(9)]
+    >>> rows = [(f"u{u}", *two) for u, order in enumerate(orders) for two in combinations(order, 2)]
+    >>> found = exploded(aggcal.read_judgments(rows))
+    >>> found.sets, found.largest
+    (9, 6)
+    >>> exploded(aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c")])) is None
+    True
+    """
+    if judgments.screen is not None or judgments.context is not None:
+        return None
+    pairs = judgments.judgments_per_annotator
+    enough = np.flatnonzero(pairs >= _FEWEST_ITEMS * (_FEWEST_ITEMS - 1) // 2)
+    if not len(enough) or 2 * pairs[enough].sum() < pairs.sum():
+        return None
+    spread = np.linspace(0, len(enough) - 1, min(len(enough), _LOOKED_AT)).astype(np.int64)
+    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    sizes: list[int] = []
+    bad = weight = 0
+    who: list[int] = []
+    found_in: list[list[int]] = []
+    looked = enough[np.unique(spread)]
+    for u in looked.tolist():
+        rows = slice(int(starts[u]), int(starts[u + 1]))
+        found = _sets(judgments, rows)
+        if found is None:
+            continue
+        who.append(u)
+        weight += int(pairs[u])
+        sizes += [len(members) for members, _ in found]
+        found_in += [members for members, _ in found]
+        bad += sum(not whole for _, whole in found)
+        if bad > _CONTRADICTED * len(sizes) + 1.0:
+            return None  # as soon as it is clear: most studies contradict themselves early
+    if (
+        not found_in
+        or bad > _CONTRADICTED * len(sizes)
+        or weight < _OF_ANNOTATORS * int(pairs[looked].sum())
+        or _expected_circles(judgments, who, found_in) < _EXPECTED
+    ):
+        return None
+    return Exploded(len(sizes), min(sizes), max(sizes), np.array(who), len(looked))
+
+
+def _expected_circles(judgments: Judgments, who: list[int], sets: list[list[int]]) -> float:
+    """Return how many circles independent answers of these annotators would hold in these sets."""
+    mine = np.isin(judgments.annotator, who)
+    scores = _scores(judgments.left[mine], judgments.right[mine], judgments.outcome[mine])
+    total = 0.0
+    for members in sets:
+        triples = np.array([*combinations(members, 3)])
+        step = max(1, len(triples) // _TRIPLES)
+        a, b, c = scores[triples[::step]].T
+        ab, bc, ca = expit(a - b), expit(b - c), expit(c - a)
+        total += step * float((ab * bc * ca + (1.0 - ab) * (1.0 - bc) * (1.0 - ca)).sum())
+    return total
+
+
+def _scores(left: CodeArray, right: CodeArray, outcome: FloatArray) -> FloatArray:
+    """Fit scores by Bradley and Terry's model with a wide prior: a rough one will do."""
+    n = int(max(left.max(), right.max())) + 1
+
+    def negative(scores: FloatArray) -> tuple[float, FloatArray]:
+        gap = scores[left] - scores[right]
+        wrong = expit(gap) - outcome
+        value = float((np.logaddexp(0.0, gap) - outcome * gap).sum())
+        slope = np.bincount(left, wrong, n) - np.bincount(right, wrong, n)
+        prior = scores / _ITEM_VARIANCE
+        return value + 0.5 * float(scores @ prior), slope + prior
+
+    found: FloatArray = minimize(negative, np.zeros(n), jac=True, method="L-BFGS-B").x
+    return found
+
+
+def _sets(judgments: Judgments, rows: slice) -> list[tuple[list[int], bool]] | None:
+    """Return the sets of items whose pairs one annotator was asked for, and if they are in order.
+
+    None where their pairs are not, most of them, all pairs of such sets, or where one was judged
+    twice.
+    """
+    left, right = judgments.left[rows].tolist(), judgments.right[rows].tolist()
+    edges = {(min(i, j), max(i, j)) for i, j in zip(left, right, strict=True)}
+    repeated = int(judgments.count[rows].sum()) > len(edges)
+    if repeated or len(edges) > _MOST_PAIRS:
+        return None
+    near: dict[int, set[int]] = {}
+    for i, j in edges:
+        near.setdefault(i, set()).add(j)
+        near.setdefault(j, set()).add(i)
+    outcome = judgments.outcome[rows].tolist()
+    above = {(i, j): y - 0.5 for i, j, y in zip(left, right, outcome, strict=True)}
+    above |= {(j, i): -y for (i, j), y in above.items()}
+    found: list[tuple[list[int], bool]] = []
+    left_over, outside = set(edges), 0
+    while left_over:
+        i, j = left_over.pop()
+        members = {i, j} | (near[i] & near[j])
+        inside = {(a, b) for a, b in combinations(sorted(members), 2)}
+        if len(members) < _FEWEST_ITEMS or not inside <= edges:
+            outside += 1
+            if outside > (1.0 - _COVERED) * len(edges):
+                return None
+            continue
+        left_over -= inside
+        found.append((sorted(members), _in_order(sorted(members), above)))
+    return found
+
+
+def _in_order(members: list[int], above: dict[tuple[int, int], float]) -> bool:
+    """Whether all answers among some items follow one order of them, ties being one place."""
+    wins = {i: sum(above[i, j] > 0 for j in members if j != i) for i in members}
+    losses = {i: sum(above[i, j] < 0 for j in members if j != i) for i in members}
+    height = {i: wins[i] - losses[i] for i in members}
+    return all(
+        np.sign(height[i] - height[j]) == np.sign(above[i, j]) for i, j in combinations(members, 2)
+    )
