@@ -78,6 +78,8 @@ class Consensus:
     """The uncertainty that was asked for; see `uncertainty`."""
     effects: Effects | None = field(default=None, repr=False)
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
+    selection: dict[str, Any] | None = field(default=None, repr=False)
+    """Why this method was chosen, and by which comparison, where it was: as in ``summary.json``."""
 
     @classmethod
     def of(
@@ -373,6 +375,7 @@ class Consensus:
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
             "terms": None if self.effects is None else self.effects.to_dict(),
+            **({} if self.selection is None else {"selection": self.selection}),
         }
 
     def __repr__(self) -> str:
