@@ -18,19 +18,27 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.progress import listening, report
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.selection.candidates import Candidate, candidates_of
+from aggcal.aggregation.selection.candidates import MOST_SLOW, SLOW, Candidate, candidates_of
 from aggcal.aggregation.selection.comparison import Comparison, Measured, rough_note
 from aggcal.aggregation.selection.folds import FOLDS, Folds, folds_of
-from aggcal.aggregation.selection.measures import MEASURES, Influence, estimate, measured
+from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
 from aggcal.aggregation.start import Progress
+from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, ended
+from aggcal.models.general.terms import DEFAULT
 from aggcal.registry import AUTO, BTL, DEFAULT_METHOD, METHODS
 
 SAMPLE = 200_000
 """Judgments on which methods are compared at most: more take longer and hardly move the standard
 errors, which rest on annotators and contexts."""
+
+_NO_CATEGORIES = (
+    "The categories of --by do not improve predictions, so items have one score for all of them; "
+    f"--method {DEFAULT_METHOD} gives scores by category."
+)
 
 
 def compared(
@@ -53,6 +61,9 @@ def compared(
     candidates = candidates_of(judgments, methods)
     parted = folds_of(judgments, folds, seed, sample)
     predicted, left_out, notes = _predictions(candidates, parted, seed)
+    if methods is None and judgments.n_judgments > MOST_SLOW:
+        slow = f"it is slow for more than {MOST_SLOW:,} judgments; name it to compare it."
+        left_out |= dict.fromkeys(SLOW, slow)
     if BTL.name in left_out:
         raise TooLittleDataError(f"{judgments.source}: {left_out[BTL.name]}")
     rows = parted.judgments
@@ -170,16 +181,19 @@ class Auto:
         try:
             comparison = compared(judgments, seed=self.seed)
         except TooLittleDataError as error:
-            method, record = DEFAULT_METHOD, _fallback(str(error))
-            aggregator: Any = METHODS[method].make(prior="default", seed=self.seed)
+            record = _fallback(str(error))
+            aggregator: Any = METHODS[DEFAULT_METHOD].make(prior="default", seed=self.seed)
         else:
-            aggregator, record = comparison.choice.candidate.make(self.seed), comparison.to_dict()
-        known = hasattr(aggregator, "estimator")
-        fit = aggregator.fit(judgments, on_iteration=on_iteration) if known else aggregator.fit(judgments)
-        return replace(fit, selection=record)
+            chosen = comparison.choice.candidate
+            aggregator, record = chosen.make(self.seed), comparison.to_dict()
+            if judgments.categories and not (chosen.terms or DEFAULT).categories:
+                record["notes"].append(_NO_CATEGORIES)
+        own = isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
+        progress = {"on_iteration": on_iteration} if own else {}
+        return replace(aggregator.fit(judgments, **progress), selection=record)
 
 
 def _fallback(why: str) -> dict[str, Any]:
     reason = why.rstrip(".")
     said = f"{DEFAULT_METHOD} was used because methods could not be compared ({reason})."
-    return {"chosen": DEFAULT_METHOD, "why": said}
+    return {"chosen": DEFAULT_METHOD, "why": said, "notes": []}

@@ -13,10 +13,15 @@ from aggcal.aggregation.protocols import Aggregator
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
-from aggcal.registry import BTL, METHODS, MethodInfo
+from aggcal.registry import BTL, CROWD_BT, CROWD_TCV, METHODS, MethodInfo
 
 TERMS = ("ties", "position", "context", "categories")
 """The terms that are compared, in the order in which a simpler one is preferred."""
+SLOW = (CROWD_BT.name, CROWD_TCV.name)
+"""Methods whose fits take some twenty times longer than the others'."""
+MOST_SLOW = 20_000
+"""Judgments up to which those are compared unless they are named: a comparison by them then takes
+about a minute."""
 _PLAIN = "plain"
 _LACKING = {
     "ties": "no judgment is a tie",
@@ -42,6 +47,8 @@ class Candidate:
     for each term."""
     method: str | Aggregator
     terms: Terms | None = None
+    unused: str = ""
+    """An option that names what the judgments have and this does not use."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -61,7 +68,8 @@ class Candidate:
             "--context-effects": (terms.context, DEFAULT.context),
         }
         words = [f"{name} {value}" for name, (value, usual) in shown.items() if value != usual]
-        return " ".join([f"--method {self.method}", *words])
+        said = " ".join([f"--method {self.method}", *words])
+        return f"{said} (without {self.unused})" if self.unused else said
 
     def make(self, seed: int) -> Aggregator:
         """Make the aggregator."""
@@ -73,9 +81,14 @@ class Candidate:
 
     def for_all(self, judgments: Judgments) -> Candidate:
         """Return the same for a fit of everything, in whose errors a context counts in any case."""
-        if self.terms is None or judgments.context is None or self.terms.context != "off":
+        terms, unused = self.terms, ""
+        if terms is None:
             return self
-        return replace(self, terms=replace(self.terms, context="errors"))
+        if judgments.context is not None and terms.context == "off":
+            terms = replace(terms, context="errors")
+        if judgments.categories and not terms.categories:
+            unused = "--by"
+        return replace(self, terms=terms, unused=unused)
 
 
 def available(judgments: Judgments) -> tuple[str, ...]:
@@ -121,7 +134,10 @@ def all_of(judgments: Judgments) -> Iterator[Candidate]:
     """Go through every method that needs no features, with the terms that have data."""
     known = available(judgments)
     first = tuple(name for name in known if name == TERMS[0])
+    many = judgments.n_judgments > MOST_SLOW
     for info in _in_order():
+        if many and info.name in SLOW:
+            continue
         if "terms" not in info.takes or not known:
             yield _of(info, known)
             continue

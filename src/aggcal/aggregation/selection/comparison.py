@@ -164,9 +164,10 @@ class Comparison:
             f"{count(self.n_judgments, 'held-out judgment')} by "
             f"{count(self.n_annotators, 'annotator')}; {self.folds} folds of whole "
             f"{self.held_out}s ({self.n_units:,}). Differences are from {self.reference}; ± is "
-            "one standard error."
+            "one standard error; * is chosen."
         )
-        first = self._table("log_loss", "decided_log_loss")
+        ties = any(one.values["log_loss"] != one.values["decided_log_loss"] for one in self.measured)
+        first = self._table("log_loss", "decided_log_loss") if ties else self._table("log_loss")
         second = self._table("accuracy", "calibration")
         said = [*self.notes, *(f"{name} was left out: {why}" for name, why in self.left_out.items())]
         words = self.choice.candidate.words
@@ -194,9 +195,8 @@ class Comparison:
         return one.label != self.reference
 
     def _mark(self, one: Measured) -> str:
-        marks = [word for word, here in (("chosen", one is self.choice),
-                                         ("reference", not self._differs(one))) if here]  # fmt: skip
-        return f" ({', '.join(marks)})" if marks else ""
+        reference = "" if self._differs(one) else " (reference)"
+        return f"{reference} *" if one is self.choice else reference
 
 
 def rough_note(number: int, held_out: str, n_units: int) -> tuple[str, ...]:
