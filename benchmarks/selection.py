@@ -40,8 +40,8 @@ What `--method auto` chooses, {studies} simulated studies of each kind (15 items
 {studies}{more} --output benchmarks/results/selection.md`. Compared: {compared}.
 
 Better is by how much the chosen method predicts 2,000 new judgments of the same study better than
-`btl`, in nats a judgment (three outcomes where there are ties), with the standard error over studies;
-beside it the same of the default, `hra-g`."""
+`btl`, in nats a judgment (three outcomes where there are ties), with the standard error over
+studies; beside it the same of the default, `hra-g`."""
 
 
 def study(
@@ -119,7 +119,8 @@ def measured(kind: str, studies: int, *, slow: bool) -> str:
         found = compared(judgments, names)
         chosen[found.chosen] += 1
         reference = loss(aggcal.aggregate(judgments, "btl", warn=False), new)
-        better.append(reference - loss(aggcal.aggregate(judgments, warn=False, **found.options), new))
+        fit = aggcal.aggregate(judgments, warn=False, **found.options)
+        better.append(reference - loss(fit, new))
         usual.append(reference - loss(aggcal.aggregate(judgments, warn=False), new))
     rates = ", ".join(f"{name} {number / studies:.0%}" for name, number in chosen.most_common())
     gains = [

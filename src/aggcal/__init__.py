@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
-    "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior", "RankSVM", "Scores", "Suggestions",
-    "Terms",
+    "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior", "RankSVM", "Scores",
+    "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]

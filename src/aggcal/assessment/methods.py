@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from aggcal._core.machine import check_seed
+from aggcal._core.progress import listening
 from aggcal._core.tables import as_frame
 from aggcal._version import __version__
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection import SAMPLE, compared
 from aggcal.aggregation.selection.candidates import check_methods
 from aggcal.aggregation.selection.comparison import Comparison
-from aggcal.aggregation.selection.folds import FEWEST, FOLDS, check_folds
+from aggcal.aggregation.selection.folds import FEWEST, FOLDS, check_folds, check_hold_out
 from aggcal.aggregation.selection.measures import LEVEL
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
@@ -41,7 +43,7 @@ class MethodComparison(Comparison):
     Examples
     --------
     >>> import aggcal
-    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=1)
+    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> found = aggcal.compare_methods(study.judgments, ["hra-g", "tcv"])
     >>> found.chosen, found.options
     ('btl', {'method': 'btl'})
@@ -90,6 +92,7 @@ def compare_methods(
     folds: int = FOLDS,
     seed: int = 0,
     sample: int | None = SAMPLE,
+    hold_out: Literal["auto", "context", "screen", "question"] = "auto",
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> MethodComparison:
     """Compare methods and terms by how well they predict judgments that were held out.
@@ -114,42 +117,49 @@ def compare_methods(
     sample
         With more judgments than this, a sample of contexts or annotators is compared; None for
         no sample.
+    hold_out
+        What is held out together: ``"context"``, ``"screen"`` (or ranking) or ``"question"``, all
+        answers of an annotator to one pair. ``"auto"`` takes the first of these that is known.
+        Whole contexts tell how well new contexts are predicted, where effects of known ones do not
+        show.
     on_step
         Called with what is being done, how many fits are done and how many there are.
 
     Examples
     --------
     >>> import aggcal
-    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=1)
+    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> found = aggcal.compare_methods(study.judgments, ["hra-g:plain"])
     >>> [one.label for one in found.measured]
     ['btl', 'hra-g:plain']
     """
-    check_comparison(methods, folds=folds, seed=seed, sample=sample)
+    how: dict[str, Any] = {"folds": folds, "seed": seed, "sample": sample, "hold_out": hold_out}
+    check_comparison(methods, **how)
     here = prepare(judgments, LOCAL).on_one_machine("comparing methods")
-    if on_step is None:
-        found = compared(here, methods, folds=folds, seed=seed, sample=sample)
-    else:
-        from aggcal._core.progress import listening
-
-        with listening(on_step):
-            found = compared(here, methods, folds=folds, seed=seed, sample=sample)
+    with nullcontext() if on_step is None else listening(on_step):
+        found = compared(here, methods, **how)
     return MethodComparison(**{part.name: getattr(found, part.name) for part in fields(found)})
 
 
 def check_comparison(
-    methods: Sequence[str | Aggregator] | None, *, folds: int, seed: int, sample: int | None
+    methods: Sequence[str | Aggregator] | None,
+    *,
+    folds: int = FOLDS,
+    seed: int = 0,
+    sample: int | None = SAMPLE,
+    hold_out: str = "auto",
 ) -> None:
     """Refuse options of `compare_methods` that are none, before anything is read.
 
     Examples
     --------
-    >>> check_comparison(["btl"], folds=5, seed=0, sample=10)
+    >>> check_comparison(["btl"], sample=10)
     Traceback (most recent call last):
     aggcal.errors.OptionError: a sample of 10 judgments is too small; give at least 50.
     """
     check_methods(methods)
     check_folds(folds)
+    check_hold_out(hold_out)
     check_seed(seed)
     if sample is not None and not (isinstance(sample, Integral) and int(sample) >= FEWEST):
         raise OptionError(f"a sample of {sample} judgments is too small; give at least {FEWEST}.")

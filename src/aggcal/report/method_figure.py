@@ -78,4 +78,5 @@ def _row(dot: Dot, label: str, at: Callable[[float], float], left: float, y: flo
     said = f"{dot.value:.4f}" + (f" ({dot.low:.4f} to {dot.high:.4f})" if whole else "")
     said = said.replace("-", "−")
     circle = f'<circle class="dot" cx="{at(dot.value):.1f}" cy="{y:.1f}" r="4.5"/>'
-    return f"<g{kind}><title>{escape(label)}: {said}</title>{name}{line if whole else ''}{circle}</g>"
+    drawn = f"{name}{line}{circle}" if whole else f"{name}{circle}"
+    return f"<g{kind}><title>{escape(label)}: {said}</title>{drawn}</g>"

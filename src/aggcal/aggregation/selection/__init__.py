@@ -1,4 +1,4 @@
-"""Choose a method by evidence: which one predicts judgments best that it has not seen?
+"""Choose a method by evidence: the one that predicts judgments which it has not seen.
 
 - `candidates`: the methods and terms that are compared, from the simplest on.
 - `folds`: what is held out in turn.
@@ -22,7 +22,7 @@ from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection.candidates import MOST_SLOW, SLOW, Candidate, candidates_of
 from aggcal.aggregation.selection.comparison import Comparison, Measured, rough_note
-from aggcal.aggregation.selection.folds import FOLDS, Folds, folds_of
+from aggcal.aggregation.selection.folds import FOLDS, HOLD_OUT, Folds, folds_of
 from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
 from aggcal.aggregation.start import Progress
 from aggcal.aggregation.thurstone import ThurstoneAggregator
@@ -48,18 +48,19 @@ def compared(
     folds: int = FOLDS,
     seed: int = 0,
     sample: int | None = SAMPLE,
+    hold_out: str = HOLD_OUT[0],
 ) -> Comparison:
     """Compare methods on judgments in memory (see `aggcal.compare_methods`).
 
     Examples
     --------
     >>> import aggcal
-    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=1)
+    >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> compared(aggcal.read_judgments(study.judgments), ["tcv"]).chosen
     'btl'
     """
     candidates = candidates_of(judgments, methods)
-    parted = folds_of(judgments, folds, seed, sample)
+    parted = folds_of(judgments, folds, seed, sample, hold_out)
     predicted, left_out, notes = _predictions(candidates, parted, seed)
     if methods is None and judgments.n_judgments > MOST_SLOW:
         slow = f"it is slow for more than {MOST_SLOW:,} judgments; name it to compare it."

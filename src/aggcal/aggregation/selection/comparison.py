@@ -16,6 +16,9 @@ from aggcal.aggregation.selection.candidates import Candidate
 from aggcal.aggregation.selection.measures import MEASURES, Estimate
 from aggcal.errors import count
 
+NEGLIGIBLE = 0.001
+"""Log-loss a judgment, in nats, that counts as none: two links that hardly differ can be told apart
+by their tiny standard error, though nobody would notice. Larger, simpler methods win more often."""
 _ROUGH = 10
 """Clusters below which a standard error is said to be rough: it is off by a quarter or more."""
 
@@ -39,8 +42,8 @@ class Measured:
 
     @property
     def near(self) -> bool:
-        """Whether it is within one standard error of the best."""
-        return self.behind.value <= 0.0 or self.behind.value <= self.behind.se
+        """Whether it is within one standard error of the best, or nearly as good as it."""
+        return self.behind.value <= NEGLIGIBLE or self.behind.value <= self.behind.se
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -166,13 +169,14 @@ class Comparison:
             f"{self.held_out}s ({self.n_units:,}). Differences are from {self.reference}; ± is "
             "one standard error; * is chosen."
         )
-        ties = any(one.values["log_loss"] != one.values["decided_log_loss"] for one in self.measured)
+        values = self.best.values
+        ties = values["log_loss"] != values["decided_log_loss"]
         first = self._table("log_loss", "decided_log_loss") if ties else self._table("log_loss")
         second = self._table("accuracy", "calibration")
-        said = [*self.notes, *(f"{name} was left out: {why}" for name, why in self.left_out.items())]
+        missing = (f"{name} was left out: {why}" for name, why in self.left_out.items())
         words = self.choice.candidate.words
         how = [f"To use it: {words}"] if words else []
-        rest = wrapped(*said, self.why, *how)
+        rest = wrapped(*self.notes, *missing, self.why, *how)
         return "\n".join([wrapped(head), "", *first, "", *second, "", rest])
 
     def _table(self, *names: str) -> Iterator[str]:

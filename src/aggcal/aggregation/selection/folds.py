@@ -14,7 +14,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError, TooLittleDataError, count
+from aggcal.errors import OptionError, TooLittleDataError, count, did_you_mean
 
 FOLDS = 5
 """Parts by default: more leave each fit nearer to the whole, and take longer."""
@@ -32,6 +32,8 @@ _ROUNDS = 4
 """Passes that move units until nobody is in one fold alone: each can undo a little of the last."""
 QUESTION = "question"
 """What is held out where nothing larger is known: an annotator's answers to one pair."""
+HOLD_OUT = ("auto", "context", "screen", QUESTION)
+"""What may be asked to be held out together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,28 @@ def check_folds(folds: object) -> None:
         raise OptionError(f"there cannot be {folds} folds; give a whole number from 2 on.")
 
 
-def folds_of(judgments: Judgments, number: int, seed: int, most: int | None = None) -> Folds:
+def check_hold_out(hold_out: str) -> None:
+    """Refuse what cannot be held out.
+
+    Examples
+    --------
+    >>> check_hold_out("contexts")
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: hold_out 'contexts' is unknown (did you mean 'context'?); ...
+    """
+    if hold_out not in HOLD_OUT:
+        near = did_you_mean(str(hold_out), HOLD_OUT)
+        choices = ", ".join(HOLD_OUT)
+        raise OptionError(f"hold_out '{hold_out}' is unknown{near}; choose {choices}.")
+
+
+def folds_of(
+    judgments: Judgments,
+    number: int,
+    seed: int,
+    most: int | None = None,
+    hold_out: str = HOLD_OUT[0],
+) -> Folds:
     """Part judgments into folds of whole units.
 
     Parameters
@@ -81,6 +104,9 @@ def folds_of(judgments: Judgments, number: int, seed: int, most: int | None = No
         Seed for all random numbers.
     most
         Judgments from which on a sample is taken.
+    hold_out
+        What stays together: ``context``, ``screen``, ``question``, or ``auto`` for the first of
+        these that is known.
 
     Examples
     --------
@@ -96,7 +122,7 @@ def folds_of(judgments: Judgments, number: int, seed: int, most: int | None = No
             f"apart; at least {FEWEST} are needed."
         )
     random = np.random.default_rng(seed)
-    whole, name, unit, notes = _units(judgments, number)
+    whole, name, unit, notes = _units(judgments, number, hold_out)
     kept = np.arange(len(unit))
     if most is not None and judgments.n_judgments > most:
         kept, said = _sample(whole, name, unit, most, random)
@@ -113,23 +139,30 @@ def folds_of(judgments: Judgments, number: int, seed: int, most: int | None = No
     return Folds(chosen, fold, codes, name, number, n, judgments.n_judgments, notes)
 
 
-def _units(judgments: Judgments, number: int) -> tuple[Judgments, str, IntArray, tuple[str, ...]]:
+def _units(
+    judgments: Judgments, number: int, hold_out: str
+) -> tuple[Judgments, str, IntArray, tuple[str, ...]]:
     """Return rows, what is held out together, its number in each row, and what to say of it."""
     notes: list[str] = []
-    if judgments.context is not None:
+    free = hold_out == HOLD_OUT[0]
+    if judgments.context is not None and (free or hold_out == "context"):
         name = judgments.context_name
         fault = _unfit(judgments, judgments.context, number)
         if not fault:
             return judgments, name, _with_questions(judgments, judgments.context), ()
         notes.append(f"Whole {name}s cannot be held out: {fault}.")
-    elif judgments.screen is not None:
-        split = judgments.with_context_of_screens()
+    elif judgments.screen is not None and (free or hold_out == "screen"):
+        bare = replace(judgments, context=None, context_ids=None)
+        split = bare.with_context_of_screens()
         fault = "" if split.context is None else _unfit(split, split.context, number)
         if split.context is not None and not fault:
             rows = replace(split, context=None, context_ids=None)
             return rows, "screen", split.context.astype(np.int64), ()
         if fault:
             notes.append(f"Whole screens cannot be held out: {fault}.")
+    if not (free or hold_out == QUESTION):
+        reason = notes[0] if notes else f"The judgments have no {hold_out}s."
+        raise TooLittleDataError(f"{judgments.source}: {reason} Choose --hold-out {QUESTION}.")
     return judgments, QUESTION, _questions(judgments), tuple(notes)
 
 
@@ -145,7 +178,7 @@ def _unfit(judgments: Judgments, code: CodeArray, number: int) -> str:
 
 
 def _questions(judgments: Judgments) -> IntArray:
-    """Number the annotators' pairs, whichever side the items were on."""
+    """Return the number of each annotator's pairs, whichever side the items were on."""
     n = np.int64(judgments.n_items)
     low = np.minimum(judgments.left, judgments.right).astype(np.int64)
     high = np.maximum(judgments.left, judgments.right).astype(np.int64)

@@ -43,6 +43,14 @@ def add(command: Parser) -> None:
         "--folds", type=int, default=5, metavar="N", help="number of parts held out in turn"
     )
     command.add_argument(
+        "--hold-out",
+        choices=("auto", "context", "screen", "question"),
+        default="auto",
+        help="what is held out together: whole contexts (--context), whole screens or rankings, or "
+        "all answers of an annotator to one pair (question); auto: the first of these that is "
+        "known. Whole contexts measure predictions for new contexts",
+    )
+    command.add_argument(
         "--sample",
         type=int,
         default=200_000,
@@ -69,7 +77,8 @@ def compare(options: argparse.Namespace) -> int:
     console = Console(quiet=options.quiet)
     named = options.methods
     methods = None if named is None else [name.strip() for name in named.split(",")]
-    check_comparison(methods, folds=options.folds, seed=options.seed, sample=options.sample)
+    how = {name: getattr(options, name) for name in ("folds", "seed", "sample", "hold_out")}
+    check_comparison(methods, **how)
     choices_from(options)
     if options.output is not None:
         manifest = comparison_manifest()
@@ -77,13 +86,7 @@ def compare(options: argparse.Namespace) -> int:
         refuse_unwritable(options.output)
         refuse_overwriting(options.output, names, judgment_files(options))
         check_output(options.output, names, manifest, force=options.force)
-    found = compare_methods(
-        judgments_from(options, console),
-        methods,
-        folds=options.folds,
-        seed=options.seed,
-        sample=options.sample,
-    )
+    found = compare_methods(judgments_from(options, console), methods, **how)
     console.done()
     paths = [] if options.output is None else found.save(options.output, force=options.force)
     if options.json:

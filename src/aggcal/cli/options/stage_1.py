@@ -33,8 +33,8 @@ def add_stage_1(command: Parser) -> None:
         "--method",
         choices=METHODS.choices,
         default=DEFAULT_METHOD,
-        help="aggregation method; see 'aggcal methods'. auto compares them as 'aggcal compare' does "
-        "and takes the simplest that predicts held-out judgments well",
+        help="aggregation method; see 'aggcal methods'. auto: the simplest that predicts held-out "
+        "judgments well, as 'aggcal compare' finds it",
     )
     group.add_argument(
         "--features",
