@@ -35,6 +35,7 @@ from aggcal.registry import (
     BOOTSTRAP,
     DEFAULT_METHOD,
     ENGINES,
+    JACKKNIFE,
     LAPLACE,
     LOCAL,
     MARGINAL,
@@ -300,7 +301,7 @@ def check_uncertainty(
         raise OptionError(
             f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
         )
-    if kind in (LAPLACE.name, BOOTSTRAP.name) or not isinstance(method, str):
+    if kind in (LAPLACE.name, BOOTSTRAP.name, JACKKNIFE.name) or not isinstance(method, str):
         return
     if not METHODS.find(method).sandwich:
         alike = ", ".join(known.name for known in METHODS.values() if known.sandwich)

@@ -13,8 +13,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
-from aggcal.aggregation.estimate import Curved, Quantify
+from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
 from aggcal.aggregation.general.posterior import Posterior, posterior
@@ -293,6 +294,10 @@ class QuantifyGeneral(Quantify):
     ) -> Curvature:
         found = self.effects.posterior
         return Curvature(DenseCovariance(found.scores), found.annotators[RELIABILITY])
+
+    def _by_context(self, consensus: Consensus) -> bool:
+        """Whether answers in one context depend on each other in ways that were not fitted."""
+        return "context" not in self.effects.chosen.cells and super()._by_context(consensus)
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""
