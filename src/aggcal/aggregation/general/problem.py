@@ -6,12 +6,13 @@ prior means of the reliabilities.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import log
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.models.general.annotators import (
@@ -80,6 +81,51 @@ class Curvature:
         held, loose = self.sums.diagonals
         # Where the annotators' part exceeds the unknowns' own the matrix is not definite.
         return np.maximum(held - loose + self.precision + np.square(self.unit), self.precision)
+
+    def solver(self) -> Callable[[FloatArray], FloatArray]:
+        """Return a function that solves a similar system: what preconditions steps.
+
+        It is the diagonal, and two things that it lacks: what couples the score of an item to what
+        the item does in each context or category, and that a readiness of all contexts is hard to
+        tell from the mean readiness.
+        """
+        arrow, along = self._arrow(), self._common_readiness()
+        if along is None:
+            return arrow
+        bend = max(dot(along, self.product(along)), dot(along, self.precision * along))
+        return lambda vector: arrow(vector) + along * (dot(along, vector) / bend)
+
+    def _common_readiness(self) -> FloatArray | None:
+        """Return the direction in which contexts are readier and annotators less so."""
+        layout = self.sums.layout
+        if not layout.contexts or READINESS not in layout.means:
+            return None
+        along = np.zeros(layout.size)
+        along[layout.where_ties] = -1.0
+        along[layout.at_means + layout.means.index(READINESS)] = 1.0
+        return along
+
+    def _arrow(self) -> Callable[[FloatArray], FloatArray]:
+        """Solve for scores with what items do in the contexts or categories that are most."""
+        diagonal, blocks = self.diagonal(), self.sums.layout.design.blocks
+        cells = [b for name, b in blocks.items() if name not in (SCORES, CONTROL)]
+        if not cells:
+            return lambda vector: vector / diagonal
+        block, scores = max(cells, key=lambda b: b.end - b.begin), blocks[SCORES].where
+        own = diagonal[block.where]
+        coupled = (own - self.precision[block.where]) / own
+        n = len(diagonal[scores])
+        rest = diagonal[scores] - sums(block.item, coupled**2 * own, n)
+        rest = np.maximum(rest, self.precision[scores])
+
+        def solve(vector: FloatArray) -> FloatArray:
+            found = vector / diagonal
+            pulled = vector[scores] - sums(block.item, coupled * vector[block.where], n)
+            found[scores] = pulled / rest
+            found[block.where] -= coupled * found[scores][block.item]
+            return found
+
+        return solve
 
     def inverse(self) -> FloatArray:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
