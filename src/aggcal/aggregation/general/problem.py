@@ -92,28 +92,9 @@ class Curvature:
     def solver(self) -> Callable[[FloatArray], FloatArray]:
         """Return a function that solves a similar system: what preconditions steps.
 
-        It is the diagonal, and two things that it lacks: what couples the score of an item to what
-        the item does in each context or category, and that a readiness of all contexts is hard to
-        tell from the mean readiness.
+        It is the diagonal, and what couples the score of an item to what the item does in each
+        context or category (of the block that has most): an arrow.
         """
-        arrow, along = self._arrow(), self._common_readiness()
-        if along is None:
-            return arrow
-        bend = max(dot(along, self.product(along)), dot(along, self.precision * along))
-        return lambda vector: arrow(vector) + along * (dot(along, vector) / bend)
-
-    def _common_readiness(self) -> FloatArray | None:
-        """Return the direction in which contexts are readier and annotators less so."""
-        layout = self.sums.layout
-        if not layout.contexts or READINESS not in layout.means:
-            return None
-        along = np.zeros(layout.size)
-        along[layout.where_ties] = -1.0
-        along[layout.at_means + layout.means.index(READINESS)] = 1.0
-        return along
-
-    def _arrow(self) -> Callable[[FloatArray], FloatArray]:
-        """Solve for scores with what items do in the contexts or categories that are most."""
         diagonal, blocks = self.diagonal(), self.sums.layout.design.blocks
         cells = [b for name, b in blocks.items() if name not in (SCORES, CONTROL)]
         if not cells:
