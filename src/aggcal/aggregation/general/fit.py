@@ -21,6 +21,8 @@ from aggcal.models.general.sums import Sums
 
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
+_MANY_ROWS, _FEW_UNKNOWNS = 100_000, 300
+"""Rows from which on only so few unknowns are: the matrix then takes longer than all else."""
 _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
@@ -113,7 +115,9 @@ class _Run:
     path: Path = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.dense = self.problem.layout.size <= MOST_DENSE
+        layout = self.problem.layout
+        few = _FEW_UNKNOWNS if len(layout.rows) > _MANY_ROWS else MOST_DENSE
+        self.dense = layout.size <= few
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
@@ -189,9 +193,8 @@ class _Run:
             covariance = curvature.inverse()
             step = covariance @ force
         else:
-            diagonal = curvature.diagonal()
-            step = conjugate_gradients(curvature.product, force, diagonal, close)
-            covariance = 1.0 / diagonal
+            step = conjugate_gradients(curvature.product, force, curvature.solver(), close)
+            covariance = 1.0 / curvature.diagonal()
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
