@@ -34,7 +34,7 @@ LEVEL, REACH = 0.9, 1.6448536
 RESULTS = Path(__file__).parent / "results" / "terms-coverage.md"
 COLUMNS = (
     "scores", "ranks", "reliability", "position", "readiness", "common position",
-    "common readiness", "categories", "control", "converged",
+    "common readiness", "categories", "converged",
 )  # fmt: skip
 
 
@@ -56,7 +56,6 @@ class Shape:
     category_sd: float = 0.5
     repeats: int = 1
     fixed_side: bool = False
-    control: float | None = None
 
 
 SHAPES = {
@@ -166,7 +165,8 @@ def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
         assert effect is not None  # noqa: S101  # both are fitted
         inside = np.abs(effect.values - true) < REACH * np.sqrt(effect.variances)
         found[name] = (float(inside.sum()), len(inside))
-        found[f"common {name}"] = (float(abs(effect.common - mean) < REACH * effect.common_se), 1)
+        low, high = effect.common_interval(LEVEL)
+        found[f"common {name}"] = (float(low < mean < high), 1)
     for column in known.categories:
         order = [int(name[1:]) for name in column.ids]
         inside = np.abs(column.scores - truth.categories[order]) < REACH * column.se

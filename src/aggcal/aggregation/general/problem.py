@@ -194,6 +194,7 @@ class Problem:
             blocks,
             known.get("reversed_share", 0.3),
             np.zeros(layout.size),
+            grades=np.ones(len(layout.rows.levels)),
         )
 
     def precision(self, state: State) -> FloatArray:
