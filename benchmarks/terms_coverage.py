@@ -95,6 +95,8 @@ class Truth:
     position: FloatArray
     readiness: FloatArray
     categories: FloatArray
+    common: tuple[float, float]
+    """Mean position and mean readiness."""
 
 
 def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
@@ -104,6 +106,7 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
     scores = random.normal(0.0, shape.spread, n)
     gamma = random.normal(1.0, 0.5, m) * np.where(random.random(m) < shape.reversed, -1.0, 1.0)
     lean, ready = random.normal(*shape.position, m), random.normal(*shape.readiness, m)
+    own = ready
     who = np.repeat(np.arange(m), shape.each)
     left = random.integers(n, size=rows)
     right = (left + random.integers(1, n, rows)) % n
@@ -119,7 +122,10 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
         context = random.integers(shape.contexts, size=rows)
         cells = random.normal(0.0, shape.context_sd, (shape.contexts, n))
         eta = eta + cells[context, left] - cells[context, right]
-        nu = nu + random.normal(0.0, shape.tie_context_sd, shape.contexts)[context]
+        ties = random.normal(0.0, shape.tie_context_sd, shape.contexts)
+        nu = nu + ties[context]
+        # A readiness is that in the contexts of the study, on average.
+        ready = ready + ties.mean()
         columns["context"] = [f"c{c:03d}" for c in context]
     effects = np.zeros((max(len(shape.categories), 1), n))
     if shape.categories:
@@ -147,7 +153,8 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
     items = [int(name[1:]) for name in judgments.item_ids]
     scores = scores[items] - scores[items].mean()
     overall = unit * (scores + effects[:, items])
-    return judgments, Truth(unit * scores, gamma / unit, lean, ready, overall)
+    common = shape.position[0], shape.readiness[0] + float(np.mean(ready - own))
+    return judgments, Truth(unit * scores, gamma / unit, lean, ready, overall, common)
 
 
 def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
@@ -159,8 +166,8 @@ def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
     found, known = _plain(consensus, truth), consensus.effects
     assert known is not None  # noqa: S101  # there are ties
     for name, effect, true, mean in (
-        ("position", known.position, truth.position, shape.position[0]),
-        ("readiness", known.readiness, truth.readiness, shape.readiness[0]),
+        ("position", known.position, truth.position, truth.common[0]),
+        ("readiness", known.readiness, truth.readiness, truth.common[1]),
     ):
         assert effect is not None  # noqa: S101  # both are fitted
         inside = np.abs(effect.values - true) < REACH * np.sqrt(effect.variances)

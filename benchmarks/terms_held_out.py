@@ -63,12 +63,12 @@ def held_out(task: tuple[str, str, int]) -> tuple[FloatArray, FloatArray, FloatA
     of = folds(judgments, unit)
     train, test = judgments.of_rows(of != fold), judgments.of_rows(of == fold)
     method, terms = FITS[name]
-    chosen = None if terms is None else aggcal.Terms(**terms)  # type: ignore[arg-type]
+    chosen = None if terms is None else aggcal.Terms(**terms)
     chances = aggcal.aggregate(train, method, terms=chosen, warn=False).outcome_probabilities(test)
     answer = np.select([test.outcome == 1.0, test.outcome == 0.0], [0, 1], 2)
     every = np.log(chances[np.arange(len(answer)), answer])
     sides = np.log(chances[:, :2] / chances[:, :2].sum(axis=1, keepdims=True))
-    decided = np.where(answer < 2, sides[np.arange(len(answer)), np.minimum(answer, 1)], np.nan)  # noqa: PLR2004
+    decided = np.where(answer < 2, sides[np.arange(len(answer)), np.minimum(answer, 1)], np.nan)
     return every, decided, np.asarray(test.weight)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem, State
+from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
@@ -43,6 +44,8 @@ class Chosen:
     cells: tuple[str, ...] = ()
     """Keys of the rows in which items have effects."""
     bridge: bool = False
+    control: Control | None = None
+    """What is held equal."""
     evidence: float | None = None
     """By how much the log evidence rises with a position effect, where it was worked out."""
 
@@ -62,7 +65,7 @@ class Chosen:
     @property
     def plain(self) -> bool:
         """Whether there is nothing beside items and reliabilities."""
-        return self.names == (RELIABILITY,) and not self.cells
+        return self.names == (RELIABILITY,) and not self.cells and self.control is None
 
 
 def has_ties(judgments: Judgments) -> bool:
@@ -99,7 +102,7 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
         cells += [f"by {column.name}" for column in judgments.categories]
-    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge)
+    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
     if terms.position == "off" or not judgments.sided:
         return found
     if terms.position == "on":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
 from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
 from aggcal.aggregation.general.posterior import Posterior, posterior
@@ -49,14 +50,16 @@ class Named(Aggregator, Protocol):
 
 def general_problem(judgments: Judgments, chosen: Chosen) -> Problem:
     """Return the problem that the terms make of some judgments."""
-    ties, keys = chosen.ties != "halves", bool(chosen.cells)
+    ties, control = chosen.ties != "halves", chosen.control
+    keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
     rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    names = tuple(name for name in rows.keys if name not in chosen.cells)
-    for name in names:
-        del rows.keys[name]
-    layout = Layout(rows, design(rows, list(chosen.cells)), chosen.names, chosen.bridge, contexts)
+    held = None
+    if control is not None:
+        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
+    unknowns = design(rows, list(chosen.cells), held)
+    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
     return Problem(layout, judgments.graph.component, chosen.outcomes)
 
 
@@ -67,6 +70,8 @@ class GeneralEffects:
     judgments: Judgments
     chosen: Chosen
     fit: GeneralFit
+    uncontrolled: FloatArray | None = None
+    """Scores of the fit in which nothing is held equal, where something is in this one."""
 
     __repr__ = brief
 
@@ -119,8 +124,9 @@ class GeneralEffects:
         block = self.problem.layout.design.blocks.get(CONTROL)
         if block is None:
             return None
+        assert self.chosen.control is not None  # noqa: S101  # there are coefficients of it
         values = self.fit.state.unknowns[block.where]
-        names = tuple(str(k) for k in range(len(values)))
+        names = self.chosen.control.names
         return Coefficients(names, values, np.sqrt(self._variances[block.where]))
 
     @cached_property
@@ -192,7 +198,11 @@ class GeneralEffects:
 
     def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row."""
-        return self._predictor.probabilities(judgments)
+        control, held = self.chosen.control, None
+        if control is not None:
+            sides = judgments.left, judgments.right
+            held = control.differences(judgments, *sides, judgments.context)
+        return self._predictor.probabilities(judgments, held)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
@@ -248,10 +258,19 @@ class Further:
         spreads = begun.population
         sds = {SCORES: spreads.score_sd, RELIABILITY: spreads.reliability_sd}
         held = frozenset(sds) if self.held else frozenset()
-        problem = general_problem(self.judgments, self.chosen)
+        run = partial(fit_general, held=held, on_iteration=on_iteration)
+        before = replace(self.chosen, bridge=False, control=None)
+        problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
-        fit = fit_general(problem, start, held=held, on_iteration=on_iteration)
-        effects = GeneralEffects(self.judgments, self.chosen, fit)
+        fit, scores = run(problem, start), None
+        if self.chosen.control is not None:
+            scores = fit.state.unknowns[: self.judgments.n_items]
+            before = replace(before, control=self.chosen.control)
+            problem = general_problem(self.judgments, before)
+            fit = run(problem, continued(problem, fit.state))
+        if self.chosen.bridge:
+            fit = fit_axis(problem, general_problem(self.judgments, self.chosen), fit, run)
+        effects = GeneralEffects(self.judgments, self.chosen, fit, scores)
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(

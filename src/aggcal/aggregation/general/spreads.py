@@ -29,8 +29,6 @@ REVERSED_PRIOR = (2.0, 20.0)
 _WIDEST = {POSITION: 1.0, READINESS: 2.0}
 """Scale of the half-normal prior of these spreads; that of effects in contexts and categories is
 1. It allows 0, so that an effect which is not there disappears."""
-_FIXED = (AXIS_SD, CONTROL)
-"""Spreads that are not estimated."""
 _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
@@ -43,7 +41,8 @@ _NEVER_USED = 0.5
 
 def estimable(layout: Layout) -> list[str]:
     """Name the spreads that data can tell."""
-    names = [name for name in layout.design.blocks if name not in _FIXED]
+    names = [name for name in layout.design.blocks if name != CONTROL]
+    names += [AXIS_SD] if layout.axis else []
     names += [TIE_CONTEXT_SD] if layout.contexts else []
     if not layout.fixed_means:
         names += [name for name in layout.names if name != STANCE]
@@ -87,7 +86,8 @@ def estimated_again(
 def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str) -> float:
     """Return a better estimate of the spread of scores, or of effects."""
     layout, sd = problem.layout, state.block_sds[name]
-    where = layout.where_ties if name == TIE_CONTEXT_SD else layout.design.blocks[name].where
+    own_places = {TIE_CONTEXT_SD: layout.where_ties, AXIS_SD: layout.where_axis}
+    where = own_places[name] if name in own_places else layout.design.blocks[name].where
     values = state.unknowns[where]
     own = covariance[where] if covariance.ndim == 1 else covariance[where, where]
     if name == SCORES:
