@@ -15,7 +15,7 @@ from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Alike, Curved
 from aggcal.aggregation.protocols import Aggregator, Curvature
-from aggcal.aggregation.resampling import bootstrap, jackknife, n_contexts, n_groups
+from aggcal.aggregation.resampling import MOST_GROUPS, bootstrap, jackknife, n_contexts, n_groups
 from aggcal.aggregation.solve.placing import place_item
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import (
@@ -79,10 +79,11 @@ class Quantify:
         own: object = self.aggregator
         if kind != registry.LAPLACE.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
-        if kind == registry.JACKKNIFE.name or (
-            kind == registry.LAPLACE.name and self._by_context(consensus)
-        ):
-            return self._jackknife(consensus, level, seed, on_draw)
+        if kind == registry.LAPLACE.name and self._by_context(consensus):
+            few = n_contexts(self.judgments) <= MOST_GROUPS
+            kind = registry.JACKKNIFE.name if few else registry.SANDWICH_CONTEXT.name
+        if kind in (registry.JACKKNIFE.name, registry.SANDWICH_CONTEXT.name):
+            return self._clustered(consensus, kind, level, seed, on_draw)
         if kind == registry.BOOTSTRAP.name:
             return self._bootstrap(consensus, level, draws, seed, on_draw)
         if not isinstance(own, Curved):
@@ -172,29 +173,37 @@ class Quantify:
         use = getattr(self.aggregator, "terms", PLAIN).context
         return use != PLAIN.context and n_contexts(self.judgments) > 1
 
-    def _jackknife(
+    def _clustered(
         self,
         consensus: Consensus,
+        kind: str,
         level: float,
         seed: int,
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
-        """Leave out one context after the other; reliabilities keep the errors of the fit."""
-        refit = partial(self._refit, consensus)
-        local = self.judgments.on_one_machine("a jackknife by context")
-        covariance = DenseCovariance(jackknife(local, consensus, refit, on_draw))
-        found = self.curvature(consensus)
+        """Allow for what answers in a context share; reliabilities keep the errors of the fit."""
+        local = self.judgments.on_one_machine("standard errors by context")
+        matrix = self._context_sandwich() if kind == registry.SANDWICH_CONTEXT.name else None
+        number = n_contexts(local)
+        if matrix is None:
+            kind, number = registry.JACKKNIFE.name, n_groups(local)
+            matrix = jackknife(local, consensus, partial(self._refit, consensus), on_draw)
+        covariance, found = DenseCovariance(matrix), self.curvature(consensus)
         return Uncertainty.of(
-            registry.JACKKNIFE.name,
+            kind,
             level,
             consensus.scores,
             covariance,
             reliabilities=consensus.reliabilities,
             reliability_variances=None if found is None else found.reliability_variances,
-            degrees_of_freedom=n_groups(local) - 1,
+            degrees_of_freedom=number - 1,
             **self._groups(consensus, lambda: covariance),
             seed=seed,
         )
+
+    def _context_sandwich(self) -> FloatArray | None:
+        """Return the covariance by a sandwich; None where the fit has none, but a jackknife."""
+        return None
 
     def _refit(self, consensus: Consensus, part: AnyJudgments) -> Consensus:
         """Fit other judgments in the same way."""

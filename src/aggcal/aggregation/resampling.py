@@ -15,7 +15,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
-_MOST_GROUPS = 50
+MOST_GROUPS = 50
 """Refits of a jackknife: with more contexts it leaves out several at a time. Fewer groups are
 faster, and make the standard errors themselves less certain (by a tenth with 50)."""
 _FEWEST = 2  # annotators or contexts: of one, nothing tells how they vary
@@ -86,7 +86,7 @@ def jackknife(
 
 def n_groups(judgments: AnyJudgments) -> int:
     """Return how many groups of contexts a jackknife leaves out."""
-    return min(n_contexts(judgments), _MOST_GROUPS)
+    return min(n_contexts(judgments), MOST_GROUPS)
 
 
 def n_contexts(judgments: AnyJudgments) -> int:

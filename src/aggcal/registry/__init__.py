@@ -301,6 +301,11 @@ BOOTSTRAP = UncertaintyInfo(
     "how the intervals were computed: by refitting many times, each time to annotators (contexts, "
     "where there are some) resampled from these.",
 )
+SANDWICH_CONTEXT = UncertaintyInfo(
+    "sandwich-context",
+    "the consensus that this fit would reach with unlimited contexts of the same kind",
+    "how the intervals were computed: from how much the answers vary from context to context.",
+)
 JACKKNIFE = UncertaintyInfo(
     "jackknife",
     "the consensus that this fit would reach with unlimited contexts of the same kind",
@@ -308,7 +313,15 @@ JACKKNIFE = UncertaintyInfo(
 )
 UNCERTAINTIES = {
     info.name: info
-    for info in (LAPLACE, SANDWICH, SANDWICH_RANDOM, SANDWICH_FIXED, BOOTSTRAP, JACKKNIFE)
+    for info in (
+        LAPLACE,
+        SANDWICH,
+        SANDWICH_RANDOM,
+        SANDWICH_FIXED,
+        BOOTSTRAP,
+        JACKKNIFE,
+        SANDWICH_CONTEXT,
+    )
 }
 """The kinds of uncertainty by name. None covers the truth."""
 

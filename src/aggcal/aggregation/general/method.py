@@ -18,12 +18,14 @@ from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Co
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
+from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
@@ -48,10 +50,17 @@ class Named(Aggregator, Protocol):
         ...
 
 
-def general_problem(judgments: Judgments, chosen: Chosen) -> Problem:
-    """Return the problem that the terms make of some judgments."""
+def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
+    """Return the problem that the terms make of some judgments.
+
+    ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
+    """
     ties, control = chosen.ties != "halves", chosen.control
-    keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
+    keys = (
+        by_context
+        or bool(chosen.cells)
+        or (control is not None and control.context_ids is not None)
+    )
     rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
@@ -317,6 +326,13 @@ class QuantifyGeneral(Quantify):
     def _by_context(self, consensus: Consensus) -> bool:
         """Whether answers in one context depend on each other in ways that were not fitted."""
         return "context" not in self.effects.chosen.cells and super()._by_context(consensus)
+
+    def _context_sandwich(self) -> FloatArray:
+        effects = self.effects
+        problem = general_problem(effects.judgments, effects.chosen, by_context=True)
+        rows, n = problem.layout.rows, effects.judgments.n_items
+        found = context_sandwich(problem, effects.fit.state, rows.keys["context"])
+        return centred(found[:n, :n], problem.component)
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""
