@@ -20,7 +20,7 @@ from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
-from aggcal.aggregation.general.posterior import Posterior, posterior
+from aggcal.aggregation.general.posterior import Posterior, many_scores, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.protocols import Aggregator, Curvature
@@ -36,6 +36,7 @@ from aggcal.models.general.design import CONTROL, SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
 from aggcal.models.priors import Prior
+from aggcal.models.rows import rows_of
 
 _EDGES = (0.1, 0.9)
 """Quantiles of the stances between which the common ground is the middle."""
@@ -315,13 +316,18 @@ class QuantifyGeneral(Quantify):
 
     def _laplace(
         self,
-        own: Curved,  # noqa: ARG002
-        consensus: Consensus,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
         found = self.effects.posterior
-        return Curvature(DenseCovariance(found.scores), found.annotators[RELIABILITY])
+        variances = found.annotators[RELIABILITY]
+        if found.scores is not None:
+            return Curvature(DenseCovariance(found.scores), variances)
+        likelihood = own.problem(rows_of(self.judgments), consensus)
+        at = consensus.scores, consensus.reliabilities
+        return Curvature(many_scores(found, likelihood, *at, seed), variances)
 
     def _by_context(self, consensus: Consensus) -> bool:
         """Whether answers in one context depend on each other in ways that were not fitted."""
