@@ -62,7 +62,8 @@ def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = 
         or bool(chosen.cells)
         or (control is not None and control.context_ids is not None)
     )
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
+    grades = chosen.graded
+    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
     held = None
