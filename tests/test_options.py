@@ -171,9 +171,10 @@ WRONG_WORDS: dict[str, str | None] = {
     "what": "everything", "shell": "tcsh",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
-    "order": "A,B,a",
+    "order": "A,B,a", "by": "topic,topic", "criteria": "some",
     # Names and files, of which only reading can tell whether they are there.
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
+    "context": None,
     "score_column": None, "item_column": None, "texts": None, "text_column": None, "anchors": None,
     "consensus_column": None, "annotator": None, "new_annotator": None, "truth_column": None,
     "study": "missing.toml", "files": None,

@@ -147,6 +147,20 @@ def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
     assert_same(found, wanted)
 
 
+def test_steps_count_as_sides_and_a_context_is_refused(engine: Dask, tmp_path: Path) -> None:
+    rows = [("u", "a", "b", 1), ("u", "b", "c", 5), ("v", "a", "c", 3), ("v", "b", "a", 4)]
+    names = ("annotator", "left", "right", "outcome")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    folder = write_parts(tmp_path / "steps", columns | {"prompt": range(4)}, 2)
+    held = engine.read(str(folder), scale="1:5")
+    assert any("left+ counts as left" in note for note in held.notes)
+    means = {1: "left", 3: "tie", 4: "right", 5: "right"}
+    wanted = by_mode(aggcal.read_judgments([(u, i, j, means[y]) for u, i, j, y in rows]))
+    assert_same(aggcal.aggregate(held, warn=False), wanted)
+    with pytest.raises(OptionError, match=r"no context or categories \('prompt'\)"):
+        engine.read(str(folder), scale="1:5", context="prompt")
+
+
 def test_both_stages(engine: Dask) -> None:
     study = simulate(items=620, annotators=6, judgments=3000, seed=7)
     wanted = aggcal.assess(

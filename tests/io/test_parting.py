@@ -188,7 +188,7 @@ def _rows(rows: list[tuple[str, ...]]) -> list[dict[str, str]]:
 def test_adding_is_as_if_read_from_one_table(
     first: list[tuple[str, ...]], second: list[tuple[str, ...]]
 ) -> None:
-    how = {"context": "prompt", "by": "language"}
+    how: dict[str, Any] = {"context": "prompt", "by": "language"}
     one = aggcal.read_judgments(_rows(_FIRM + first), **how)
     found = aggcal.add_judgments(one, _rows(_FIRM + second))
     whole = aggcal.read_judgments(_rows(_FIRM + first + _FIRM + second), **how)

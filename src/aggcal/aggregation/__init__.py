@@ -38,10 +38,12 @@ from aggcal.registry import (
     BOOTSTRAP,
     DEFAULT_METHOD,
     ENGINES,
+    JACKKNIFE,
     LAPLACE,
     LOCAL,
     MARGINAL,
     METHODS,
+    SANDWICH_CONTEXT,
     UNCERTAINTIES,
 )
 
@@ -312,7 +314,8 @@ def check_uncertainty(
         raise OptionError(
             f"a bootstrap of {draws} draws is too small; give at least {FEWEST_DRAWS}."
         )
-    if kind in (LAPLACE.name, BOOTSTRAP.name) or not isinstance(method, str):
+    for_all = (LAPLACE.name, BOOTSTRAP.name, JACKKNIFE.name, SANDWICH_CONTEXT.name)
+    if kind in for_all or not isinstance(method, str):
         return
     if not METHODS.find(method).sandwich:
         alike = ", ".join(known.name for known in METHODS.values() if known.sandwich)

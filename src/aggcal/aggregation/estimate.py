@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,10 +13,10 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Alike, Curved
 from aggcal.aggregation.protocols import Aggregator, Curvature
-from aggcal.aggregation.resampling import bootstrap, n_contexts
+from aggcal.aggregation.resampling import MOST_GROUPS, bootstrap, jackknife, n_contexts, n_groups
 from aggcal.aggregation.solve.placing import place_item
-from aggcal.aggregation.start import Start
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
@@ -33,11 +32,11 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError
+from aggcal.models.general.terms import PLAIN
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
-from aggcal.models.objective import Objective
 from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
-from aggcal.models.rows import Rows, rows_of
+from aggcal.models.rows import rows_of
 
 _FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
@@ -48,55 +47,6 @@ _DESIGNS: dict[str, Design] = {
     registry.SANDWICH_RANDOM.name: "random",
     _FIXED: "fixed",
 }
-
-
-@runtime_checkable
-class Curved(Protocol):
-    """An aggregator that knows the curvature of its fit."""
-
-    @property
-    def link(self) -> str:
-        """Name of the link."""
-        ...
-
-    @property
-    def heterogeneous(self) -> bool:
-        """Whether annotators have a parameter each."""
-        ...
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Between which it lies."""
-        ...
-
-    def problem(self, rows: Rows, consensus: Consensus) -> Objective:
-        """Return the objective that a fit of these rows has, with the priors of a consensus."""
-        ...
-
-    def parameters(self, reliabilities: FloatArray) -> FloatArray:
-        """Turn reported reliabilities into the parameters of the problem's annotators."""
-        ...
-
-    def unit_weights(self, rows: Rows, consensus: Consensus) -> FloatArray | None:
-        """Return what of each annotator's parameter makes up the unit; None where there is none."""
-        ...
-
-    def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
-        """Fit other judgments in the same way, from an earlier consensus."""
-        ...
-
-
-@runtime_checkable
-class Alike(Curved, Protocol):
-    """One that may take annotators to be alike."""
-
-    def probabilities(self, judgments: AnyJudgments) -> FloatArray:
-        """Return the chance of each row's outcome, with annotators told apart."""
-        ...
-
-    def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
-        """Fit the same model with annotators taken to be alike."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +79,11 @@ class Quantify:
         own: object = self.aggregator
         if kind != registry.LAPLACE.name:
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
+        if kind == registry.LAPLACE.name and self._by_context(consensus):
+            few = n_contexts(self.judgments) <= MOST_GROUPS
+            kind = registry.JACKKNIFE.name if few else registry.SANDWICH_CONTEXT.name
+        if kind in (registry.JACKKNIFE.name, registry.SANDWICH_CONTEXT.name):
+            return self._clustered(consensus, kind, level, seed, on_draw)
         if kind == registry.BOOTSTRAP.name:
             return self._bootstrap(consensus, level, draws, seed, on_draw)
         if not isinstance(own, Curved):
@@ -212,6 +167,43 @@ class Quantify:
             **self._groups(consensus, warnings=few_annotators(self.judgments.n_annotators)),
             seed=seed,
         )
+
+    def _by_context(self, consensus: Consensus) -> bool:  # noqa: ARG002
+        """Whether answers in one context depend on each other in ways that were not fitted."""
+        use = getattr(self.aggregator, "terms", PLAIN).context
+        return use != PLAIN.context and n_contexts(self.judgments) > 1
+
+    def _clustered(
+        self,
+        consensus: Consensus,
+        kind: str,
+        level: float,
+        seed: int,
+        on_draw: Callable[[int, int], None] | None,
+    ) -> Uncertainty:
+        """Allow for what answers in a context share; reliabilities keep the errors of the fit."""
+        local = self.judgments.on_one_machine("standard errors by context")
+        matrix = self._context_sandwich() if kind == registry.SANDWICH_CONTEXT.name else None
+        number = n_contexts(local)
+        if matrix is None:
+            kind, number = registry.JACKKNIFE.name, n_groups(local)
+            matrix = jackknife(local, consensus, partial(self._refit, consensus), on_draw)
+        covariance, found = DenseCovariance(matrix), self.curvature(consensus)
+        return Uncertainty.of(
+            kind,
+            level,
+            consensus.scores,
+            covariance,
+            reliabilities=consensus.reliabilities,
+            reliability_variances=None if found is None else found.reliability_variances,
+            degrees_of_freedom=number - 1,
+            **self._groups(consensus, lambda: covariance),
+            seed=seed,
+        )
+
+    def _context_sandwich(self) -> FloatArray | None:
+        """Return the covariance by a sandwich; None where the fit has none, but a jackknife."""
+        return None
 
     def _refit(self, consensus: Consensus, part: AnyJudgments) -> Consensus:
         """Fit other judgments in the same way."""

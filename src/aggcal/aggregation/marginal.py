@@ -13,7 +13,8 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.estimate import Curved, Quantify
+from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem

@@ -195,7 +195,8 @@ def _encoded(
 ) -> Judgments:
     notes = (*found.notes, *unused_labels(found, choices.outcomes))
     reading = replace(found, notes=tuple(map(spoken, notes)))
-    refuse_unused_scale(reading)
+    if not part:
+        refuse_unused_scale(reading)
     pair, means = checked(reading, choices.outcomes, choices.blank)
     criteria = choose_criterion(reading.source, criterion, part=part)
     return encoded(reading, pair, means, criteria, chosen=criterion is not None, part=part)

@@ -206,6 +206,15 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
 
 def _refuse_outcomes(source: Source, means: str) -> None:
     labels = ", ".join(f"'{label}'" for label in (*MEANINGS, NOT_ANSWERED))
+    within = f"coalesce(try_cast({means} AS DOUBLE) BETWEEN 0 AND 1, false)"
+    if source.one("count(*)", f"{means} NOT IN ({labels}) AND NOT {within}"):
+        _refuse_labels(source, means, labels)
+    if is_graded(source, means):
+        refuse_between(source, means)
+
+
+def _refuse_labels(source: Source, means: str, labels: str) -> None:
+    """Say which outcomes are neither known labels nor numbers from 0 to 1."""
     unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
     number = source.one("count(*)", unknown)
     if number:
@@ -233,8 +242,6 @@ def _refuse_outcomes(source: Source, means: str) -> None:
             f"they are steps, or say what each number means with --outcome '{value}=MEANING', "
             f"where MEANING is {', '.join(MEANINGS)}."
         )
-    if is_graded(source, means):
-        refuse_between(source, means)
 
 
 def is_graded(source: Source, means: str) -> bool:

@@ -304,12 +304,32 @@ SANDWICH_FIXED = UncertaintyInfo(
 )
 BOOTSTRAP = UncertaintyInfo(
     "bootstrap",
-    "the consensus that this fit would reach with unlimited annotators of the same kind",
-    "how the intervals were computed: by refitting many times, each time to annotators resampled "
-    "from these.",
+    "the consensus that this fit would reach with unlimited annotators of the same kind, or with "
+    "unlimited contexts where the judgments have contexts",
+    "how the intervals were computed: by refitting many times, each time to annotators (contexts, "
+    "where there are some) resampled from these.",
+)
+SANDWICH_CONTEXT = UncertaintyInfo(
+    "sandwich-context",
+    "the consensus that this fit would reach with unlimited contexts of the same kind",
+    "how the intervals were computed: from how much the answers vary from context to context.",
+)
+JACKKNIFE = UncertaintyInfo(
+    "jackknife",
+    "the consensus that this fit would reach with unlimited contexts of the same kind",
+    "how the intervals were computed: by refitting without each context in turn.",
 )
 UNCERTAINTIES = {
-    info.name: info for info in (LAPLACE, SANDWICH, SANDWICH_RANDOM, SANDWICH_FIXED, BOOTSTRAP)
+    info.name: info
+    for info in (
+        LAPLACE,
+        SANDWICH,
+        SANDWICH_RANDOM,
+        SANDWICH_FIXED,
+        BOOTSTRAP,
+        JACKKNIFE,
+        SANDWICH_CONTEXT,
+    )
 }
 """The kinds of uncertainty by name. None covers the truth."""
 

@@ -16,12 +16,12 @@ import pytest
 from conftest import Command
 
 ANSWERS = (
-    "Coder;Text A;Text B;pick;note\nann;essay 1;essay 2;A better;x\n"
-    "ann;essay 2;essay 3;B better;\nbob;essay 1;essay 3;same;\n"
+    "Coder;Text A;Text B;pick;note\nann;essay 1;essay 2;the former;x\n"
+    "ann;essay 2;essay 3;the latter;\nbob;essay 1;essay 3;same;\n"
 )
 GRADES = "essay;gpt;len\nessay 1;3.5;100\nessay 2;2.5;120\nessay 3;1.5;80\n"
 COLUMNS = ("--column", "left=Text A", "--column", "right=Text B", "--column", "outcome=pick")
-LABELS = ("--outcome", "A better=left", "--outcome", "B better=right")
+LABELS = ("--outcome", "the former=left", "--outcome", "the latter=right")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_without_a_terminal_each_refusal_leads_on(folder: Path, command: Command
     words: tuple[str, ...] = ("init", "answers.csv", "grades.csv", "--yes")
     for said, answer in (
         ("--column", COLUMNS),
-        ("--outcome 'A better=MEANING'", LABELS),
+        ("--outcome 'the former=MEANING'", LABELS),
         ("(found: gpt, len); name it with --score-column", ("--score-column", "gpt")),
     ):
         done = command(*words)
@@ -96,10 +96,10 @@ def test_without_a_terminal_each_refusal_leads_on(folder: Path, command: Command
         words += answer
     done = command(*words)
     assert done.returncode == 0, done.stderr
-    assert "'A better' (1) left, 'B better' (1) right, 'same' (1) tie" in done.stderr
+    assert "'same' (1) tie, 'the former' (1) left, 'the latter' (1) right" in done.stderr
     found = study(folder)
     assert found["column"] == {"left": "Text A", "right": "Text B", "outcome": "pick"}
-    assert found["outcome"] == {"A better": "left", "B better": "right"}
+    assert found["outcome"] == {"the former": "left", "the latter": "right"}
     assert (found["item-column"], found["score-column"]) == ("essay", "gpt")
     done = command("run")
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_at_a_terminal_only_what_is_unknown_is_asked(folder: Path) -> None:
     assert code == 0, said
     assert "'Text C' is not one of these (did you mean 'Text A' or 'Text B'?)" in said
     assert "who judged" not in said  # Coder is known to be the annotator
-    assert study(folder)["outcome"] == {"A better": "left", "B better": "right"}
+    assert study(folder)["outcome"] == {"the former": "left", "the latter": "right"}
 
 
 def test_a_terminal_that_is_closed_leaves_nothing(folder: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem, State
+from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
@@ -43,6 +44,10 @@ class Chosen:
     cells: tuple[str, ...] = ()
     """Keys of the rows in which items have effects."""
     bridge: bool = False
+    control: Control | None = None
+    """What is held equal."""
+    graded: bool = False
+    """Whether strengths of answers are used."""
     evidence: float | None = None
     """By how much the log evidence rises with a position effect, where it was worked out."""
 
@@ -62,7 +67,8 @@ class Chosen:
     @property
     def plain(self) -> bool:
         """Whether there is nothing beside items and reliabilities."""
-        return self.names == (RELIABILITY,) and not self.cells
+        further = self.cells or self.graded or self.control is not None
+        return self.names == (RELIABILITY,) and not further
 
 
 def has_ties(judgments: Judgments) -> bool:
@@ -88,18 +94,17 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
     scores
         Of a fit without any of it: the position effect is looked for beside them.
     """
-    ties = terms.ties
-    if ties == "auto":
-        ties = "davidson" if has_ties(judgments) or graded(judgments) else "halves"
-    elif not (has_ties(judgments) or graded(judgments)):
-        ties = "halves"
+    ties = terms.ties if has_ties(judgments) else "halves"
+    ties = "davidson" if ties == "auto" else ties
     cells: list[str] = []
     if judgments.context is not None and terms.context in ("auto", "fit"):
         repeated = _cell_weight(judgments) >= _REPEATED
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
         cells += [f"by {column.name}" for column in judgments.categories]
-    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge)
+    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
+    if ties != "rao-kupper" and terms.ties != "halves":
+        found = replace(found, graded=graded(judgments))
     if terms.position == "off" or not judgments.sided:
         return found
     if terms.position == "on":
@@ -127,7 +132,7 @@ def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) 
     the annotators are fitted, the scores are held.
     """
     ties = chosen.ties != "halves"
-    rows = general_rows(judgments, ties=ties, sides=True, keys=False)
+    rows = general_rows(judgments, ties=ties, sides=True, keys=False, grades=False)
     if len(rows) >= 2 * _SAMPLE:
         rows = _every(rows, len(rows) // _SAMPLE)
     names = (RELIABILITY, READINESS) if ties else (RELIABILITY,)

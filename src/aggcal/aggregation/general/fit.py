@@ -10,17 +10,20 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
-from aggcal.aggregation.general.problem import FIRST_SDS, Curvature, Problem, State
+from aggcal.aggregation.general.problem import Curvature, Problem, State
+from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import Path, ahead, blend
-from aggcal.aggregation.solve.prior_sd import centred, next_sd
-from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, Known
+from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
 from aggcal.models.general.sums import Sums
 
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
+_MANY_ROWS, _FEW_UNKNOWNS = 50_000, 300
+"""Rows from which on only so few are, as without contexts and categories: there coverage is the same,
+and the matrix takes longer than all else."""
 _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
@@ -32,25 +35,15 @@ _CLOSE = 1e-2
 """How near modes are looked for on the way: nodes are only placed by them."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve for a step, on the way and at the end."""
-_RELIABILITY_PRIOR = 10.0
-"""Annotators that the default spread of the reliabilities counts as."""
-_REVERSED_PRIOR = (2.0, 20.0)
-"""Beta prior of the share of reversed annotators."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
-_WIDEST = {POSITION: 1.0, READINESS: 2.0}
-"""Scale of the half-normal prior of these spreads; that of the effects in a category is 1. It
-allows 0, so that an effect which is not there disappears."""
-_FIXED = ("context", "axis", "tie context", "control")
-"""Spreads that are not estimated: the data overstate that of the contexts (measured)."""
-_LOG_STEP = 1.1
-"""Largest change of a spread in an iteration, on the log scale."""
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
 _STALLED, _SETTLING = 0.9, 3
-_AITKEN, _PATIENT = 3, 30
-"""Updates of the spreads from which the next is extrapolated, and the iterations after which they
-are mixed instead: weakly determined spreads spiral."""
+_AITKEN = 3
+"""Updates of the spreads from which the next is extrapolated."""
+_PATIENT, _INNER = 20, 5
+"""Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
 """How often it is looked for, and how far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
 _SAMPLE = 100_000
@@ -58,8 +51,6 @@ _SAMPLE = 100_000
 only. It saves passes over all, and the unit is held exactly later on."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
-_LEAST_SD = 0.01
-"""Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
 
 Progress = Callable[[int, float], None]
 
@@ -113,13 +104,17 @@ class _Run:
     path: Path = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.dense = self.problem.layout.size <= MOST_DENSE
+        layout = self.problem.layout
+        cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
+        self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.integration.restart()
         (state, sums), settled, kept = self._begun(state), False, 0.0
         while len(self.moves) < _MOST_ITERATIONS and not settled:
+            if self._patient:
+                state = self._solved(state)
             if self.moves:  # the start is where they were integrated out last
                 sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
             new, far = self._iterated(state, sums, kept)
@@ -129,6 +124,8 @@ class _Run:
                 kept = _DAMPED if far > _STALLED * self.moves[-1] else kept
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
+            if len(self.moves) == _PATIENT:
+                self.path.clear()
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
@@ -144,6 +141,24 @@ class _Run:
         )
         return GeneralFit(state, self.problem.known, objective, record, frozenset(self._free()))
 
+    @property
+    def _patient(self) -> bool:
+        """Whether unknowns are solved for before each update: weakly determined spreads spiral."""
+        return len(self.moves) >= _PATIENT
+
+    def _solved(self, state: State) -> State:
+        """Take a few of Newton's steps with the spreads held."""
+        for _ in range(_INNER):
+            sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+            curvature = self.problem.curvature(state, sums)
+            old = state.covariance
+            state, covariance, far = self._stepped(state, curvature, _LOOSE)
+            damped = _DAMPED * old + (1.0 - _DAMPED) * covariance
+            state = replace(state, covariance=damped)
+            if far < _TOLERANCE:
+                break
+        return state
+
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
         rows = len(self.problem.layout.rows)
@@ -156,7 +171,7 @@ class _Run:
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
         new, covariance, step = self._stepped(state, curvature, _LOOSE)
-        updated = self._updated(new, curvature, covariance)
+        updated = estimated_again(problem, new, curvature, covariance, self._free())
         far = max(step, abs(problem.off()), _moved(state, updated))
         updated = self._led(state, updated)
         old = state.covariance
@@ -171,7 +186,7 @@ class _Run:
         """Return where an update of the spreads leads, with those before it."""
         free = self._free()
         self.path.append((_coordinates(old, free), _coordinates(new, free)))
-        if len(self.moves) >= _PATIENT:
+        if self._patient:
             return _with(new, free, blend(self.path))
         if len(self.path) <= _AITKEN:
             return new
@@ -189,9 +204,8 @@ class _Run:
             covariance = curvature.inverse()
             step = covariance @ force
         else:
-            diagonal = curvature.diagonal()
-            step = conjugate_gradients(curvature.product, force, diagonal, close)
-            covariance = 1.0 / diagonal
+            step = conjugate_gradients(curvature.product, force, curvature.solver(), close)
+            covariance = 1.0 / curvature.diagonal()
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
@@ -207,72 +221,7 @@ class _Run:
 
     def _free(self) -> list[str]:
         """Name the spreads that are estimated."""
-        layout = self.problem.layout
-        names = [n for n in layout.design.blocks if n not in _FIXED]
-        if not layout.fixed_means:
-            names += [n for n in layout.names if n in FIRST_SDS and n != "stance"]
-        return [name for name in names if name not in self.held]
-
-    def _updated(self, state: State, curvature: Curvature, covariance: FloatArray) -> State:
-        """Estimate the spreads and the share of reversed annotators again."""
-        problem, layout, known = self.problem, self.problem.layout, self.problem.known
-        free = self._free()
-        blocks, sds = dict(state.block_sds), state.sds.copy()
-        for name, block in layout.design.blocks.items():
-            if name not in free:
-                continue
-            values = state.unknowns[block.where]
-            own = (
-                covariance[block.where]
-                if covariance.ndim == 1
-                else covariance[block.where, block.where]
-            )
-            if name == SCORES:
-                component = problem.component
-                variances = own if own.ndim == 1 else np.diag(centred(own, component))
-                free_items = len(values) - int(component.max()) - 1
-                blocks[name] = next_sd(
-                    blocks[name], values, float(variances.sum()), free_items, 1.0
-                )
-            else:
-                trace = float(own.sum() if own.ndim == 1 else np.trace(own))
-                blocks[name] = _next_effect_sd(
-                    blocks[name], dot(values, values), trace, len(values), 1.0
-                )
-        for k, name in enumerate(layout.names):
-            if name not in free:
-                continue
-            values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
-            off = known.off(values)
-            own = known.mean(off**2)
-            with_unit = self._with_unit(off)
-            unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
-            mean = 1.0 if name == RELIABILITY else self.problem.means[:, k]
-            about = known.mean(values) - mean
-            square = dot(about, about)
-            if name == RELIABILITY:
-                prior = _RELIABILITY_PRIOR
-                room = max(prior + len(about) - 1 - float(unsure.sum()) / sds[k] ** 2, 0.5 * prior)
-                new = sqrt((prior * FIRST_SDS[name] ** 2 + square) / room)
-                new = float(np.clip(new, sds[k] / 3.0**0.5, sds[k] * 3.0**0.5))
-                sds[k] = float(np.clip(new, 0.05, 3.0))
-            else:
-                sds[k] = _next_effect_sd(
-                    sds[k], square, float(unsure.sum()), len(about), _WIDEST[name]
-                )
-        share = state.reversed_share
-        if problem.has_unit:
-            a, b = _REVERSED_PRIOR
-            m = layout.rows.n_annotators
-            share = float((known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
-        return replace(state, block_sds=blocks, sds=sds, reversed_share=share)
-
-    def _with_unit(self, off: FloatArray) -> FloatArray:
-        """Return w_u Cov(x_u, ρ_u) of a quantity, less its mean."""
-        known = self.problem.known
-        if not self.problem.has_unit:
-            return np.zeros(len(off))
-        return self.problem.shares * known.mean(off * known.off(known.strengths))
+        return [name for name in estimable(self.problem.layout) if name not in self.held]
 
     def _polished(self, state: State) -> tuple[State, Curvature, float]:
         """Solve for the unknowns and the unit exactly, the spreads held; integrate there."""
@@ -296,7 +245,7 @@ class _Run:
         value = problem.known.log_evidence - 0.5 * dot(curvature.precision, off * off)
         value -= 0.5 * float(np.log(curvature.diagonal() / curvature.precision).sum())
         if problem.has_unit:
-            a, b = _REVERSED_PRIOR
+            a, b = REVERSED_PRIOR
             share = state.reversed_share
             value += (a - 1.0) * np.log(share) + (b - 1.0) * np.log1p(-share)
             value += 0.5 * (state.sds[0] * state.tilt) ** 2 * dot(problem.shares, problem.shares)
@@ -314,21 +263,13 @@ def _in_unit(problem: Problem, state: State) -> tuple[State, Sums]:
     return state, problem.integrate(state, close=_CLOSE)
 
 
-def _next_effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:
-    """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
-    room = max(count - trace / sd**2, 1e-3 * count)
-    scale = widest**2
-    new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
-    low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)
-    return float(np.clip(new, max(low, _LEAST_SD), high))
-
-
 def _moved(old: State, new: State) -> float:
     """Return the largest change of a spread, relative unless it is small, and of the share."""
     pairs = [(old.block_sds[name], sd) for name, sd in new.block_sds.items()]
     pairs += zip(old.sds.tolist(), new.sds.tolist(), strict=True)
     change = max(abs(after - before) / (before + _SMALL) for before, after in pairs)
-    return max(change, abs(new.reversed_share - old.reversed_share))
+    grades = float(np.abs(np.log(new.grades / old.grades)).max())
+    return max(change, grades, abs(new.reversed_share - old.reversed_share))
 
 
 def _coordinates(state: State, free: list[str]) -> FloatArray:
@@ -343,6 +284,6 @@ def _with(state: State, free: list[str], coordinates: FloatArray) -> State:
     values = np.exp(coordinates)
     named = [name for name in state.block_sds if name in free]
     blocks = state.block_sds | dict(zip(named, values[: len(named)].tolist(), strict=True))
-    sds = np.maximum(values[len(named) : -1], _LEAST_SD)
+    sds = np.maximum(values[len(named) : -1], LEAST_SD)
     share = float(values[-1] / (1.0 + values[-1]))
     return replace(state, block_sds=blocks, sds=sds, reversed_share=share)

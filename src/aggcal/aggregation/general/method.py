@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,15 +13,19 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
-from aggcal.aggregation.estimate import Curved, Quantify
+from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
+from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
-from aggcal.aggregation.general.posterior import Posterior, posterior
+from aggcal.aggregation.general.posterior import Posterior, many_scores, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
@@ -32,6 +36,7 @@ from aggcal.models.general.design import CONTROL, SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
 from aggcal.models.priors import Prior
+from aggcal.models.rows import rows_of
 
 _EDGES = (0.1, 0.9)
 """Quantiles of the stances between which the common ground is the middle."""
@@ -46,16 +51,26 @@ class Named(Aggregator, Protocol):
         ...
 
 
-def general_problem(judgments: Judgments, chosen: Chosen) -> Problem:
-    """Return the problem that the terms make of some judgments."""
-    ties, keys = chosen.ties != "halves", bool(chosen.cells)
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
+def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
+    """Return the problem that the terms make of some judgments.
+
+    ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
+    """
+    ties, control = chosen.ties != "halves", chosen.control
+    keys = (
+        by_context
+        or bool(chosen.cells)
+        or (control is not None and control.context_ids is not None)
+    )
+    grades = chosen.graded
+    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    names = tuple(name for name in rows.keys if name not in chosen.cells)
-    for name in names:
-        del rows.keys[name]
-    layout = Layout(rows, design(rows, list(chosen.cells)), chosen.names, chosen.bridge, contexts)
+    held = None
+    if control is not None:
+        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
+    unknowns = design(rows, list(chosen.cells), held)
+    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
     return Problem(layout, judgments.graph.component, chosen.outcomes)
 
 
@@ -66,6 +81,8 @@ class GeneralEffects:
     judgments: Judgments
     chosen: Chosen
     fit: GeneralFit
+    uncontrolled: FloatArray | None = None
+    """Scores of the fit in which nothing is held equal, where something is in this one."""
 
     __repr__ = brief
 
@@ -118,8 +135,9 @@ class GeneralEffects:
         block = self.problem.layout.design.blocks.get(CONTROL)
         if block is None:
             return None
+        assert self.chosen.control is not None  # noqa: S101  # there are coefficients of it
         values = self.fit.state.unknowns[block.where]
-        names = tuple(str(k) for k in range(len(values)))
+        names = self.chosen.control.names
         return Coefficients(names, values, np.sqrt(self._variances[block.where]))
 
     @cached_property
@@ -191,7 +209,11 @@ class GeneralEffects:
 
     def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row."""
-        return self._predictor.probabilities(judgments)
+        control, held = self.chosen.control, None
+        if control is not None:
+            sides = judgments.left, judgments.right
+            held = control.differences(judgments, *sides, judgments.context)
+        return self._predictor.probabilities(judgments, held)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
@@ -247,10 +269,19 @@ class Further:
         spreads = begun.population
         sds = {SCORES: spreads.score_sd, RELIABILITY: spreads.reliability_sd}
         held = frozenset(sds) if self.held else frozenset()
-        problem = general_problem(self.judgments, self.chosen)
+        run = partial(fit_general, held=held, on_iteration=on_iteration)
+        before = replace(self.chosen, bridge=False, control=None)
+        problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
-        fit = fit_general(problem, start, held=held, on_iteration=on_iteration)
-        effects = GeneralEffects(self.judgments, self.chosen, fit)
+        fit, scores = run(problem, start), None
+        if self.chosen.control is not None:
+            scores = fit.state.unknowns[: self.judgments.n_items]
+            before = replace(before, control=self.chosen.control)
+            problem = general_problem(self.judgments, before)
+            fit = run(problem, continued(problem, fit.state))
+        if self.chosen.bridge:
+            fit = fit_axis(problem, general_problem(self.judgments, self.chosen), fit, run)
+        effects = GeneralEffects(self.judgments, self.chosen, fit, scores)
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
@@ -286,13 +317,29 @@ class QuantifyGeneral(Quantify):
 
     def _laplace(
         self,
-        own: Curved,  # noqa: ARG002
-        consensus: Consensus,  # noqa: ARG002
-        seed: int,  # noqa: ARG002
+        own: Curved,
+        consensus: Consensus,
+        seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
         found = self.effects.posterior
-        return Curvature(DenseCovariance(found.scores), found.annotators[RELIABILITY])
+        variances = found.annotators[RELIABILITY]
+        if found.scores is not None:
+            return Curvature(DenseCovariance(found.scores), variances)
+        likelihood = own.problem(rows_of(self.judgments), consensus)
+        at = consensus.scores, consensus.reliabilities
+        return Curvature(many_scores(found, likelihood, *at, seed), variances)
+
+    def _by_context(self, consensus: Consensus) -> bool:
+        """Whether answers in one context depend on each other in ways that were not fitted."""
+        return "context" not in self.effects.chosen.cells and super()._by_context(consensus)
+
+    def _context_sandwich(self) -> FloatArray:
+        effects = self.effects
+        problem = general_problem(effects.judgments, effects.chosen, by_context=True)
+        rows, n = problem.layout.rows, effects.judgments.n_items
+        found = context_sandwich(problem, effects.fit.state, rows.keys["context"])
+        return centred(found[:n, :n], problem.component)
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""

@@ -6,16 +6,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.general.fit import MOST_DENSE, GeneralFit
+from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import Curvature, Problem
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
-from aggcal.models.general.design import SCORES
+from aggcal.aggregation.uncertainty.covariance import (
+    MOST_DENSE,
+    Covariance,
+    DenseCovariance,
+    MatrixFreeCovariance,
+)
+from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.models.general.design import CONTROL, SCORES
+from aggcal.models.information import Information
+from aggcal.models.objective import Objective
 
 _WIDER = 1.05
 """What standard errors of the annotators' parameters are multiplied by: they take the spreads as
 known (see `aggregation.uncertainty.marginal`)."""
+_PROBES = 6
+"""Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +35,12 @@ class Posterior:
 
     covariance: FloatArray
     """Of the outer unknowns: a matrix, or its diagonal where there are many."""
-    scores: FloatArray
-    """Covariance of the scores about the mean of their component; a matrix or its diagonal."""
+    scores: FloatArray | None
+    """Covariance of the scores about the mean of their component; None where unknowns are many."""
+    score_precision: FloatArray
+    """Diagonal of the inverse covariance of the scores, the effects of the items given up."""
+    unit: FloatArray
+    """What the unit holds of the scores (see `Curvature`)."""
     annotators: dict[str, FloatArray]
     """Variances of each annotator's parameters, by name."""
 
@@ -40,17 +55,63 @@ def posterior(fit: GeneralFit, problem: Problem) -> Posterior:
     fit, problem
         What was fitted, and to what.
     """
-    sums = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
-    curvature = problem.curvature(fit.state, sums)
+    added = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
+    curvature = problem.curvature(fit.state, added)
     dense = problem.layout.size <= MOST_DENSE
     covariance = curvature.inverse() if dense else 1.0 / curvature.diagonal()
     block = problem.layout.design.blocks[SCORES].where
-    scores = covariance[block, block] if dense else covariance[block]
+    scores = None
     if dense:
-        scores = centred(scores, problem.component)
+        scores = centred(covariance[block, block], problem.component)
         if SCORES in fit.free:
             scores = _with_unsure_spread(scores, fit, problem)
-    return Posterior(covariance, scores, _annotators(problem, curvature, covariance))
+    own = _score_precision(problem, curvature)
+    found = _annotators(problem, curvature, covariance)
+    return Posterior(covariance, scores, own, curvature.unit[block], found)
+
+
+def many_scores(
+    found: Posterior,
+    likelihood: Objective,
+    scores: FloatArray,
+    reliabilities: FloatArray,
+    seed: int,
+) -> Covariance:
+    """Return the covariance of scores among many unknowns.
+
+    How scores go together is taken from the likelihood with ties as halves; how sure each is, from
+    the general model.
+
+    Parameters
+    ----------
+    found
+        The posterior, whose covariance is a diagonal.
+    likelihood, scores, reliabilities
+        The model without the other terms, and where.
+    seed
+        Seed for random vectors that replace a matrix.
+    """
+    information = Information(likelihood, scores, reliabilities)
+    information.constraints.append(found.unit)
+    covariance, _ = laplace(information, seed=seed, probes=_PROBES)
+    factors = information.diagonal() / found.score_precision
+    if isinstance(covariance, MatrixFreeCovariance):
+        return covariance.scaled(factors)
+    root = np.sqrt(factors)
+    matrix = covariance.matrix if isinstance(covariance, DenseCovariance) else np.diag(root)
+    return DenseCovariance(root[:, None] * matrix * root)
+
+
+def _score_precision(problem: Problem, curvature: Curvature) -> FloatArray:
+    """Return H_ii of each score, less what the item's effects take of it: an arrow each."""
+    diagonal, blocks = curvature.diagonal(), problem.layout.design.blocks
+    own = diagonal[blocks[SCORES].where].copy()
+    for name, block in blocks.items():
+        if name in (SCORES, CONTROL):
+            continue
+        stiff = np.maximum(diagonal[block.where] - curvature.precision[block.where], 0.0)
+        own -= sums(block.item, stiff**2 / diagonal[block.where], len(own))
+    return np.maximum(own, curvature.precision[blocks[SCORES].where])
 
 
 def _with_unsure_spread(matrix: FloatArray, fit: GeneralFit, problem: Problem) -> FloatArray:

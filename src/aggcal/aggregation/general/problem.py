@@ -6,12 +6,14 @@ prior means of the reliabilities.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.models.general.annotators import (
@@ -40,6 +42,9 @@ MEAN_PRIORS = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
 """Prior mean and sd of the mean position (on the logit scale) and of the mean readiness: wide."""
 _ROW_CAP = 2.0
 """Largest sd of a row's gap that is averaged over: quadrature is good up to it."""
+_PINNED = 10.0
+"""How stiffly the mean readiness of the contexts is held at 0, for each annotator: it is then below
+a hundredth. More would only make steps harder to solve for."""
 _LEAST_ROOM = 1e-12
 """Smallest variance of the typical reliability that is divided by."""
 
@@ -69,24 +74,54 @@ class Curvature:
     precision: FloatArray
     unit: FloatArray
     room: float
+    pin: FloatArray
+    """What holds the sum of the contexts' readiness at 0: see `Problem.pin`."""
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector by it."""
         rest = self.precision * vector + self.unit * dot(self.unit, vector)
-        return self.sums.product(vector) + rest
+        return self.sums.product(vector) + rest + self.pin * dot(self.pin, vector)
 
     def diagonal(self) -> FloatArray:
         """Return its diagonal, nearly: as if nobody met an unknown twice."""
         held, loose = self.sums.diagonals
         # Where the annotators' part exceeds the unknowns' own the matrix is not definite.
-        return np.maximum(held - loose + self.precision + np.square(self.unit), self.precision)
+        found = held - loose + self.precision + np.square(self.unit)
+        return np.maximum(found, self.precision) + np.square(self.pin)
+
+    def solver(self) -> Callable[[FloatArray], FloatArray]:
+        """Return a function that solves a similar system: what preconditions steps.
+
+        It is the diagonal, and what couples the score of an item to what the item does in each
+        context or category (of the block that has most): an arrow.
+        """
+        diagonal, blocks = self.diagonal(), self.sums.layout.design.blocks
+        cells = [b for name, b in blocks.items() if name not in (SCORES, CONTROL)]
+        if not cells:
+            return lambda vector: vector / diagonal
+        block, scores = max(cells, key=lambda b: b.end - b.begin), blocks[SCORES].where
+        own = diagonal[block.where]
+        coupled = (own - self.precision[block.where]) / own
+        n = len(diagonal[scores])
+        rest = diagonal[scores] - sums(block.item, coupled**2 * own, n)
+        rest = np.maximum(rest, self.precision[scores])
+
+        def solve(vector: FloatArray) -> FloatArray:
+            found = vector / diagonal
+            pulled = vector[scores] - sums(block.item, coupled * vector[block.where], n)
+            found[scores] = pulled / rest
+            found[block.where] -= coupled * found[scores][block.item]
+            return found
+
+        return solve
 
     def inverse(self) -> FloatArray:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
         whole, held = self.sums.dense()
         where = np.diag_indices(len(whole))
-        whole[where] += self.precision
-        held[where] += self.precision
+        for matrix in (whole, held):
+            matrix[where] += self.precision
+            matrix += np.outer(self.pin, self.pin)
         return definite_inverse(whole + np.outer(self.unit, self.unit), held)
 
     def variances_of(
@@ -159,6 +194,7 @@ class Problem:
             blocks,
             known.get("reversed_share", 0.3),
             np.zeros(layout.size),
+            grades=np.ones(len(layout.rows.levels)),
         )
 
     def precision(self, state: State) -> FloatArray:
@@ -169,6 +205,20 @@ class Problem:
         found[layout.where_axis] = state.block_sds[AXIS_SD] ** -2.0
         found[layout.where_ties] = state.block_sds[TIE_CONTEXT_SD] ** -2.0
         found[layout.at_means :] = [MEAN_PRIORS[name][1] ** -2.0 for name in layout.means]
+        return found
+
+    @cached_property
+    def pin(self) -> FloatArray:
+        """Return p: p'z = 0 is held, the readiness of the contexts adding up to 0.
+
+        The judgments do not tell a readiness of all contexts from the mean one of the annotators.
+        Only the prior would, and it is weaker than the errors of cubature, which add up over the
+        annotators: the two would drift apart.
+        """
+        found, contexts = np.zeros(self.layout.size), self.layout.contexts
+        if contexts and READINESS in self.layout.means:
+            stiff = _PINNED * self.layout.rows.n_annotators
+            found[self.layout.where_ties] = np.sqrt(stiff) / contexts
         return found
 
     def centre(self) -> FloatArray:
@@ -214,11 +264,11 @@ class Problem:
         """Return the curvature where the annotators were last integrated out."""
         precision = self.precision(state)
         if not self.has_unit:
-            return Curvature(sums, precision, np.zeros(len(precision)), 1.0)
+            return Curvature(sums, precision, np.zeros(len(precision)), 1.0, self.pin)
         known = self.known
         variance = known.mean(known.off(known.strengths) ** 2)
         room = max(dot(self.shares**2, variance), _LEAST_ROOM)
-        return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room)
+        return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room, self.pin)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""
@@ -229,7 +279,8 @@ class Problem:
         """Return the force on the unknowns, that of the unit included."""
         prior = curvature.precision * (state.unknowns - self.centre())
         unit = curvature.unit * (self.off() / np.sqrt(curvature.room))
-        return np.asarray(curvature.sums.gradient - prior - unit)
+        pinned = self.pin * dot(self.pin, state.unknowns)
+        return np.asarray(curvature.sums.gradient - prior - unit - pinned)
 
     def rescaled(self, state: State, factor: float) -> State:
         """Return the state with everything that the reliabilities multiply made larger."""

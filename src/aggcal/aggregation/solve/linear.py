@@ -36,10 +36,12 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
 def conjugate_gradients(
     product: Callable[[FloatArray], FloatArray],
     target: FloatArray,
-    diagonal: FloatArray,
+    diagonal: FloatArray | Callable[[FloatArray], FloatArray],
     close: float,
 ) -> FloatArray:
     """Solve a symmetric system by conjugate gradients, as far as it is positive definite.
+
+    It is preconditioned by a diagonal, or by a function that solves a similar system.
 
     Examples
     --------
@@ -47,8 +49,12 @@ def conjugate_gradients(
     >>> conjugate_gradients(lambda v: stiff * v, np.array([1.0, 1.0]), np.ones(2), 1e-9)
     array([0.5 , 0.25])
     """
+
+    def solved(vector: FloatArray) -> FloatArray:
+        return diagonal(vector) if callable(diagonal) else vector / diagonal
+
     found, residual = np.zeros_like(target), target.copy()
-    direction = scaled = residual / diagonal
+    direction = scaled = solved(residual)
     size = first = dot(residual, scaled)
     for _ in range(10 * len(target)):
         if size <= close**2 * first:
@@ -59,7 +65,7 @@ def conjugate_gradients(
             return found if found.any() else direction
         found = found + (size / bend) * direction
         residual = residual - (size / bend) * curved
-        scaled = residual / diagonal
+        scaled = solved(residual)
         new = dot(residual, scaled)
         direction, size = scaled + (new / size) * direction, new
     return found

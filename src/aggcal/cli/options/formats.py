@@ -39,20 +39,7 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
         metavar="OURS=THEIRS",
         help="name of a column in your file, such as annotator=coder (repeatable)",
     )
-    group.add_argument(
-        "--outcome",
-        action="append",
-        default=[],
-        metavar="LABEL=MEANING",
-        help="meaning of an outcome label: left, right, tie, skip, failed, left+ or right+ (much "
-        "better), left++ or right++, or a number from 0 (right) to 1 (left) (repeatable)",
-    )
-    group.add_argument(
-        "--scale",
-        metavar="LEFT:RIGHT",
-        help="outcomes are numbers on a scale of 3 to 7 steps: the number for the strongest left, "
-        "then for the strongest right, such as 1:5 or 3:-3",
-    )
+    _add_outcome_options(group)
     group.add_argument(
         "--judged-by", metavar="NAME", help="annotator of all judgments, if the table names none"
     )
@@ -81,6 +68,23 @@ def add_format_options(command: Parser) -> argparse._ArgumentGroup:
     add_blank(group)
     add_id_options(group)
     return group
+
+
+def _add_outcome_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="LABEL=MEANING",
+        help="meaning of an outcome label: left, right, tie, skip, failed, left+ or right+ (much "
+        "better), left++ or right++, or a number from 0 (right) to 1 (left) (repeatable)",
+    )
+    group.add_argument(
+        "--scale",
+        metavar="LEFT:RIGHT",
+        help="outcomes are numbers on a scale of 3 to 7 steps: the number for the strongest left, "
+        "then for the strongest right, such as 1:5 or 3:-3",
+    )
 
 
 def _add_labelling_options(group: argparse._ArgumentGroup) -> None:

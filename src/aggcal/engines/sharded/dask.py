@@ -121,8 +121,8 @@ class Dask:
         on_progress
             Called with the percentage of files read.
         options
-            As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``criterion``,
-            ``annotator``, ``blank``, ``memory``.
+            As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``scale``,
+            ``criterion``, ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = DaskShards(self, made)

@@ -7,10 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.arrays import IntArray
-from aggcal.engines.remote import cuts
+from aggcal.engines.remote import cuts, refuse_in_shards
 from aggcal.engines.sharded import dask_tasks
 from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
+from aggcal.io.formats._parting import categories_of
+from aggcal.io.formats._steps import stated_scale
 from aggcal.io.rows import known_columns
 from aggcal.io.tables.parquet import refuse_partitions
 
@@ -88,7 +90,12 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         given.pop("columns", None) or {},
         given.pop("annotator", None),
         blank=given.pop("blank", None) or "skip",
+        scale=stated_scale(given.pop("scale", None)),
     )
+    context, by = given.pop("context", None), given.pop("by", None) or ()
+    by = categories_of(by, given.get("criterion"), given.pop("criteria", None))
+    if context is not None or by:
+        refuse_in_shards([*([] if context is None else [context]), *by])
     how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(
         format=given.pop("format", None),

@@ -2,7 +2,8 @@
 
 A format knows its files by a first look (`_sample`) and says how their columns or records become
 judgments (`_base`). Files that begin with an underscore help the others: `_labels` and `_synonyms`
-know what people call things, `_orders` takes rankings apart, `_sides` and `_stream` read.
+know what people call things, `_steps` how much better, `_parting` what a context is; `_orders`
+takes rankings apart, `_sides` and `_stream` read.
 
 To add one, copy ``gavel.py`` (a table), ``vote_log.py`` (records) or ``preflib.py`` (text), and add
 an entry to `aggcal.registry`.

@@ -39,7 +39,8 @@ Step: TypeAlias = tuple[str, int]
 """The side that is better, and by how much."""
 
 _OPPOSITE = {"left": "right", "right": "left"}
-_MOST_STEPS, _FEWEST_STEPS = 7, 3
+_FEWEST_STEPS, _MOST_STEPS = 3, 7
+"""Of a scale: two are left and right, and nobody tells more than seven apart."""
 
 
 def step_of(label: str, sides: Mapping[str, str]) -> Step | None:

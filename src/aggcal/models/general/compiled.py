@@ -128,7 +128,9 @@ class CompiledIntegration(Integration):
             self.modes = self.begin(point)
         sums = self._room(point, n)
         nodes, weights = np.empty((m, self.n_nodes, k)), np.empty((m, self.n_nodes))
-        row_sd = np.ascontiguousarray(point.row_sd, dtype=np.float32) if point.row_sd.any() else None
+        row_sd = (
+            np.ascontiguousarray(point.row_sd, dtype=np.float32) if point.row_sd.any() else None
+        )
         weight, lean, tied = self._answers
         inputs = {
             "starts": self._starts,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, sums
 from aggcal.models.general.annotators import (
     AXIS,
     GAP,
@@ -30,6 +30,7 @@ from aggcal.models.general.annotators import (
 )
 from aggcal.models.general.design import Design
 from aggcal.models.general.rows import GeneralRows
+from aggcal.models.rows import laplacian
 
 MEANS = (POSITION, READINESS)
 """Parameters whose mean over the annotators is unknown."""
@@ -199,11 +200,21 @@ class Sums:
         held = np.zeros((size, size))
         for one, (_, back, where) in layout.maps.items():
             for two, (map_, _, there) in layout.maps.items():
+                if one == two == GAP and layout.design.paired:
+                    held[where, there] = self._laplacian()
+                    continue
                 middle = sparse.diags_array(self._curve(one, two)) @ map_
                 held[where, there] = (back @ middle).toarray()
         tail = np.arange(layout.at_means, size)
         held[tail, tail] = layout.rows.n_annotators * self.mean_precision
         return held
+
+    def _laplacian(self) -> FloatArray:
+        """Return Z' diag(curvature) Z where every row of Z is 1 and −1."""
+        left, right = self.layout.design.columns.T
+        n = self.layout.design.size
+        pairs = sums(left.astype(np.int64) * n + right, self._curve(GAP, GAP), n * n)
+        return laplacian(pairs.reshape(n, n))
 
     def _covariance(self) -> FloatArray:
         """Return Σ_u Cov_k g_uk."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from aggcal.data.control import Control
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.registry import CONTEXT_USES, SWITCHES, TIES
 
@@ -33,8 +34,7 @@ class Terms:
     categories
         Whether items have a score in each category, where the judgments have categories.
     control
-        What is to be held equal, such as the length of an answer: `Features` of the items, or
-        anything that `read_features` takes.
+        What is to be held equal, such as the length of an answer: a `Control`.
     bridge
         One axis along which annotators differ.
 
@@ -48,7 +48,7 @@ class Terms:
     position: Switch = "auto"
     context: ContextUse = "auto"
     categories: bool = True
-    control: Any = None
+    control: Control | None = None
     bridge: bool = False
 
     def __post_init__(self) -> None:

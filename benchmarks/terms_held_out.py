@@ -1,0 +1,103 @@
+"""What each term of the general model is worth: held-out log-likelihood on real judgments.
+
+    python benchmarks/terms_held_out.py [--processes N]
+
+llmfao in five folds: of rows, of whole pairs of items, and of whole prompts. The log-likelihood is
+of left, right and tie, for each judgment; in brackets that of decided answers alone. The reference
+counts a tie as half a win for each side and gives every question one probability of a tie.
+Results go to benchmarks/results/terms-held-out.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+import aggcal
+from aggcal import datasets
+from aggcal._core.arrays import FloatArray, IntArray
+
+RESULTS = Path(__file__).parent / "results" / "terms-held-out.md"
+FOLDS, SEED = 5, 0
+PLAIN = {"ties": "halves", "position": "off", "context": "off", "categories": False}
+FITS = {
+    "btl, halves": ("btl", None),
+    "hra-g, halves": ("hra-g", PLAIN),
+    "+ ties": ("hra-g", PLAIN | {"ties": "davidson"}),
+    "+ position": ("hra-g", PLAIN | {"ties": "davidson", "position": "on"}),
+    "the same, Rao–Kupper": ("hra-g", PLAIN | {"ties": "rao-kupper", "position": "on"}),
+    "+ context": ("hra-g", {"ties": "davidson", "position": "on", "context": "fit"}),
+}
+UNITS = ("rows", "pairs", "prompts")
+
+
+def folds(judgments: aggcal.Judgments, unit: str) -> IntArray:
+    """Return the fold of each row."""
+    random, rows = np.random.default_rng(SEED), len(judgments.left)
+    if unit == "rows":
+        return np.asarray(random.permutation(rows) % FOLDS)
+    low, high = (
+        np.minimum(judgments.left, judgments.right),
+        np.maximum(judgments.left, judgments.right),
+    )
+    key = judgments.context if unit == "prompts" else low.astype(np.int64) * 10_000 + high
+    number = np.unique(key, return_inverse=True)[1]
+    return np.asarray((random.permutation(number.max() + 1) % FOLDS)[number])
+
+
+def held_out(task: tuple[str, str, int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the log-likelihood of the rows of a fold, of decided ones, and their weights."""
+    warnings.simplefilter("ignore")
+    name, unit, fold = task
+    path = datasets.find("llmfao") / "battles.csv"
+    judgments = aggcal.read_judgments(path, context="prompt")
+    of = folds(judgments, unit)
+    train, test = judgments.of_rows(of != fold), judgments.of_rows(of == fold)
+    method, terms = FITS[name]
+    chosen = None if terms is None else aggcal.Terms(**terms)
+    chances = aggcal.aggregate(train, method, terms=chosen, warn=False).outcome_probabilities(test)
+    answer = np.select([test.outcome == 1.0, test.outcome == 0.0], [0, 1], 2)
+    every = np.log(chances[np.arange(len(answer)), answer])
+    sides = np.log(chances[:, :2] / chances[:, :2].sum(axis=1, keepdims=True))
+    decided = np.where(answer < 2, sides[np.arange(len(answer)), np.minimum(answer, 1)], np.nan)
+    return every, decided, np.asarray(test.weight)
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    tasks = list(product(FITS, UNITS, range(FOLDS)))
+    with ProcessPoolExecutor(options.processes) as pool:
+        found = dict(zip(tasks, pool.map(held_out, tasks), strict=True))
+    lines = [
+        "# Held-out log-likelihood of a judgment on llmfao (decided answers alone)",
+        "",
+        "| fit | rows | whole pairs | whole prompts |",
+        "|---|---|---|---|",
+    ]
+    for name in FITS:
+        cells = []
+        for unit in UNITS:
+            parts = [found[name, unit, fold] for fold in range(FOLDS)]
+            every, decided, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+            clear = np.isfinite(decided)
+            alone = np.average(decided[clear], weights=weight[clear])
+            cells.append(f"{np.average(every, weights=weight):.4f} ({alone:.4f})")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    RESULTS.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""How far items, contexts, categories and annotators differ: estimated as a fit goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, dot
+from aggcal.aggregation.general.problem import (
+    AXIS_SD,
+    FIRST_SDS,
+    TIE_CONTEXT_SD,
+    Curvature,
+    Problem,
+    State,
+)
+from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
+from aggcal.models.general.design import CONTROL, SCORES
+from aggcal.models.general.outcomes import grade_terms
+from aggcal.models.general.sums import Layout
+
+_RELIABILITY_PRIOR = 10.0
+"""Annotators that the default spread of the reliabilities counts as."""
+REVERSED_PRIOR = (2.0, 20.0)
+"""Beta prior of the share of reversed annotators."""
+_WIDEST = {POSITION: 1.0, READINESS: 2.0}
+"""Scale of the half-normal prior of these spreads; that of effects in contexts and categories is
+1. It allows 0, so that an effect which is not there disappears."""
+_LOG_STEP = 1.1
+"""Largest change of a spread in an iteration, on the log scale."""
+_TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
+"""Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
+LEAST_SD = 0.01
+"""Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
+_NEVER_USED = 0.5
+"""Answers that a strength which nobody used counts as."""
+
+
+def estimable(layout: Layout) -> list[str]:
+    """Name the spreads that data can tell."""
+    names = [name for name in layout.design.blocks if name != CONTROL]
+    names += [AXIS_SD] if layout.axis else []
+    names += [TIE_CONTEXT_SD] if layout.contexts else []
+    if not layout.fixed_means:
+        names += [name for name in layout.names if name != STANCE]
+    return names
+
+
+def estimated_again(
+    problem: Problem,
+    state: State,
+    curvature: Curvature,
+    covariance: FloatArray,
+    free: list[str],
+) -> State:
+    """Estimate the spreads, the share of reversed annotators and the weights of grades again.
+
+    Parameters
+    ----------
+    problem, state
+        What is fitted, and where.
+    curvature, covariance
+        There; the covariance is a matrix, or its diagonal.
+    free
+        Names of the spreads that are estimated.
+    """
+    blocks, sds = dict(state.block_sds), state.sds.copy()
+    for name in free:
+        if name in problem.layout.names:
+            k = problem.layout.names.index(name)
+            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]))
+        else:
+            blocks[name] = _block_sd(problem, state, covariance, name)
+    share = state.reversed_share
+    if problem.has_unit:
+        a, b = REVERSED_PRIOR
+        m = problem.layout.rows.n_annotators
+        share = float((problem.known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
+    grades = _grades(problem, state) if len(state.grades) > 1 else state.grades
+    return replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
+
+
+def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str) -> float:
+    """Return a better estimate of the spread of scores, or of effects."""
+    layout, sd = problem.layout, state.block_sds[name]
+    own_places = {TIE_CONTEXT_SD: layout.where_ties, AXIS_SD: layout.where_axis}
+    where = own_places[name] if name in own_places else layout.design.blocks[name].where
+    values = state.unknowns[where]
+    own = covariance[where] if covariance.ndim == 1 else covariance[where, where]
+    if name == SCORES:
+        variances = own if own.ndim == 1 else np.diag(centred(own, problem.component))
+        free = len(values) - int(problem.component.max()) - 1
+        return next_sd(sd, values, float(variances.sum()), free, 1.0)
+    trace = float(own.sum() if own.ndim == 1 else np.trace(own))
+    return _effect_sd(sd, dot(values, values), trace, len(values), 1.0)
+
+
+def _annotator_sd(
+    problem: Problem, curvature: Curvature, covariance: FloatArray, name: str, sd: float
+) -> float:
+    """Return a better estimate of how far annotators differ in a parameter."""
+    known, k = problem.known, problem.layout.names.index(name)
+    values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
+    off = known.off(values)
+    with_unit = np.zeros(len(off))
+    if problem.has_unit:
+        with_unit = problem.shares * known.mean(off * known.off(known.strengths))
+    own = known.mean(off**2)
+    unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
+    about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
+    square, trace, m = dot(about, about), float(unsure.sum()), len(about)
+    if name != RELIABILITY:
+        return _effect_sd(sd, square, trace, m, _WIDEST[name])
+    room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
+    new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
+    return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
+
+
+def _effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:
+    """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
+    room = max(count - trace / sd**2, 1e-3 * count)
+    scale = widest**2
+    new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
+    low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)
+    return float(np.clip(new, max(low, LEAST_SD), high))
+
+
+def _grades(problem: Problem, state: State) -> FloatArray:
+    """Return better weights of the grades: what was answered, over what was expected."""
+    layout, known, x = problem.layout, problem.known, state.unknowns
+    rows, names = layout.rows, known.names
+    gaps = layout.design.gaps(x[: layout.design.size])
+    offset = layout.maps["tie"][0] @ x[layout.where_ties] if layout.contexts else 0.0
+    expected = np.zeros(len(state.grades))
+    for k in range(known.weights.shape[1]):
+        theta = dict(zip(names, known.nodes[:, k].T, strict=True))
+        eta = gaps if RELIABILITY not in theta else rows.per_row(theta[RELIABILITY]) * gaps
+        eta = eta + (rows.per_row(theta[POSITION]) if POSITION in theta else 0.0)
+        nu = np.full(len(gaps), -np.inf)
+        if READINESS in theta:
+            nu = rows.per_row(theta[READINESS]) + offset
+        share = rows.per_row(known.weights[:, k]) * rows.answers.weight
+        levels = grade_terms(eta, nu, state.grades)
+        expected += [float((share * level).sum()) for level in levels]
+    seen = rows.levels.sum(axis=1) + _NEVER_USED
+    ratio = seen / (expected + _NEVER_USED)
+    return np.asarray(state.grades * ratio / ratio[0])
