@@ -20,7 +20,9 @@ def found() -> aggcal.MethodComparison:
     return aggcal.compare_methods(study.shown, ["tcv", "hra-g:plain"], folds=2)
 
 
-def test_files_hold_what_the_comparison_does(found: aggcal.MethodComparison, tmp_path: Path) -> None:
+def test_files_hold_what_the_comparison_does(
+    found: aggcal.MethodComparison, tmp_path: Path
+) -> None:
     paths = found.save(tmp_path / "out")
     assert [path.name for path in paths] == ["comparison.csv", "comparison.svg", "summary.json"]
     with paths[0].open(encoding="utf-8") as file:

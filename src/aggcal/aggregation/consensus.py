@@ -78,8 +78,7 @@ class Consensus:
     """The uncertainty that was asked for; see `uncertainty`."""
     effects: Effects | None = field(default=None, repr=False)
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
-    selection: dict[str, Any] | None = field(default=None, repr=False)
-    """Why this method was chosen, and by which comparison, where it was: as in ``summary.json``."""
+    selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
 
     @classmethod
     def of(
@@ -251,8 +250,7 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
-        known = self._known_fit("gives no probabilities of judgments")
-        return known.probabilities(self, judgments)
+        return self._known_fit("gives no probabilities of judgments").probabilities(self, judgments)
 
     def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probabilities of left, right and tie.
@@ -275,8 +273,7 @@ class Consensus:
         >>> consensus.outcome_probabilities(asked).round(1)
         array([[0.5, 0.2, 0.3]])
         """
-        known = self._known_fit("gives no probabilities of judgments")
-        return known.outcomes(self, judgments)
+        return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
 
     def _known_fit(self, otherwise: str) -> Quantifier:
         if self.quantifier is None:

@@ -67,9 +67,7 @@ def test_the_reference_is_fitted_to_what_is_not_held_out() -> None:
     ({"tie_sd": 2.0}, "hra-g:ties", {"btl", "tcv", "hra-g:plain"}),
     ({"reliability_sd": 1.5, "judgments": 800}, "hra-g:plain", {"btl", "tcv"}),
 ])  # fmt: skip
-def test_a_strong_effect_is_found(
-    effect: dict[str, float], wanted: str, without: set[str]
-) -> None:
+def test_a_strong_effect_is_found(effect: dict[str, float], wanted: str, without: set[str]) -> None:
     judgments = read(table(2, **effect))  # type: ignore[arg-type]
     found = compared(judgments, ["tcv", "hra-g:plain", wanted], folds=3)
     assert found.chosen == wanted
@@ -164,7 +162,9 @@ def test_a_tie_that_no_fold_was_fitted_with_costs_what_it_costs_others() -> None
 
 def test_the_same_seed_gives_the_same_bits() -> None:
     judgments = read(table(10))
-    first, again = (compared(judgments, ["hra-g:plain"], folds=2, seed=3).to_dict() for _ in range(2))
+    first, again = (
+        compared(judgments, ["hra-g:plain"], folds=2, seed=3).to_dict() for _ in range(2)
+    )
     assert first == again
 
 

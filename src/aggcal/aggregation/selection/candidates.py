@@ -79,6 +79,12 @@ class Candidate:
         made: Aggregator = METHODS.find(self.method).make(prior="default", seed=seed, **given)
         return made
 
+    @property
+    def ignores_contexts(self) -> bool:
+        """Whether contexts mean nothing to it, though they might slow it down."""
+        known = METHODS.own.get(self.method) if isinstance(self.method, str) else None
+        return known is not None and "terms" not in known.takes
+
     def for_all(self, judgments: Judgments) -> Candidate:
         """Return the same for a fit of everything, in whose errors a context counts in any case."""
         terms, unused = self.terms, ""
