@@ -31,7 +31,7 @@ their standard errors."""
 _POLISHED = 1e-7
 """Relative gradient to which the unknowns are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
-_CLOSE = 1e-2
+_CLOSE = 1e-4
 """How near modes are looked for on the way: nodes are only placed by them."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve for a step, on the way and at the end."""

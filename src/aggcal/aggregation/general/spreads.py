@@ -33,8 +33,12 @@ _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
-LEAST_SD = 0.01
+LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
+_VISIBLE = 100.0
+"""How much more the prior of an annotator's parameter may say than the annotator: with more, the
+mean over annotators would be told by the errors of cubature, and no study could tell the
+difference."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -111,7 +115,9 @@ def _annotator_sd(
     unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
     if name != RELIABILITY:
-        return _effect_sd(sd, about, unsure, _WIDEST[name])
+        seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
+        least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
+        return max(_effect_sd(sd, about, unsure, _WIDEST[name]), least)
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
