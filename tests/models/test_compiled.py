@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ WITH_KERNELS = (
 # fmt: on
 
 
+@cache
 def study_rows(judgments: int, annotators: int, *, weighted: bool) -> Rows:
     made = simulate(items=40, annotators=annotators, judgments=judgments, seed=11)
     columns = dict(made.judgments)
