@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, NoReturn
@@ -27,16 +28,17 @@ PRELOADED = (
     "aggcal.cli",
     "aggcal.cli.commands.aggregate",
     "aggcal.cli.commands.check",
+    "aggcal.cli.commands.convert",
     "aggcal.cli.commands.evaluate",
     "aggcal.cli.commands.report",
     "aggcal.cli.commands.run",
     "aggcal.cli.commands.simulate",
     "aggcal.cli.commands.suggest",
+    "aggcal.io.convert",
     "aggcal.io.pictures",
     "aggcal.io.writing.writable",
     "aggcal.report.html",
     "aggcal.simulation",
-    "duckdb",
     "jinja2",
     "scipy.optimize",
     "scipy.sparse.csgraph",
@@ -185,5 +187,8 @@ if __name__ == "__main__":
     sys.path.pop(0)  # the folder of the tests
     for name in PRELOADED:
         __import__(name)
+    if int(version("duckdb").split(".")[0]) > 1:
+        # A child that uses a DuckDB 1 which was loaded before the fork aborts when it ends.
+        import duckdb  # noqa: F401
     _compile()
     _serve(sys.argv[1])
