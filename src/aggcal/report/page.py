@@ -51,12 +51,16 @@ def page(
     parts = {"theme": _THEME, "style": style, "script": script}
     if live:
         parts["refresh"] = file("live.js")
-    return templates().get_template(template).render(
-        live=live,
-        forms=forms,
-        hashes={name: Markup(_hash(text)) for name, text in parts.items()},
-        **{name: Markup(text) for name, text in parts.items()},
-        **data,
+    return (
+        templates()
+        .get_template(template)
+        .render(
+            live=live,
+            forms=forms,
+            hashes={name: Markup(_hash(text)) for name, text in parts.items()},
+            **{name: Markup(text) for name, text in parts.items()},
+            **data,
+        )
     )
 
 

@@ -157,7 +157,7 @@ def test_conformal_intervals_cover_the_truth_even_if_annotators_are_wrong_togeth
             assert found.high is not None
             others = ~np.isin(found.item_ids, chosen)
             value = np.array([truth[item] for item in found.item_ids])
-            share.append(np.mean(((found.low <= value) & (value <= found.high))[others]))
+            share.append(float(np.mean(((found.low <= value) & (value <= found.high))[others])))
     for method, share in inside.items():
         assert 0.87 <= np.mean(share) <= 0.97, method
 
