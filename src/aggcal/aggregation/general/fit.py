@@ -243,31 +243,39 @@ class _Run:
 
     def _updated(self, state: State, curvature: Curvature, covariance: FloatArray) -> State:
         """Estimate the spreads and the share of reversed annotators again."""
-        problem, layout, known = self.problem, self.problem.layout, self.problem.known
-        free = self._free()
-        blocks, sds = dict(state.block_sds), state.sds.copy()
-        for name, block in layout.design.blocks.items():
+        problem, share = self.problem, state.reversed_share
+        if problem.has_unit:
+            a, b = _REVERSED_PRIOR
+            m = problem.layout.rows.n_annotators
+            share = float((problem.known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
+        blocks = state.block_sds | self._block_sds(state, covariance)
+        sds = self._annotator_sds(state, curvature, covariance)
+        return replace(state, block_sds=blocks, sds=sds, reversed_share=share)
+
+    def _block_sds(self, state: State, covariance: FloatArray) -> dict[str, float]:
+        """Estimate the spreads of the scores and of what items do in categories."""
+        found, free = {}, self._free()
+        for name, block in self.problem.layout.design.blocks.items():
             if name not in free:
                 continue
-            values = state.unknowns[block.where]
-            own = (
-                covariance[block.where]
-                if covariance.ndim == 1
-                else covariance[block.where, block.where]
-            )
+            values, sd, where = state.unknowns[block.where], state.block_sds[name], block.where
+            own = covariance[where] if covariance.ndim == 1 else covariance[where, where]
             if name == SCORES:
-                component = problem.component
+                component = self.problem.component
                 variances = own if own.ndim == 1 else np.diag(centred(own, component))
                 free_items = len(values) - int(component.max()) - 1
-                blocks[name] = next_sd(
-                    blocks[name], values, float(variances.sum()), free_items, 1.0
-                )
+                found[name] = next_sd(sd, values, float(variances.sum()), free_items, 1.0)
             else:
                 trace = float(own.sum() if own.ndim == 1 else np.trace(own))
-                blocks[name] = _next_effect_sd(
-                    blocks[name], dot(values, values), trace, len(values), 1.0
-                )
-        for k, name in enumerate(layout.names):
+                found[name] = _next_effect_sd(sd, dot(values, values), trace, len(values), 1.0)
+        return found
+
+    def _annotator_sds(
+        self, state: State, curvature: Curvature, covariance: FloatArray
+    ) -> FloatArray:
+        """Estimate the spreads of the annotators' parameters."""
+        known, sds, free = self.problem.known, state.sds.copy(), self._free()
+        for k, name in enumerate(self.problem.layout.names):
             if name not in free:
                 continue
             values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
@@ -277,23 +285,16 @@ class _Run:
             unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
             mean = 1.0 if name == RELIABILITY else self.problem.means[:, k]
             about = known.mean(values) - mean
-            square = dot(about, about)
+            square, trace = dot(about, about), float(unsure.sum())
             if name == RELIABILITY:
                 prior = _RELIABILITY_PRIOR
-                room = max(prior + len(about) - 1 - float(unsure.sum()) / sds[k] ** 2, 0.5 * prior)
+                room = max(prior + len(about) - 1 - trace / sds[k] ** 2, 0.5 * prior)
                 new = sqrt((prior * FIRST_SDS[name] ** 2 + square) / room)
                 new = float(np.clip(new, sds[k] / 3.0**0.5, sds[k] * 3.0**0.5))
                 sds[k] = float(np.clip(new, 0.05, 3.0))
             else:
-                sds[k] = _next_effect_sd(
-                    sds[k], square, float(unsure.sum()), len(about), _WIDEST[name]
-                )
-        share = state.reversed_share
-        if problem.has_unit:
-            a, b = _REVERSED_PRIOR
-            m = layout.rows.n_annotators
-            share = float((known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
-        return replace(state, block_sds=blocks, sds=sds, reversed_share=share)
+                sds[k] = _next_effect_sd(sds[k], square, trace, len(about), _WIDEST[name])
+        return sds
 
     def _with_unit(self, off: FloatArray) -> FloatArray:
         """Return w_u Cov(x_u, ρ_u) of a quantity, less its mean."""
