@@ -22,8 +22,8 @@ from aggcal.models.general.sums import Sums
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
 _MANY_ROWS, _FEW_UNKNOWNS = 50_000, 300
-"""Rows from which on only so few are, as without contexts and categories: there coverage is the same,
-and the matrix takes longer than all else."""
+"""Rows from which on only so few are, as always without contexts and categories: coverage is the
+same, and the matrix would take longer than all else."""
 _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
@@ -45,7 +45,8 @@ _AITKEN = 3
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
-"""How often it is looked for, and how far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+"""How often the unit is looked for, and how far the typical reliability may be from 1 to begin
+with: far from it the tilt goes astray."""
 _SAMPLE = 100_000
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves passes over all, and the unit is held exactly later on."""
