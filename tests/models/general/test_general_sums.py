@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, S
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Answers, Outcomes, adjacent, rao_kupper
 from aggcal.models.general.rows import GeneralRows
-from aggcal.models.general.sums import Layout, Sums
+from aggcal.models.general.sums import Layout
 
 FULL = (RELIABILITY, POSITION, READINESS)
 ITEMS, CONTEXTS = 3, 2
@@ -123,13 +122,13 @@ def directions(size: int, number: int = 3) -> list[FloatArray]:
 
 
 @pytest.fixture(params=["numpy", "compiled"])
-def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "numpy":
         for module in ("compiled", "design"):
             monkeypatch.setattr(f"aggcal.models.general.{module}.library", lambda: None)
     elif library() is None:
         pytest.skip("nothing is compiled here")
-    yield request.param
+    return str(request.param)
 
 
 def problem_of(layout: Layout, outcomes: Outcomes = adjacent) -> Problem:
@@ -171,14 +170,15 @@ def errors(
 def test_sums_are_those_of_the_marginal_likelihood(
     names: tuple[str, ...], cells: bool, outcomes: Outcomes, top: int
 ) -> None:
-    # Five to seven nodes of either half see the third moments of a posterior only in part. The
-    # errors are a hundredth of a unit of the unknowns with 12 judgments in all, and vanish with more.
+    # A few nodes see the third moments of a posterior only in part: the mixed ones are left out.
+    # The unknowns are then off by a hundredth with 12 judgments an annotator, by less with more.
     few = errors(names, cells, outcomes, top, 1.0)
-    for found, most in zip(few, (0.04, 0.03, 0.06), strict=True):
+    bend = 0.5 if STANCE in names else 0.1
+    for found, most in zip(few, (0.06, 0.02, bend), strict=True):
         assert np.abs(found).max() < most
-    many = errors(names, cells, outcomes, top, 36.0)
+    many = errors(names, cells, outcomes, top, 144.0)
     for less, more in zip(few, many, strict=True):
-        assert np.abs(more).max() < max(0.5 * np.abs(less).max(), 1e-3)
+        assert np.abs(more).max() < 0.5 * np.abs(less).max()
 
 
 @pytest.mark.parametrize("names", [(RELIABILITY,), FULL, (*FULL, STANCE)], ids="+".join)
