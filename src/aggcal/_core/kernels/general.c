@@ -48,12 +48,18 @@ typedef struct {
     int64_t exact;         /* never by derivatives */
 } Integral;
 
-typedef struct {
+typedef struct Own {
     const double *gap, *weight, *lean, *tied, *axis, *ready;
     const float *sd;
     int64_t rows;
     double lean_gap, lean_all, lean_axis, tied_all, tied_offset, readiest, widest;
+    const struct Own *points; /* the points of all rows' gaps as rows, where rows are few; or NULL */
 } Own;
+
+/* What those are made of: each array has all rows at the first point, then at the second, ... */
+typedef struct {
+    double gap[WIDE], weight[WIDE], lean[WIDE], tied[WIDE], axis[WIDE], ready[WIDE];
+} Points;
 
 typedef struct {
     double gamma, position, stance, nu, tie;
@@ -371,6 +377,7 @@ PART double annotator_terms(const Integral *j, const Own *o, double sign, const 
     double value = linear_part(j, o, &s, theta, mean);
     s.smooth = s.smooth && smooth;
     *smoothly = s.smooth;
+    if (o->points && !s.smooth) o = o->points;
     for (int64_t from = 0; from < o->rows; from += WIDE)
         value += row_terms(j, o, &s, from, (int)(o->rows - from < WIDE ? o->rows - from : WIDE), w, &a);
     const double slope[MOST] = {sign * a.pull_gap, a.pull, a.tie, a.pull_axis};
@@ -528,12 +535,57 @@ PART Own own_rows(const Integral *j, int64_t u, double *ready)
     return o;
 }
 
+/* Few rows at all points of their gaps, as rows of their own: loops over a handful are slow. */
+PART void at_points(const Own *o, Points *room, Own *found)
+{
+    const int n = (int)o->rows;
+    *found = *o;
+    for (int t = 0; t < GAPS; t++)
+        for (int k = 0; k < n; k++) {
+            const int to = t * n + k;
+            room->gap[to] = o->gap[k] + GAP[t] * o->sd[k];
+            room->weight[to] = GAP_WEIGHT[t] * (o->weight ? o->weight[k] : 1.0);
+            room->lean[to] = GAP_WEIGHT[t] * o->lean[k];
+            room->tied[to] = GAP_WEIGHT[t] * o->tied[k];
+            if (o->axis) room->axis[to] = o->axis[k];
+            if (o->ready) room->ready[to] = o->ready[k];
+        }
+    found->rows = GAPS * n;
+    found->gap = room->gap;
+    found->weight = room->weight;
+    found->lean = room->lean;
+    found->tied = room->tied;
+    found->axis = o->axis ? room->axis : 0;
+    found->ready = o->ready ? room->ready : 0;
+    found->sd = 0;
+}
+
+/* The sums over the points of n rows, times a factor. */
+PART void fold(const double *values, int n, double factor, float *out)
+{
+    for (int k = 0; k < n; k++) {
+        double sum = 0.0;
+        for (int t = 0; t < GAPS; t++) sum += values[t * n + k];
+        out[k] = (float)(factor * sum);
+    }
+}
+
 /* Keep what a node pulls rows by, and bends them by, in room; returns its loss. */
 PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, float *pull,
                        float *tie_pull, float *room)
 {
     double loss = 0.0;
     float *curve = room, *tie_curve = room + o->rows, *cross = room + 2 * o->rows;
+    if (o->points && !s->smooth) {
+        loss = row_terms(j, o->points, s, 0, (int)o->points->rows, w, 0);
+        fold(w->pull, (int)o->rows, -1.0, pull);
+        fold(w->curve, (int)o->rows, 1.0, curve);
+        if (!tie_pull) return loss;
+        fold(w->tie_pull, (int)o->rows, -1.0, tie_pull);
+        fold(w->tie_curve, (int)o->rows, 1.0, tie_curve);
+        fold(w->cross, (int)o->rows, 1.0, cross);
+        return loss;
+    }
     for (int64_t from = 0; from < o->rows; from += WIDE) {
         const int n = (int)(o->rows - from < WIDE ? o->rows - from : WIDE);
         loss += row_terms(j, o, s, from, n, w, 0);
@@ -593,11 +645,16 @@ double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, 
                                 float *room)
 {
     Work w;
+    Points points;
     const int each = (int)j->each, nodes = (int)(j->halves * j->each), n = (int)j->parameters;
     double total = 0.0, log_precision = 0.0;
     for (int i = 0; i < n; i++) log_precision -= 2.0 * log(j->sd[i]);
     for (int64_t u = first; u < last; u++) {
-        const Own o = own_rows(j, u, ready);
+        Own o = own_rows(j, u, ready), at;
+        if (o.sd && GAPS * o.rows <= WIDE) {
+            at_points(&o, &points, &at);
+            o.points = &at;
+        }
         double log_weight[MOST_NODES], *p = j->chance + u * nodes, *node = j->node + u * nodes * n;
         double most = -INFINITY, sum = 0.0;
         for (int k = 0; k < nodes; k++) log_weight[k] = -INFINITY;

@@ -21,8 +21,9 @@ from aggcal.models.general.sums import Sums
 
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
-_MANY_ROWS, _FEW_UNKNOWNS = 100_000, 300
-"""Rows from which on only so few unknowns are: the matrix then takes longer than all else."""
+_MANY_ROWS, _FEW_UNKNOWNS = 50_000, 300
+"""Rows from which on only so few are, as always without contexts and categories: coverage is the
+same, and the matrix would take longer than all else."""
 _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
@@ -39,11 +40,13 @@ _SURELY = 1e-5
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
 _STALLED, _SETTLING = 0.9, 3
-_AITKEN, _PATIENT = 3, 30
-"""Updates of the spreads from which the next is extrapolated, and the iterations after which they
-are mixed instead: weakly determined spreads spiral."""
+_AITKEN = 3
+"""Updates of the spreads from which the next is extrapolated."""
+_PATIENT, _INNER = 20, 5
+"""Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
-"""How often it is looked for, and how far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+"""How often the unit is looked for, and how far the typical reliability may be from 1 to begin
+with: far from it the tilt goes astray."""
 _SAMPLE = 100_000
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves passes over all, and the unit is held exactly later on."""
@@ -103,14 +106,16 @@ class _Run:
 
     def __post_init__(self) -> None:
         layout = self.problem.layout
-        few = _FEW_UNKNOWNS if len(layout.rows) > _MANY_ROWS else MOST_DENSE
-        self.dense = layout.size <= few
+        cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
+        self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.integration.restart()
         (state, sums), settled, kept = self._begun(state), False, 0.0
         while len(self.moves) < _MOST_ITERATIONS and not settled:
+            if self._patient:
+                state = self._solved(state)
             if self.moves:  # the start is where they were integrated out last
                 sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
             new, far = self._iterated(state, sums, kept)
@@ -120,6 +125,8 @@ class _Run:
                 kept = _DAMPED if far > _STALLED * self.moves[-1] else kept
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
+            if len(self.moves) == _PATIENT:
+                self.path.clear()
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
@@ -134,6 +141,24 @@ class _Run:
             (*self.moves, norm),
         )
         return GeneralFit(state, self.problem.known, objective, record, frozenset(self._free()))
+
+    @property
+    def _patient(self) -> bool:
+        """Whether unknowns are solved for before each update: weakly determined spreads spiral."""
+        return len(self.moves) >= _PATIENT
+
+    def _solved(self, state: State) -> State:
+        """Take a few of Newton's steps with the spreads held."""
+        for _ in range(_INNER):
+            sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+            curvature = self.problem.curvature(state, sums)
+            old = state.covariance
+            state, covariance, far = self._stepped(state, curvature, _LOOSE)
+            damped = _DAMPED * old + (1.0 - _DAMPED) * covariance
+            state = replace(state, covariance=damped)
+            if far < _TOLERANCE:
+                break
+        return state
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
@@ -162,7 +187,7 @@ class _Run:
         """Return where an update of the spreads leads, with those before it."""
         free = self._free()
         self.path.append((_coordinates(old, free), _coordinates(new, free)))
-        if len(self.moves) >= _PATIENT:
+        if self._patient:
             return _with(new, free, blend(self.path))
         if len(self.path) <= _AITKEN:
             return new

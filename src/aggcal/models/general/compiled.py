@@ -79,17 +79,17 @@ class CompiledRowSums:
 
     def full(self, sizes: IntArray) -> RowSums:
         """Return tables of all nodes by all rows, for sums in NumPy."""
-        pulls = [(self.pulls, self.second_pulls), (self.tie_pulls, self.second_tie_pulls)]
         looked = np.repeat(self.second >= 0, sizes)
-        both = []
-        for first, second in pulls:
-            if first is None or second is None:
-                both.append(None)
-                continue
+
+        def joined(first: np.ndarray, second: np.ndarray) -> FloatArray:
             behind = np.zeros(first.shape)
             behind[:, looked] = second
-            both.append(np.concatenate([first, behind]) if self.halves > 1 else first)
-        return RowSums(both[0], both[1], self.curves)
+            return np.concatenate([first, behind]) if self.halves > 1 else first
+
+        ties = None
+        if self.tie_pulls is not None and self.second_tie_pulls is not None:
+            ties = joined(self.tie_pulls, self.second_tie_pulls)
+        return RowSums(joined(self.pulls, self.second_pulls), ties, self.curves)
 
 
 class CompiledIntegration(Integration):
@@ -161,7 +161,7 @@ class CompiledIntegration(Integration):
             (_ARRAY * len(PAIRS))(*at(*pairs)), int(self.exact),
         )  # fmt: skip
         evidence = sum(each_range(lambda begin, end: self._work(job, begin, end), self.ranges))
-        self.found = sums  # type: ignore[assignment]
+        self.found = sums
         return self.known(nodes, weights, evidence)
 
     def _work(self, job: _Integral, begin: int, end: int) -> float:
