@@ -21,7 +21,7 @@ from aggcal.models.general.annotators import (
     RowSums,
 )
 from aggcal.models.general.compiled import PAIRS, CompiledRowSums
-from aggcal.models.general.sums import Layout, Sums
+from aggcal.models.general.sums import Layout, Sums, held_means
 
 _MOST_NODES = 16
 _MOST_RANGES = 4
@@ -141,7 +141,7 @@ class CompiledSums(Sums):
 
         out = added(each_range(work, self._ranges))
         tail = slice(layout.at_means, None)
-        out[tail] += layout.rows.n_annotators * self.mean_precision * vector[tail]
+        out[tail] += self.mean_held * vector[tail]
         return out
 
     def forms(
@@ -248,7 +248,9 @@ def sums_of(
     columns = [known.names.index(name) for name in layout.means]
     precision = prior.sds[columns] ** -2.0
     mean_pulls = precision * (known.nodes[:, :, columns] - prior.means[:, None, columns])
+    nodes, rule = known.nodes[:, :, columns], integration.point_weights
+    held = held_means(nodes, known.weights, rule, precision)
     found = integration.found
     if isinstance(found, CompiledRowSums):
-        return CompiledSums(layout, known, found, mean_pulls, precision, toward)
-    return Sums(layout, known, found, mean_pulls, precision, toward)
+        return CompiledSums(layout, known, found, mean_pulls, held, toward)
+    return Sums(layout, known, found, mean_pulls, held, toward)
