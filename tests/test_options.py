@@ -102,6 +102,16 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "seed": [-1],
         },
     ),
+    "compare_methods": (
+        lambda **wrong: aggcal.compare_methods("judgments.csv", **wrong),
+        {
+            "methods": [[], "btl", ["hra-x"], ["hra-g:tie"], ["auto"], [HRA]],
+            "folds": [1, 2.5],
+            "seed": [-1],
+            "sample": [10],
+            "hold_out": ["all"],
+        },
+    ),
     "read_judgments": (
         lambda **wrong: aggcal.read_judgments("judgments.csv", **wrong),
         {
@@ -170,6 +180,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "study": "missing.toml", "files": None,
     "scores": None, "consensus": None, "truth": None, "results": None, "inputs": None,
     "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
+    "methods": "hra-g:tie", "folds": "1", "sample": "10", "hold_out": "all",
     "other": None, "port": "70000", "host": None, "pictures": "missing",
 }  # fmt: skip
 NEEDS = {
@@ -178,6 +189,7 @@ NEEDS = {
     "aggregate": ["j.csv", "-o", "out"],
     "calibrate": ["c.csv", "s.csv", "-o", "out"],
     "check": ["j.csv"],
+    "compare": ["j.csv"],
     "suggest": ["j.csv"],
     "convert": ["j.csv", "-o", "out.csv"],
     "simulate": ["-o", "out"],

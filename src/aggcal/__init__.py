@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
+    from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
-    "Features", "Finding", "Judgments", "Kernel", "Prior", "RankSVM", "Scores", "Suggestions",
-    "Terms",
-    "add_judgments", "aggregate", "assess", "calibrate", "check", "compare",
+    "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior", "RankSVM", "Scores",
+    "Suggestions", "Terms",
+    "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
@@ -45,6 +46,7 @@ _HOMES = {
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
+    "assessment.methods": ("MethodComparison", "compare_methods"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),

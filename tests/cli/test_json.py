@@ -20,6 +20,7 @@ MADE = {
     "aggregate": (TABLES[0], "-o", "new"),
     "calibrate": ("out/items.csv", TABLES[1], "-o", "new"),
     "check": TABLES,
+    "compare": (TABLES[0], "--methods", "tcv", "--folds", "2", "-o", "new"),
     "report": ("out", "--title", "Essays"),
     "convert": (TABLES[0], "-o", "new.csv"),
     "formats": (),

@@ -194,6 +194,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     "own method": lambda j: aggcal.aggregate(j, Wins(), warn=False),
     "check": lambda j: aggcal.check(j, model(), consensus=by_mode(j)),
     "check by itself": aggcal.check,
+    "compare methods": lambda j: aggcal.compare_methods(j, ["tcv"], folds=2).to_dict(),
     "suggest by name": lambda j: aggcal.suggest_pairs(
         j, consensus=by_mode(j), n=3, annotators=list(j.annotator_ids[:2])
     ),
@@ -243,7 +244,7 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
     assert taking - {"simulate", "Finding.of_warning"} == {  # which take their number
         "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
         "Consensus.of", "Consensus.place", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
-        "assess", "check", "plot.comparisons", "suggest_pairs",
+        "assess", "check", "compare_methods", "plot.comparisons", "suggest_pairs",
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@
 - `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where
   they begin; `marginal` and `no_prior` are ways of fitting that several share.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
+- `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
 - `consensus`: the result.
 
 To add a method, copy ``crowd.py`` or ``from_features.py``, and add an entry to `aggcal.registry`.
@@ -21,6 +22,7 @@ from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import BARCW, GPPL, Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
+from aggcal.aggregation.selection import Auto
 from aggcal.aggregation.start import refuse_auto, start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty.summary import check_level
@@ -32,6 +34,7 @@ from aggcal.io import read_features
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.priors import Prior
 from aggcal.registry import (
+    AUTO,
     BOOTSTRAP,
     DEFAULT_METHOD,
     ENGINES,
@@ -69,7 +72,8 @@ def aggregate(
     judgments
         `Judgments`, or anything that `read_judgments` takes.
     method
-        A name of ``aggcal methods``, or any object with a ``fit(judgments)`` that returns a
+        A name of ``aggcal methods``; ``"auto"`` for the simplest that predicts held-out judgments
+        well (see `compare_methods`); or any object with a ``fit(judgments)`` that returns a
         `Consensus`.
     prior
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
@@ -138,6 +142,9 @@ def fitted(
         return aggregator.fit(judgments, start=start, on_iteration=on_iteration)
     if isinstance(aggregator, GPPL | BARCW):
         return aggregator.fit(judgments, on_iteration=on_iteration)
+    if isinstance(aggregator, Auto):
+        here = judgments.on_one_machine("comparing methods")
+        return aggregator.fit(here, on_iteration=on_iteration)
     here = judgments.on_one_machine(type(aggregator).__name__)
     consensus = aggregator.fit(here)
     if consensus.quantifier is not None:
@@ -261,6 +268,11 @@ def check_method(
                 f"method {method!r} has no fit(judgments); name one of {', '.join(METHODS)}."
             )
         return
+    if method == AUTO.name and (prior != "default" or estimator is not None or terms is not None):
+        raise OptionError(
+            f"method '{method}' chooses method, estimator and terms itself; leave prior, estimator "
+            "and terms out, or name a method."
+        )
     check_features(method, given=given_features)
     _check_terms(method, estimator, terms)
     if estimator is not None and not METHODS.find(method).integrates:

@@ -78,6 +78,7 @@ class Consensus:
     """The uncertainty that was asked for; see `uncertainty`."""
     effects: Effects | None = field(default=None, repr=False)
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
+    selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
 
     @classmethod
     def of(
@@ -249,8 +250,7 @@ class Consensus:
         >>> consensus.judgment_probabilities(asked).round(1)
         array([0.7, 0.7])
         """
-        known = self._known_fit("gives no probabilities of judgments")
-        return known.probabilities(self, judgments)
+        return self._known_fit("gives no probabilities of judgments").probabilities(self, judgments)
 
     def outcome_probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return, for each row, the probabilities of left, right and tie.
@@ -273,8 +273,7 @@ class Consensus:
         >>> consensus.outcome_probabilities(asked).round(1)
         array([[0.5, 0.2, 0.3]])
         """
-        known = self._known_fit("gives no probabilities of judgments")
-        return known.outcomes(self, judgments)
+        return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
 
     def _known_fit(self, otherwise: str) -> Quantifier:
         if self.quantifier is None:
@@ -373,6 +372,7 @@ class Consensus:
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
             "terms": None if self.effects is None else self.effects.to_dict(),
+            **({} if self.selection is None else {"selection": self.selection}),
         }
 
     def __repr__(self) -> str:

@@ -93,6 +93,9 @@ def tell(result: Assessment, console: Console) -> None:
             f"{count(summary['n_annotators'], 'annotator')}, "
             f"{count(summary['n_judgments'], 'judgment')}{_convergence(summary)}"
         )
+        if result.consensus.selection is not None:
+            console.say(result.consensus.selection["why"])
+            console.say(*result.consensus.selection["notes"])
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
         if result.calibration.covers is not None:

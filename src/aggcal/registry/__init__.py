@@ -178,6 +178,14 @@ BARCW = MethodInfo(
 )
 DEFAULT_METHOD = HRA_G.name
 """The default method."""
+AUTO = MethodInfo(
+    "auto",
+    f"{_STAGE_1}.selection:Auto",
+    "compare the methods on held-out judgments and take the simplest that predicts well",
+    "the method was chosen by how well it predicts judgments that were held out",
+    ("seed",),
+)
+"""What chooses among the methods; no method itself, so it is not listed among them."""
 
 
 @dataclass(frozen=True)
@@ -415,6 +423,7 @@ METHODS = Names(
     "method",
     MethodInfo,
     (HRA_G, HRA_E, HRA_N, CROWD_BT, CROWD_TCV, BTL, TCV, GPPL, RANK_SVM, BARCW),
+    also=(AUTO,),
 )
 """The methods of Stage 1."""
 WITHOUT_FEATURES = tuple(info.name for info in METHODS.own.values() if not info.from_features)

@@ -38,9 +38,13 @@ class Names(Mapping[str, Info]):
     aggcal.errors.OptionError: method 'crowdbt' is unknown (did you mean 'crowd-bt'?); choose ...
     """
 
-    def __init__(self, what: str, kind: type[Info], own: tuple[Info, ...]) -> None:
+    def __init__(
+        self, what: str, kind: type[Info], own: tuple[Info, ...], also: tuple[Info, ...] = ()
+    ) -> None:
         self.what = what
         self.own: Mapping[str, Info] = {info.name: info for info in own}
+        self.also: Mapping[str, Info] = {info.name: info for info in also}
+        """What may be written in place of a name, and is not one of the entries."""
         self._kind = kind
 
     def __getitem__(self, name: str) -> Info:
@@ -54,9 +58,12 @@ class Names(Mapping[str, Info]):
 
     def find(self, name: str) -> Info:
         """Return an entry; refuse a name that nobody has registered."""
+        if name in self.also:
+            return self.also[name]
         if name not in self:
-            near = did_you_mean(name, self)
-            raise OptionError(f"{self.what} '{name}' is unknown{near}; choose {', '.join(self)}.")
+            near = did_you_mean(name, (*self, *self.also))
+            choices = ", ".join((*self, *self.also))
+            raise OptionError(f"{self.what} '{name}' is unknown{near}; choose {choices}.")
         return self[name]
 
     @property
@@ -67,7 +74,7 @@ class Names(Mapping[str, Info]):
     @cached_property
     def others(self) -> Mapping[str, Info]:
         """Those that installed packages have registered."""
-        return _registered(f"aggcal.{self.what}s", self._kind, self.own)
+        return _registered(f"aggcal.{self.what}s", self._kind, {**self.own, **self.also})
 
 
 class Choices(Container[str]):
@@ -77,10 +84,10 @@ class Choices(Container[str]):
         self._names = names
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._names.also or name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names.own)
+        return iter((*self._names.own, *self._names.also))
 
 
 def _registered(group: str, kind: type[Info], taken: Container[str]) -> Mapping[str, Info]:

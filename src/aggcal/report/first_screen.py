@@ -42,6 +42,8 @@ def made(report: Report) -> list[tuple[str, str]]:
     """Return how the results were made: a label and what to say of it."""
     summary = report.summary
     found = [("Consensus", _method(report)), ("Calibration", _calibration(report))]
+    if (chosen := summary.get("selection")) is not None:
+        found.insert(1, ("Choice of method", str(chosen["why"])))
     if (known := summary.get("uncertainty")) is not None:
         kind = UNCERTAINTIES.get(known["kind"])
         means = "" if kind is None else f", {kind.means.partition(': ')[2] or kind.means}"

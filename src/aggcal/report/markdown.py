@@ -175,6 +175,8 @@ def _making(report: Report) -> Iterable[str]:
         how += f", from {plain(summary['judgments'])}"
         how += f" and {plain(summary['scores'])}" if summary.get("scores") else ""
     yield f"{how}, with aggcal {inline(summary['version'])}."
+    if summary.get("selection"):
+        yield inline(summary["selection"]["why"], 1000)
     if report.again:
         yield _command(report.again)
     yield (

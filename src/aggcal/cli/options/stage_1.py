@@ -33,7 +33,8 @@ def add_stage_1(command: Parser) -> None:
         "--method",
         choices=METHODS.choices,
         default=DEFAULT_METHOD,
-        help="aggregation method; see 'aggcal methods'",
+        help="aggregation method; see 'aggcal methods'. auto: the simplest that predicts held-out "
+        "judgments well, as 'aggcal compare' finds it",
     )
     group.add_argument(
         "--features",
@@ -164,7 +165,7 @@ def prior_from(options: argparse.Namespace) -> PriorChoice:
         raise OptionError(
             f"--prior {options.prior} cannot be combined with a prior sd; give one of them."
         )
-    if "prior" not in METHODS[options.method].takes:
+    if "prior" not in METHODS.find(options.method).takes:
         raise OptionError(
             f"{options.method} has no prior of that kind; omit --score-sd and --reliability-sd."
         )

@@ -8,5 +8,7 @@ STUDY_FILE = "aggcal.toml"
 """Its name; it is looked for in the current folder only, since one found elsewhere would change
 results unseen."""
 
-STUDY_COMMANDS = ("run", "aggregate", "check", "suggest", "report", "evaluate", "calibrate")
+STUDY_COMMANDS = (
+    "run", "aggregate", "check", "compare", "suggest", "report", "evaluate", "calibrate",
+)  # fmt: skip
 """The commands that read it."""
