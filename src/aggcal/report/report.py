@@ -38,6 +38,8 @@ class Report:
         What items look like, by their ids: addresses that hold the picture themselves.
     comparisons
         Who met whom, as in ``comparisons.json``; empty where that is not known.
+    categories
+        The columns of ``categories.csv``; empty without categories.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Report:
     texts: Mapping[str, str] = field(default_factory=dict)
     comparisons: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
+    categories: Columns = field(default_factory=dict)
 
     __repr__ = brief
 
