@@ -95,7 +95,7 @@ def category_columns(consensus: Consensus) -> Columns:
     parts: list[Columns] = []
     known = None if consensus.effects is None else consensus.uncertainty
     for column in () if consensus.effects is None else consensus.effects.categories:
-        for name, scores, se, given in zip(
+        for name, scores, se, weight in zip(
             column.ids, column.scores, column.se, column.judgments, strict=True
         ):
             there = np.flatnonzero(np.isfinite(scores))
@@ -110,7 +110,7 @@ def category_columns(consensus: Consensus) -> Columns:
             if known is not None:
                 low, high = interval(value, np.square(se[own]), known.level)
                 part |= {"se": se[own], "low": low, "high": high}
-            given = int(given) if float(given).is_integer() else given
+            given = int(weight) if float(weight).is_integer() else weight
             part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
             parts.append(part)
     if not parts:

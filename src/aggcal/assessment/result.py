@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from aggcal.advice import Advice
 
 RESULT_FILES = (
-    "items.csv", "annotators.csv", "categories.csv", "predictions.csv", "comparisons.json", "report.html",
-    "report.md", "report.json", "summary.json",
+    "items.csv", "annotators.csv", "categories.csv", "predictions.csv", "comparisons.json",
+    "report.html", "report.md", "report.json", "summary.json",
 )  # fmt: skip
 """What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 

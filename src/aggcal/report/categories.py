@@ -59,7 +59,9 @@ class Categories:
         """The categories, in the order of the file."""
         if not self.table:
             return []
-        pairs = list(zip(map(str, self.table["column"]), map(str, self.table["category"]), strict=True))
+        pairs = list(
+            zip(map(str, self.table["column"]), map(str, self.table["category"]), strict=True)
+        )
         code = {pair: k for k, pair in enumerate(dict.fromkeys(pairs))}
         codes = np.array([code[pair] for pair in pairs], dtype=np.int64)
         order = np.argsort(codes, kind="stable")
@@ -134,7 +136,9 @@ class Categories:
 
     def _says(self, category: Category) -> str:
         number = category.judgments
-        said = f"{count(int(number), 'judgment')}" if float(number).is_integer() else f"{number:,.1f}"
+        said = (
+            f"{count(int(number), 'judgment')}" if float(number).is_integer() else f"{number:,.1f}"
+        )
         missing = len(self.items["item"]) - len(category.own)
         rest = f"; {count(missing, 'item')} {'was' if missing == 1 else 'were'} not compared in it"
         return said + (rest if missing > 0 else "")
@@ -146,7 +150,10 @@ class Categories:
         interval = ""
         if "low" in known and "high" in known and np.isfinite(known["low"][k] + known["high"][k]):
             low, high = float(known["low"][k]), float(known["high"][k])
-            marks |= {"low": self.axis.at(low, self.digits), "high": self.axis.at(high, self.digits)}
+            marks |= {
+                "low": self.axis.at(low, self.digits),
+                "high": self.axis.at(high, self.digits),
+            }
             interval = span(low, high, self.digits)
         return {
             "item": name,

@@ -18,8 +18,9 @@ MOST_ROWS, MOST_MOVED, NAME = 200, 5, 120
 """Items of the table, items that are named as moved most, and where names are cut."""
 
 CAVEAT = (
-    "Holding something equal also removes quality that goes with it: if better answers are longer "
-    "because they say more, that is taken out, too. Neither order is the right one by itself."
+    "Holding something equal also removes quality that goes with it. If answers are better because "
+    "they are longer, for example, holding the length equal takes that out, too. Neither order is "
+    "right by itself."
 )
 
 
@@ -57,8 +58,7 @@ class Control:
     @cached_property
     def _move(self) -> FloatArray:
         without, held = (
-            np.asarray(self.items[name], dtype=np.float64)
-            for name in ("rank_uncontrolled", "rank")
+            np.asarray(self.items[name], dtype=np.float64) for name in ("rank_uncontrolled", "rank")
         )
         return without - held
 

@@ -158,7 +158,11 @@ class Ground:
         """How many annotators stand where between the ends; nothing where it is not known."""
         stances = np.asarray(self.annotators.get("stance", ()), dtype=np.float64)
         stances = stances[np.isfinite(stances)]
-        return stance_figure(stances, float(terms_of(self.summary)["axis"]["middle"])) if len(stances) else ""
+        return (
+            stance_figure(stances, float(terms_of(self.summary)["axis"]["middle"]))
+            if len(stances)
+            else ""
+        )
 
     def to_dict(self) -> dict[str, Any] | None:
         """Return plain data; None where no axis was looked for."""

@@ -39,6 +39,30 @@ def terms_of(summary: Mapping[str, Any]) -> Mapping[str, Any]:
     return summary.get("terms") or {}
 
 
+def fitted(summary: Mapping[str, Any]) -> str:
+    """Return the names of what was fitted beside scores and reliabilities, to compare two runs by.
+
+    Examples
+    --------
+    >>> fitted({"terms": {"ties": "davidson", "tie_readiness": {}, "context": "prompt"}})
+    'ties (davidson), context (prompt)'
+    >>> fitted({"terms": None})
+    ''
+    """
+    terms = terms_of(summary)
+    found = []
+    if terms.get("tie_readiness") is not None:
+        found.append(f"ties ({terms['ties']})")
+    if terms.get("position") is not None:
+        found.append("position")
+    if terms.get("context"):
+        found.append(f"context ({terms['context']})")
+    for name in ("categories", "control"):
+        if terms.get(name):
+            found.append(f"{name} ({', '.join(map(str, terms[name]))})")
+    return ", ".join([*found, "bridge"] if terms.get("bridge") else found)
+
+
 def level_of(summary: Mapping[str, Any]) -> float:
     """Return the level of the intervals."""
     return float((summary.get("uncertainty") or {}).get("level") or 0.95)
@@ -70,7 +94,7 @@ def tie_share(readiness: float, terms: Mapping[str, Any]) -> float:
 
 
 def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Numbers]:
-    """Return what is known of the annotators' preference for a side and readiness to tie, in percent.
+    """Return the annotators' preference for a side and their readiness to tie, in percent.
 
     Examples
     --------
@@ -92,9 +116,7 @@ def _numbers(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
 
 
-def _percent(
-    column: np.ndarray | None, key: str, terms: Mapping[str, Any]
-) -> FloatArray | None:
+def _percent(column: np.ndarray | None, key: str, terms: Mapping[str, Any]) -> FloatArray | None:
     if column is None:
         return None
     values = _numbers(column).tolist()
@@ -111,7 +133,8 @@ def annotators_said(summary: Mapping[str, Any]) -> str:
     >>> common = {"common": 0.0, "common_se": 0.1, "sd": 0.2}
     >>> annotators_said({"n_annotators": 30, "terms": {"ties": "davidson", "position": None,
     ...                                                 "tie_readiness": common}})
-    'Between two equal items, they typically call a tie in 33% of cases (95% interval 29–38).'
+    'Between two equal items, they typically call a tie in 33% of cases (95% interval 29–38). \
+The scores allow for it.'
     """
     terms, parts = terms_of(summary), []
     if terms.get("position"):
@@ -122,8 +145,9 @@ def annotators_said(summary: Mapping[str, Any]) -> str:
         parts.append(f"call a tie in {mean:.0f}% of cases ({ends})")
     if not parts:
         return ""
-    end = " Neither affects the scores." if len(parts) > 1 else ""
-    return f"Between two equal items, they typically {' and '.join(parts)}.{end}"
+    allowed = "both" if len(parts) > 1 else "it"
+    said = f"Between two equal items, they typically {' and '.join(parts)}."
+    return f"{said} The scores allow for {allowed}."
 
 
 def _common(summary: Mapping[str, Any], key: str, of: Any) -> tuple[float, str]:
@@ -140,8 +164,8 @@ def sentences(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     Examples
     --------
     >>> sentences({"terms": {"ties": "halves", "n_ties": 0, "position": None,
-    ...                      "position_evidence": -3.2}})[0]
-    ('Sides', 'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.')
+    ...                      "position_evidence": -3.2}})[0][1]
+    'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.'
     """
     if not (terms := terms_of(summary)):
         return []
@@ -259,8 +283,8 @@ equal item (95% interval 57–67).'
         ends = span(100.0 * share(low), 100.0 * share(high))
         shown = cut(str(name), NAME)
         says = (
-            f"One standard deviation more of {shown} wins {100.0 * share(value):.0f} of 100 decided "
-            f"answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
+            f"One standard deviation more of {shown} wins {100.0 * share(value):.0f} of 100 "
+            f"decided answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
         )
         if low <= 0.0 <= high:
             says += " The interval includes no effect at all."

@@ -41,6 +41,7 @@ from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
 from aggcal.models.priors import Prior
 
+
 class Named(Aggregator, Protocol):
     """An aggregator with a name."""
 
