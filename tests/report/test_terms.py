@@ -27,7 +27,6 @@ from aggcal.report.categories import MOST_CATEGORIES, MOST_ROWS, Categories
 from aggcal.report.ground import NOTHING
 from aggcal.report.html import RENDERERS, html
 from aggcal.report.loading import load_report
-from aggcal.report.report import Report
 
 NAMES = [f"Plan {k:02d}" for k in range(14)]
 WORDS = np.linspace(60.0, 400.0, len(NAMES))[np.random.default_rng(2).permutation(len(NAMES))]
@@ -68,7 +67,7 @@ def controlled() -> Assessment:
 
 @cache
 def bridged(*, camps: bool = True) -> Assessment:
-    judgments = read_judgments(rows(camps=camps), by="topic" if camps else None)
+    judgments = read_judgments(rows(camps=camps), by="topic" if camps else ())
     return assess(judgments, terms=Terms(bridge=True), warn=False)
 
 
@@ -325,7 +324,7 @@ def test_categories_of_other_items_are_refused(tmp_path: Path) -> None:
     bridged().save(tmp_path, check=False)
     path = tmp_path / "categories.csv"
     path.write_text(path.read_text().replace("Plan 03", "Somebody else's"))
-    with pytest.raises(FileError, match="is not in items.csv"):
+    with pytest.raises(FileError, match=r"is not in items\.csv"):
         load_report(tmp_path, force=True)
     assert main(["report", str(tmp_path), "-q"]) == 2  # the digest does not fit
 

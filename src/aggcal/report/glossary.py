@@ -96,8 +96,8 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
         found |= _ANCHORS
     if "check" in summary:
         found |= _CHECK | _LEFT
-    known = summary.get("terms") or {}
-    found |= (_SIDES if known.get("position") else {}) | (_GROUND if known.get("axis") else {})
+    terms = summary.get("terms") or {}
+    found |= (_SIDES if terms.get("position") else {}) | (_GROUND if terms.get("axis") else {})
     uncertainty = summary.get("uncertainty")
     if uncertainty:
         kind = UNCERTAINTIES[uncertainty["kind"]]

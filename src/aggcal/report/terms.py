@@ -57,9 +57,8 @@ def fitted(summary: Mapping[str, Any]) -> str:
         found.append("position")
     if terms.get("context"):
         found.append(f"context ({terms['context']})")
-    for name in ("categories", "control"):
-        if terms.get(name):
-            found.append(f"{name} ({', '.join(map(str, terms[name]))})")
+    several = [name for name in ("categories", "control") if terms.get(name)]
+    found += [f"{name} ({', '.join(map(str, terms[name]))})" for name in several]
     return ", ".join([*found, "bridge"] if terms.get("bridge") else found)
 
 
@@ -106,9 +105,14 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Number
     for key, title in (("position", "left"), ("tie_readiness", "ties")):
         if key not in table or not np.isfinite(_numbers(table[key])).any():
             continue
-        ends = [_percent(table.get(f"{key}{end}"), key, terms) for end in ("", "_low", "_high")]
-        assert ends[0] is not None  # noqa: S101  # it is in the table
-        found.append(Numbers(key, title, *ends, hint=HINTS[key], decimals=0, unit="%"))
+        value, low, high = (
+            None if (column := table.get(f"{key}{end}")) is None else _percent(column, key, terms)
+            for end in ("", "_low", "_high")
+        )
+        assert value is not None  # noqa: S101  # it is in the table
+        found.append(
+            Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%")
+        )
     return found
 
 
@@ -116,9 +120,7 @@ def _numbers(column: np.ndarray) -> FloatArray:
     return np.asarray(column, dtype=np.float64)
 
 
-def _percent(column: np.ndarray | None, key: str, terms: Mapping[str, Any]) -> FloatArray | None:
-    if column is None:
-        return None
+def _percent(column: np.ndarray, key: str, terms: Mapping[str, Any]) -> FloatArray:
     values = _numbers(column).tolist()
     if key == "position":
         return np.array([100.0 * share(x) if x == x else x for x in values])  # noqa: PLR0124
@@ -271,7 +273,7 @@ def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     >>> control = {"words": {"value": 0.5, "se": 0.1}}
     >>> coefficients({"terms": {"control": control}})[0]["says"]
     'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
-equal item (95% interval 57–67).'
+equal item (95% interval 58–67).'
     """
     from scipy.stats import norm
 
