@@ -14,7 +14,13 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
+from aggcal.aggregation.effects import (
+    EDGES,
+    AnnotatorEffect,
+    Axis,
+    CategoryScores,
+    Coefficients,
+)
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
@@ -37,9 +43,6 @@ from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
-
-_EDGES = (0.1, 0.9)
-"""Quantiles of the stances between which the common ground is the middle."""
 
 
 class Named(Aggregator, Protocol):
@@ -176,7 +179,7 @@ class GeneralEffects:
         stances = known.mean(known.of(STANCE))
         where = layout.where_axis
         items, n = unknowns[where], self.judgments.n_items
-        middle = float(np.quantile(stances, _EDGES).mean())
+        middle = float(np.quantile(stances, EDGES).mean())
         covariance = self.posterior.covariance
         variances = self._variances
         ground = variances[:n] + middle**2 * variances[where]
@@ -189,7 +192,18 @@ class GeneralEffects:
             self.posterior.annotators[STANCE],
             unknowns[:n] + middle * items,
             np.sqrt(np.maximum(ground, 0.0)),
+            self._axis_share(items, stances),
         )
+
+    def _axis_share(self, items: FloatArray, stances: FloatArray) -> float:
+        """Return the part of the axis in the squared advantages of items over others."""
+        rows, known, scores = self.problem.layout.rows, self.fit.known, self.fit.state.unknowns
+        weight, who = rows.answers.weight, np.repeat(np.arange(rows.n_annotators), rows.sizes)
+        gap = scores[rows.left] - scores[rows.right]
+        shared = known.mean(known.of(RELIABILITY))[who] * gap
+        own = stances[who] * (items[rows.left] - items[rows.right])
+        parts = [float(weight @ np.square(each)) for each in (own, shared)]
+        return parts[0] / max(sum(parts), 1e-300)
 
     @property
     def grades(self) -> FloatArray:
@@ -221,17 +235,38 @@ class GeneralEffects:
         for name, effect in (("position", self.position), ("tie_readiness", self.readiness)):
             found[name] = None if effect is None else effect.to_dict()
         found["position_evidence"] = self.chosen.evidence
+        ties = np.asarray(self.judgments.outcome) == 0.5  # noqa: PLR2004
+        found["n_ties"] = int(np.asarray(self.judgments.count)[ties].sum())
         context = self.judgments.context_name if "context" in self.chosen.cells else None
         found["context"] = context
+        found["contexts"] = self._contexts()
         found["categories"] = {
-            column.name: {"sd": column.sd, "categories": column.ids.tolist()}
+            column.name: {
+                "sd": column.sd,
+                "categories": [str(one) for one in column.ids],
+                "judgments": column.judgments.tolist(),
+            }
             for column in self.categories
         }
         found["control"] = None if self.control is None else self.control.to_dict()
         found["bridge"] = self.axis is not None
+        found["axis"] = None if self.axis is None else self.axis.to_dict()
         if len(self.grades) > 1:
             found["grades"] = self.grades.tolist()
         return found
+
+    def _contexts(self) -> dict[str, Any] | None:
+        """Say which contexts there are, and what they do to items where that was fitted."""
+        ids = self.judgments.context_ids
+        if ids is None:
+            return None
+        fitted, sds = "context" in self.chosen.cells, self.fit.state.block_sds
+        return {
+            "name": self.judgments.context_name,
+            "number": len(ids),
+            "fitted": fitted,
+            "sd": sds["context"] if fitted else None,
+        }
 
 
 @dataclass(frozen=True, eq=False)

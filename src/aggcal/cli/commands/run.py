@@ -47,7 +47,8 @@ def add(command: Parser) -> None:
     command.set_defaults(call=run)
     command.describe(
         "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
-        "report.md into DIR, and predictions.csv if some scored items were never judged."
+        "report.md into DIR; categories.csv with --by, and predictions.csv if some scored items "
+        "were never judged."
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)
