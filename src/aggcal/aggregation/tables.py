@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import IntArray
+from aggcal._core.arrays import IntArray, ranks
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
 
@@ -24,7 +24,17 @@ def item_columns(consensus: Consensus) -> Columns:
     columns["rank"] = consensus.ranks[order]
     if known is not None:
         columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}
+    columns |= uncontrolled_columns(consensus, order)
     return columns | {"n_judgments": consensus.judgments_per_item[order]}
+
+
+def uncontrolled_columns(consensus: Consensus, order: IntArray) -> Columns:
+    """Return scores and ranks of the fit that holds nothing equal; nothing where there is one."""
+    effects = consensus.effects
+    if effects is None or effects.uncontrolled is None:
+        return {}
+    scores = effects.uncontrolled
+    return {"uncontrolled": scores[order], "uncontrolled_rank": ranks(scores)[order]}
 
 
 def annotator_columns(consensus: Consensus) -> Columns:

@@ -90,6 +90,7 @@ class ThurstoneAggregator:
             judgments.on_one_machine("a fit without a prior")
         if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
             refuse_auto(self.name)
+        self._check_terms(judgments)
         rows, graph = rows_of(judgments), judgments.graph
         said = data_warnings(judgments)
         begin = start_scores(start, judgments)
@@ -131,6 +132,23 @@ class ThurstoneAggregator:
             unit=unit,
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
+        )
+
+    def _check_terms(self, judgments: AnyJudgments) -> None:
+        """Refuse terms that were asked for and would not be fitted, before any work."""
+        control = self.terms.control
+        if control is not None and self.fixed is None:
+            control.check(judgments.on_one_machine("holding something equal"))
+        if self.terms in (DEFAULT, PLAIN) or self._integrates(judgments):
+            return
+        why, remedy = "without a prior", "use a prior (the default)"
+        if self.estimator != "marginal":
+            why, remedy = f"by the estimator '{self.estimator}'", "leave the estimator out"
+        elif judgments.on_engine:
+            why, remedy = "on an engine", "leave the engine out"
+        raise OptionError(
+            f"ties, positions, contexts, control and axes are not fitted {why}; {remedy}, or leave "
+            "the terms out."
         )
 
     def _chosen(self, judgments: AnyJudgments, found: MarginalFit) -> Chosen | None:

@@ -19,6 +19,7 @@ from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.tables import uncontrolled_columns
 from aggcal.assessment.comparisons import comparisons, win_rates
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
@@ -158,7 +159,16 @@ class Assessment:
                 columns |= self.anchored.columns(order)
         else:
             return {}
+        columns |= self._uncontrolled(columns["item"])
         return columns | self._win_rate(columns["item"]) | self._component(columns["item"])
+
+    def _uncontrolled(self, items: TextArray) -> Columns:
+        """Return what the scores are if nothing is held equal, where something is."""
+        if self.consensus is None:
+            return {}
+        position = {item: k for k, item in enumerate(self.consensus.item_ids.tolist())}
+        order = np.array([position[item] for item in items.tolist()])
+        return uncontrolled_columns(self.consensus, order)
 
     def _win_rate(self, items: TextArray) -> Columns:
         """Return the share of its comparisons that each item won; nothing without judgments."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,11 +86,21 @@ _ABBREVIATED = "^[0-9]([.,][0-9]+)?E\\+(1[1-9]|[2-9][0-9])$"
 """How spreadsheets write a number of 12 digits and more into a CSV file."""
 
 
-def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
-    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number."""
+def refuse_damaged_ids(
+    source: Source, columns: Sequence[str], shown: Mapping[str, str] | None = None
+) -> None:
+    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number.
+
+    Parameters
+    ----------
+    source, columns
+        The table, and the reader's own names of the columns.
+    shown
+        What the user calls those that have another name.
+    """
     errors = ", ".join(map(quoted, _ERRORS))
     for column in columns:
-        name = f'"{column}"'
+        name, called = f'"{column}"', (shown or {}).get(column, column)
         for where, what, remedy in (
             (
                 f"lower({name}) IN ({errors})",
@@ -107,7 +117,7 @@ def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
             if number:
                 location, value = source.first(where, name)
                 raise TableError(
-                    f"{source.name}: {location}: '{value}' in column '{column}' {what} "
+                    f"{source.name}: {location}: '{value}' in column '{called}' {what} "
                     f"({count(number, 'such row')} in total); {remedy}."
                 )
 

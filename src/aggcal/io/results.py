@@ -18,7 +18,7 @@ from aggcal.io.writing.swap import settled
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
     "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
-    "n_judgments", "win_rate", "component",
+    "n_judgments", "win_rate", "component", "uncontrolled", "uncontrolled_rank",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
