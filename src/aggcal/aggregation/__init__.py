@@ -297,9 +297,7 @@ def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) ->
             f"{'--control' if what is None else 'them'} out."
         )
     if estimator is not None and estimator != MARGINAL:
-        raise OptionError(
-            f"estimator '{estimator}' {does}; leave the estimator out."
-        )
+        raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
 
 
 def check_uncertainty(

@@ -142,6 +142,8 @@ def _grades(problem: Problem, state: State) -> FloatArray:
         nu = np.full(len(gaps), -np.inf)
         if READINESS in theta:
             nu = rows.per_row(theta[READINESS]) + offset
+        elif layout.contexts:
+            nu = np.asarray(offset)
         share = rows.per_row(known.weights[:, k]) * rows.answers.weight
         levels = grade_terms(eta, nu, state.grades)
         expected += [float((share * level).sum()) for level in levels]
