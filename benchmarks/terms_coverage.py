@@ -186,8 +186,9 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth, aggcal.Cont
     scores = scores[items] - scores[items].mean()
     overall = unit * (scores + effects[:, items])
     common = shape.position[0], shape.readiness[0] + float(np.mean(ready - own))
-    held = unit * np.array(shape.control)
-    truth = Truth(unit * scores, gamma / unit, lean, ready, overall, common, held)
+    truth = Truth(
+        unit * scores, gamma / unit, lean, ready, overall, common, unit * np.array(shape.control)
+    )
     return judgments, truth, table_of_control
 
 

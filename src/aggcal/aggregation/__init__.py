@@ -280,9 +280,9 @@ def check_control(method: str, estimator: Estimator | None, *, given: bool) -> N
     Examples
     --------
     >>> check_control("hra-g", None, given=True)
-    >>> check_control("hra-g", "mode", given=True)
+    >>> check_control("rank-svm", None, given=True)
     Traceback (most recent call last):
-    aggcal.errors.OptionError: estimator 'mode' does not hold anything equal; leave the estimator out.
+    aggcal.errors.OptionError: rank-svm does not hold anything equal; choose hra-g, btl, or leave...
     """
     if given:
         _refuse_terms(method, estimator, None)

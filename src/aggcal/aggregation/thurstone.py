@@ -46,11 +46,9 @@ from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import likelihood
 
 PriorChoice = Prior | Literal["default", "auto"] | None
-Estimator = Literal["marginal", "mode"]
-"""How a model with reliabilities is fitted: see `HRA`."""
+Estimator = Literal["marginal", "mode"]  # how a model with reliabilities is fitted: see `HRA`
 
-_TOLERANCE = 1e-10
-"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_TOLERANCE = 1e-10  # relative gradient norm: larger leaves scores off their optimum
 _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
 
 

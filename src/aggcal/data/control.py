@@ -77,8 +77,8 @@ class Control:
         for name, sd, size in zip(self.names, np.std(about, axis=0), sizes, strict=True):
             if not sd > _SAME * size:
                 raise FeatureError(
-                    f"{self.source}: {some([name])} is the same in every row, so there is nothing to "
-                    "hold equal; leave the column out."
+                    f"{self.source}: {some([name])} is the same in every row, so there is nothing "
+                    "to hold equal; leave the column out."
                 )
         scaled, known = self.scaled, np.zeros((len(about), 0))
         for k, name in enumerate(self.names):
@@ -108,8 +108,8 @@ class Control:
         for name, column in zip(self.names, found.T, strict=True):
             if not np.abs(column).max(initial=0.0) > _SAME:
                 raise FeatureError(
-                    f"{self.source}: {some([name])} is the same for both items of every judgment, so "
-                    "its effect cannot be estimated; leave the column out."
+                    f"{self.source}: {some([name])} is the same for both items of every judgment, "
+                    "so its effect cannot be estimated; leave the column out."
                 )
 
     def differences(

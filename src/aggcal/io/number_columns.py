@@ -1,4 +1,4 @@
-"""What tables of numbers share whose columns may have any name: features, and what is held equal."""
+"""What tables share whose columns are numbers of any name: features, and what is held equal."""
 
 from __future__ import annotations
 
