@@ -46,9 +46,24 @@ class Coefficients:
 
     names: tuple[str, ...]
     values: FloatArray
+    """On the logit scale, for a typical annotator."""
     se: FloatArray
 
     __repr__ = brief
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of each interval.
+
+        Examples
+        --------
+        >>> found = Coefficients(("words",), np.array([0.5]), np.array([0.1]))
+        >>> [end.round(2).tolist() for end in found.interval(0.9)]
+        [[0.34], [0.66]]
+        """
+        from scipy.stats import norm
+
+        reach = float(norm.ppf(0.5 + 0.5 * level)) * self.se
+        return self.values - reach, self.values + reach
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return each coefficient with its standard error."""
@@ -150,6 +165,11 @@ class Effects(Protocol):
         ...
 
     @property
+    def uncontrolled(self) -> FloatArray | None:
+        """Scores of the fit in which nothing is held equal, where something is in this one."""
+        ...
+
+    @property
     def categories(self) -> tuple[CategoryScores, ...]:
         """Scores by category."""
         ...
@@ -162,11 +182,6 @@ class Effects(Protocol):
     @property
     def grades(self) -> FloatArray:
         """How common each strength of an answer is between equal items, relative to the first."""
-        ...
-
-    @property
-    def uncontrolled(self) -> FloatArray | None:
-        """Scores with nothing held equal, where something is."""
         ...
 
     def outcomes(self, judgments: Any) -> FloatArray:

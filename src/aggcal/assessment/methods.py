@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
-from numbers import Integral
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -75,7 +74,8 @@ class MethodComparison(Comparison):
             Replace files of these names whoever wrote them.
         """
         table, figure = COMPARISON_FILES
-        files = {table: csv_writer(self.columns), figure: partial(_write, self.figure())}
+        draw: Callable[[IO[str]], object] = partial(_write, self.figure())
+        files = {table: csv_writer(self.columns), figure: draw}
         manifest = comparison_manifest(self.to_dict())
         return write_files(directory, files, manifest=manifest, force=force)
 
@@ -161,7 +161,7 @@ def check_comparison(
     check_folds(folds)
     check_hold_out(hold_out)
     check_seed(seed)
-    if sample is not None and not (isinstance(sample, Integral) and int(sample) >= FEWEST):
+    if sample is not None and not sample >= FEWEST:
         raise OptionError(f"a sample of {sample} judgments is too small; give at least {FEWEST}.")
 
 

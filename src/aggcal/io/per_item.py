@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,8 +88,18 @@ _ABBREVIATED = "^[0-9]([.,][0-9]+)?E\\+(1[1-9]|[2-9][0-9])$"
 """How spreadsheets write a number of 12 digits and more into a CSV file."""
 
 
-def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
-    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number."""
+def refuse_damaged_ids(
+    source: Source, columns: Sequence[str], shown: Mapping[str, str] | None = None
+) -> None:
+    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number.
+
+    Parameters
+    ----------
+    source, columns
+        The table, and the reader's own names of the columns.
+    shown
+        What the user calls those that have another name.
+    """
     errors = ", ".join(map(quoted, _ERRORS))
     faults = [
         fault
@@ -115,8 +125,9 @@ def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
         number = source.one("count(*)", where)
         if number:
             location, value = source.first(where, f'"{column}"')
+            called = (shown or {}).get(column, column)
             raise TableError(
-                f"{source.name}: {location}: '{value}' in column '{column}' {what} "
+                f"{source.name}: {location}: '{value}' in column '{called}' {what} "
                 f"({count(number, 'such row')} in total); {remedy}."
             )
 

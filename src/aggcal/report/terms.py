@@ -110,9 +110,7 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Number
             for end in ("", "_low", "_high")
         )
         assert value is not None  # noqa: S101  # it is in the table
-        found.append(
-            Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%")
-        )
+        found.append(Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%"))
     return found
 
 

@@ -21,7 +21,8 @@ from aggcal.aggregation.effects import (
     CategoryScores,
     Coefficients,
 )
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import Quantify, refuse_pieces
+from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
@@ -33,10 +34,11 @@ from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import CONTROL, SCORES, design
 from aggcal.models.general.rows import general_rows
@@ -59,6 +61,8 @@ def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = 
 
     ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
     """
+    if chosen.alike:
+        return alike_problem(judgments, chosen)
     ties, control = chosen.ties != "halves", chosen.control
     keys = (
         by_context
@@ -116,6 +120,8 @@ class GeneralEffects:
 
     def _of(self, name: str) -> AnnotatorEffect | None:
         known, layout = self.fit.known, self.problem.layout
+        if self.chosen.alike:
+            return self._common(name)
         if name not in known.names:
             return None
         at = layout.at_means + layout.means.index(name)
@@ -126,6 +132,18 @@ class GeneralEffects:
             float(np.sqrt(self._variances[at])),
             float(self.fit.state.sds[known.names.index(name)]),
         )
+
+    def _common(self, name: str) -> AnnotatorEffect | None:
+        """Return a parameter that all annotators share."""
+        layout = self.problem.layout
+        block = layout.design.blocks.get(POSITION)
+        where = layout.where_ties if name == READINESS else getattr(block, "where", slice(0))
+        if where.stop == where.start or not where.stop:
+            return None
+        at, m = int(where.start), self.judgments.n_annotators
+        value, variance = float(self.fit.state.unknowns[at]), float(self._variances[at])
+        both = np.full(m, value), np.full(m, variance)
+        return AnnotatorEffect(*both, value, float(np.sqrt(variance)), 0.0)
 
     @cached_property
     def _variances(self) -> FloatArray:
@@ -357,13 +375,25 @@ class QuantifyGeneral(Quantify):
         seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
+        if consensus.prior is None:
+            refuse_pieces(self.judgments)
         found = self.effects.posterior
-        variances = found.annotators[RELIABILITY]
+        variances = found.annotators.get(RELIABILITY)
         if found.scores is not None:
             return Curvature(DenseCovariance(found.scores), variances)
         likelihood = own.problem(rows_of(self.judgments), consensus)
-        at = consensus.scores, consensus.reliabilities
+        at = consensus.scores, own.parameters(consensus.reliabilities)
         return Curvature(many_scores(found, likelihood, *at, seed), variances)
+
+    def _sandwich(
+        self, own: Curved, consensus: Consensus, kind: str, level: float, seed: int
+    ) -> Uncertainty:
+        if not self.effects.chosen.alike:
+            return super()._sandwich(own, consensus, kind, level, seed)
+        raise OptionError(
+            f"'{kind}' does not know ties, positions, categories or what is held equal; choose "
+            "laplace or bootstrap, or leave them out."
+        )
 
     def _by_context(self, consensus: Consensus) -> bool:
         """Whether answers in one context depend on each other in ways that were not fitted."""

@@ -96,7 +96,7 @@ class Curvature:
         context or category (of the block that has most): an arrow.
         """
         diagonal, blocks = self.diagonal(), self.sums.layout.design.blocks
-        cells = [b for name, b in blocks.items() if name not in (SCORES, CONTROL)]
+        cells = [b for name, b in blocks.items() if name != SCORES and (b.item >= 0).all()]
         if not cells:
             return lambda vector: vector / diagonal
         block, scores = max(cells, key=lambda b: b.end - b.begin), blocks[SCORES].where

@@ -117,7 +117,7 @@ def _annotator_sd(
     if name != RELIABILITY:
         seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
         least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
-        return max(_effect_sd(sd, about, unsure, _WIDEST[name]), least)
+        return float(max(_effect_sd(sd, about, unsure, _WIDEST[name]), least))
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
@@ -164,6 +164,8 @@ def _grades(problem: Problem, state: State) -> FloatArray:
         nu = np.full(len(gaps), -np.inf)
         if READINESS in theta:
             nu = rows.per_row(theta[READINESS]) + offset
+        elif layout.contexts:
+            nu = np.asarray(offset)
         share = rows.per_row(known.weights[:, k]) * rows.answers.weight
         levels = grade_terms(eta, nu, state.grades)
         expected += [float((share * level).sum()) for level in levels]

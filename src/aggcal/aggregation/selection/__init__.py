@@ -193,7 +193,8 @@ class Auto:
                 record["notes"].append(_NO_CATEGORIES)
         own = isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
         progress = {"on_iteration": on_iteration} if own else {}
-        return replace(aggregator.fit(judgments, **progress), selection=record)
+        found: Consensus = aggregator.fit(judgments, **progress)
+        return replace(found, selection=record)
 
 
 def _fallback(why: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
+from aggcal.models.general.alike import NoParameters
 from aggcal.models.general.annotators import (
     AXIS,
     GAP,
@@ -206,5 +207,7 @@ def _doubles(values: FloatArray | None) -> FloatArray | None:
 
 def integration(rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> Integration:
     """Return what integrates the annotators of some rows out: compiled where it can be."""
+    if not names:
+        return NoParameters(rows, outcomes)
     compiled = outcomes is adjacent and library() is not None
     return (CompiledIntegration if compiled else Integration)(rows, names, outcomes)
