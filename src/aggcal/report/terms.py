@@ -110,9 +110,7 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Number
             for end in ("", "_low", "_high")
         )
         assert value is not None  # noqa: S101  # it is in the table
-        found.append(
-            Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%")
-        )
+        found.append(Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%"))
     return found
 
 
@@ -289,7 +287,7 @@ equal item (95% interval 58–67).'
             f"decided answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
         )
         if low <= 0.0 <= high:
-            says += " The interval includes no effect at all."
+            says += " It may have no effect: 50 is within the interval."
         interval = span(low, high, 2)
         found.append(
             {
