@@ -23,6 +23,7 @@ MOST_ROWS, FEWEST_ROWS = 1200, 10
 """Rows of all categories together that a page holds, and of each at least: more make it heavy to
 open, and ``categories.csv`` has them all."""
 NAME = 120
+"""Where names are cut."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import mean_interval
 from aggcal.errors import count
+from aggcal.registry import BOOTSTRAP, JACKKNIFE
 from aggcal.report.listing import Numbers, cut
 from aggcal.report.numerals import number_text, percent, signed, span
 
@@ -234,7 +235,7 @@ def _contexts(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
             "contexts, and intervals allow for others of their kind."
         )
     kind = (summary.get("uncertainty") or {}).get("kind")
-    if kind not in {"jackknife", "bootstrap"}:
+    if kind not in {JACKKNIFE.name, BOOTSTRAP.name}:
         return f"Judgments come from {number:,} contexts ({name}), which were not allowed for."
     return (
         f"Judgments come from {number:,} contexts ({name}). Answers in one are not independent, "
@@ -287,7 +288,7 @@ equal item (95% interval 58–67).'
             f"decided answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
         )
         if low <= 0.0 <= high:
-            says += " The interval includes no effect at all."
+            says += " It may have no effect: 50 is within the interval."
         interval = span(low, high, 2)
         found.append(
             {
