@@ -34,7 +34,7 @@ LEVEL, REACH = 0.9, 1.6448536
 RESULTS = Path(__file__).parent / "results" / "terms-coverage.md"
 COLUMNS = (
     "scores", "ranks", "reliability", "position", "readiness", "common position",
-    "common readiness", "categories", "converged",
+    "common readiness", "categories", "control", "converged",
 )  # fmt: skip
 
 
@@ -54,6 +54,9 @@ class Shape:
     tie_context_sd: float = 0.5
     categories: tuple[float, ...] = ()
     category_sd: float = 0.5
+    control: tuple[float, ...] = ()
+    """Effects of a standard deviation of covariates: of items, of items in contexts if there are
+    some."""
     repeats: int = 1
     fixed_side: bool = False
 
@@ -83,6 +86,13 @@ SHAPES = {
     "3 categories, 90:9:1": Shape(items=30, each=150, categories=(0.9, 0.09, 0.01)),
     "6 equal categories": Shape(items=20, each=150, categories=(1.0,) * 6),
     "2 categories that agree": Shape(items=20, each=150, categories=(1.0, 1.0), category_sd=0.05),
+    "control: 2 covariates, 12 contexts": Shape(
+        items=12, annotators=10, each=60, contexts=12, control=(0.5, -0.2)
+    ),
+    "control: no effect, 12 contexts": Shape(
+        items=12, annotators=10, each=60, contexts=12, control=(0.0,)
+    ),
+    "control: 1 covariate of 20 items": Shape(items=20, control=(0.7,)),
 }
 
 
@@ -97,9 +107,26 @@ class Truth:
     categories: FloatArray
     common: tuple[float, float]
     """Mean position and mean readiness."""
+    control: FloatArray
+    """Effects of a standard deviation of each covariate."""
 
 
-def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
+def covariates(shape: Shape, random: np.random.Generator) -> tuple[FloatArray, aggcal.Control]:
+    """Make covariates; return them as contexts by items by covariates, and as a table."""
+    places = max(shape.contexts, 1)
+    found = random.normal(0.0, 1.0, (places, shape.items, len(shape.control)))
+    found += random.normal(0.0, 0.7, (shape.items, len(shape.control)))
+    flat = found.reshape(-1, len(shape.control))
+    # Values are in units of their own: coefficients are those of a standard deviation.
+    found = (found - flat.mean(axis=0)) / flat.std(axis=0)
+    items = np.array([f"i{i:03d}" for _ in range(places) for i in range(shape.items)], object)
+    contexts = np.array([f"c{c:03d}" for c in range(places) for _ in range(shape.items)], object)
+    names = tuple(f"x{k}" for k in range(len(shape.control)))
+    table = 250.0 + 80.0 * found.reshape(flat.shape)
+    return found, aggcal.Control(items, table, names, contexts if shape.contexts else None)
+
+
+def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth, aggcal.Control | None]:
     """Make a study."""
     random = np.random.default_rng(seed)
     n, m, rows = shape.items, shape.annotators, shape.annotators * shape.each
@@ -134,6 +161,11 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
         effects = random.normal(0.0, shape.category_sd, effects.shape)
         eta = eta + effects[group, left] - effects[group, right]
         columns["group"] = [f"g{g}" for g in group]
+    table_of_control = None
+    if shape.control:
+        x, table_of_control = covariates(shape, random)
+        at = context if shape.contexts else np.zeros(rows, dtype=np.int64)
+        eta = eta + (x[at, left] - x[at, right]) @ np.array(shape.control)
     eta = gamma[who] * eta + lean[who]
     weights = np.stack([np.exp(0.5 * eta), np.exp(-0.5 * eta), np.exp(nu)], axis=1)
     sums = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
@@ -154,14 +186,18 @@ def study(shape: Shape, seed: int) -> tuple[aggcal.Judgments, Truth]:
     scores = scores[items] - scores[items].mean()
     overall = unit * (scores + effects[:, items])
     common = shape.position[0], shape.readiness[0] + float(np.mean(ready - own))
-    return judgments, Truth(unit * scores, gamma / unit, lean, ready, overall, common)
+    truth = Truth(
+        unit * scores, gamma / unit, lean, ready, overall, common, unit * np.array(shape.control)
+    )
+    return judgments, truth, table_of_control
 
 
 def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
     """Fit a study; return how many intervals of each kind cover, and how many there are."""
     warnings.simplefilter("ignore")
-    judgments, truth = study(shape, seed)
-    consensus = aggcal.aggregate(judgments, terms=aggcal.Terms(position="on"), warn=False)
+    judgments, truth, control = study(shape, seed)
+    terms = aggcal.Terms(position="on", control=control)
+    consensus = aggcal.aggregate(judgments, terms=terms, warn=False)
     consensus = consensus.quantify(level=LEVEL)
     found, known = _plain(consensus, truth), consensus.effects
     assert known is not None  # noqa: S101  # there are ties
@@ -174,6 +210,10 @@ def covered(shape: Shape, seed: int) -> dict[str, tuple[float, int]]:
         found[name] = (float(inside.sum()), len(inside))
         low, high = effect.common_interval(LEVEL)
         found[f"common {name}"] = (float(low < mean < high), 1)
+    if known.control is not None:
+        ends = known.control.interval(LEVEL)
+        inside = (ends[0] < truth.control) & (truth.control < ends[1])
+        found["control"] = (float(inside.sum()), len(inside))
     for column in known.categories:
         order = [int(name[1:]) for name in column.ids]
         inside = np.abs(column.scores - truth.categories[order]) < REACH * column.se

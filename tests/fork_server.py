@@ -17,17 +17,28 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, NoReturn
 
 PRELOADED = (
-    "aggcal.cli",
     "aggcal.advice",
     "aggcal.assessment",
+    "aggcal.cli",
+    "aggcal.cli.commands.aggregate",
+    "aggcal.cli.commands.check",
+    "aggcal.cli.commands.convert",
+    "aggcal.cli.commands.evaluate",
+    "aggcal.cli.commands.report",
+    "aggcal.cli.commands.run",
+    "aggcal.cli.commands.simulate",
+    "aggcal.cli.commands.suggest",
+    "aggcal.io.convert",
+    "aggcal.io.pictures",
+    "aggcal.io.writing.writable",
     "aggcal.report.html",
     "aggcal.simulation",
-    "duckdb",
     "jinja2",
     "scipy.optimize",
     "scipy.sparse.csgraph",
@@ -100,6 +111,17 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode().replace("\r\n", "\n")
 
 
+def _compile() -> None:
+    """Have the templates of the report and the formats ready, as a second command finds them."""
+    from aggcal.io.formats import formats
+    from aggcal.report.page import templates
+
+    formats()
+    report = templates()
+    for name in report.list_templates(["html"]):
+        report.get_template(name)
+
+
 def _serve(address: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait
     listener = socket.socket(socket.AF_UNIX)
@@ -165,4 +187,8 @@ if __name__ == "__main__":
     sys.path.pop(0)  # the folder of the tests
     for name in PRELOADED:
         __import__(name)
+    if int(version("duckdb").split(".")[0]) > 1:
+        # A child that uses a DuckDB 1 which was loaded before the fork aborts when it ends.
+        import duckdb  # noqa: F401
+    _compile()
     _serve(sys.argv[1])

@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.calibration import Calibration, Calibrator, calibrate
+    from aggcal.data.control import Control
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
     from aggcal.data.scores import Scores
     from aggcal.errors import AggcalError, AggcalWarning
-    from aggcal.io import add_judgments, read_features, read_judgments, read_scores
+    from aggcal.io import (
+        add_judgments,
+        read_control,
+        read_features,
+        read_judgments,
+        read_scores,
+    )
     from aggcal.metrics import compare
     from aggcal.models.features.covariance_functions import Kernel
     from aggcal.models.general.terms import Terms
@@ -29,11 +36,11 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "CrowdBT", "CrowdTCV",
-    "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior", "RankSVM", "Scores",
-    "Suggestions", "Terms",
+    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
+    "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
+    "RankSVM", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
+    "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
 
@@ -48,11 +55,12 @@ _HOMES = {
     "assessment": ("Assessment", "assess"),
     "assessment.methods": ("MethodComparison", "compare_methods"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),
+    "data.control": ("Control",),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),
     "data.scores": ("Scores",),
     "errors": ("AggcalError", "AggcalWarning"),
-    "io": ("add_judgments", "read_features", "read_judgments", "read_scores"),
+    "io": ("add_judgments", "read_control", "read_features", "read_judgments", "read_scores"),
     "metrics": ("compare",),
     "models.features.covariance_functions": ("Kernel",),
     "models.general.terms": ("Terms",),

@@ -83,6 +83,8 @@ def scipy_optimum(
             method="L-BFGS-B",
             options={"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-9, "maxcor": 50},
         )
+        if np.array_equal(found.x, theta):
+            break  # started from here it finds nothing better
         theta = found.x
     return theta[:n], np.ones(m) if fixed else theta[n:], float(found.fun)
 
@@ -120,6 +122,8 @@ def scipy_crowd_optimum(
             bounds=bounds,
             options={"maxiter": 20000, "maxfun": 40000, "ftol": 0.0, "gtol": 1e-9, "maxcor": 50},
         )
+        if np.array_equal(found.x, theta):
+            break
         theta = found.x
     return theta[:n], theta[n:], float(found.fun)
 
@@ -155,7 +159,8 @@ def test_reading_level_converges_to_the_optimum(
     assert consensus.convergence is not None
     assert consensus.convergence.converged
     assert consensus.convergence.gradient_norm <= 1e-8
-    for _ in range(3):
+    # A fit of the crowd begins at several places itself.
+    for _ in range(1 if method.startswith("crowd") else 3):
         start = random.normal(size=reading_judgments.n_items)
         again, _ = mode(reading_judgments, method, start)
         np.testing.assert_allclose(again.scores, consensus.scores, atol=1e-6)
@@ -406,7 +411,7 @@ def test_warm_start_gives_the_same_optimum_in_fewer_steps(
 @pytest.mark.parametrize("method", ["hra-g", "crowd-bt"])
 def test_a_start_on_the_wrong_side_is_left(method: str) -> None:
     """The first day's only annotator was reversed; those of the other days outvote them."""
-    days = simulate(items=20, annotators=12, judgments=1200, reversed_share=0.0, seed=3)
+    days = simulate(items=20, annotators=8, judgments=800, reversed_share=0.0, seed=3)
     columns = {name: np.asarray(column) for name, column in days.judgments.items()}
     who = columns["annotator"]
     first = who == who[0]

@@ -25,6 +25,13 @@ def error(found: aggcal.Calibration, study: Simulation, truth: FloatArray) -> fl
     return float(np.nanmean(np.square(found.calibrated - exact)))  # not every item is judged
 
 
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw little: for tests of scores, of which no interval or warning is looked at."""
+    for number in ("MANY_DRAWS", "DRAWS", "_TOSSES"):
+        monkeypatch.setattr(f"aggcal.calibration.draws.{number}", 10)
+
+
 # ------------------------------------------------------------------------------ parts
 
 
@@ -62,6 +69,7 @@ def test_moments_find_what_is_identified_and_no_more(random: np.random.Generator
 # ------------------------------------------------------------------- simulated regimes
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("judgments", "model_sd", "crowd_sd", "most"),
@@ -100,6 +108,7 @@ def test_fused_beats_the_projection(
 # ------------------------------------------------------------------------- real data
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.slow
 def test_reading_level(reading_level: Path, reading_judgments: aggcal.Judgments) -> None:
     """Model = truth + N(0, 5²), thirty draws: the figures of the issue."""
@@ -250,6 +259,7 @@ def test_few_annotators_make_wide_intervals() -> None:
 # ----------------------------------------------------------------------- unseen items
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_unseen_items_are_put_on_the_scale_of_the_others() -> None:
     better, raw = [], []
     for seed in range(12):
@@ -306,6 +316,7 @@ def test_outside_what_was_seen_is_flagged_and_flat() -> None:
         calibration.predict(study.scores)
 
 
+@pytest.mark.usefixtures("few_draws")
 @pytest.mark.slow
 def test_anchors_repair_level_and_scale_of_predictions_and_cover_the_truth() -> None:
     errors, inside = [], []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ WITH_KERNELS = (
 # fmt: on
 
 
+@cache
 def study_rows(judgments: int, annotators: int, *, weighted: bool) -> Rows:
     made = simulate(items=40, annotators=annotators, judgments=judgments, seed=11)
     columns = dict(made.judgments)
@@ -138,7 +140,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
         "os.sched_getaffinity = lambda _: set(range(int(sys.argv[1])))\n"
         "os.environ['OPENBLAS_NUM_THREADS'] = sys.argv[1]\n"
         "import aggcal\nfrom aggcal.simulation import simulate\n"
-        "made = simulate(items=25_000, annotators=300, judgments=300_000)\n"
+        "made = simulate(items=5_000, annotators=300, judgments=120_000)\n"
         "found = aggcal.aggregate(made.judgments, warn=False)\n"
         "print(found.scores.tobytes().hex(), found.reliabilities.tobytes().hex())\n"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,14 @@ TRUTH = np.arange(50.0, 80.0)
 
 def silent(_: str) -> None:
     """Say nothing."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def counted_once() -> Iterator[None]:
+    """Count the contours of a level once: the counts know nothing of what was run before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dots, "counts", cache(counts))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +203,7 @@ def test_without_opencv_the_page_says_so(
         raise OptionError("counting dots in pictures needs OpenCV.")
 
     monkeypatch.setattr(pictures, "opencv", missing)
+    monkeypatch.setattr(dots, "counts", counts)
     result = dots.run(data_folder / "dots", quick=True, say=silent)
     html, text = render({"dots": result}, quick=True)
     assert "counting dots in pictures needs OpenCV" in html

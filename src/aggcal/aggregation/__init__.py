@@ -283,19 +283,34 @@ def check_method(
 
 def _check_terms(method: str, estimator: Estimator | None, terms: Terms | None) -> None:
     """Refuse terms that a method or an estimator does not fit."""
-    if terms is None or terms in (DEFAULT, PLAIN):
-        return
+    if terms is not None and terms not in (DEFAULT, PLAIN):
+        _refuse_terms(method, estimator, "ties, positions, contexts or categories")
+
+
+def check_control(method: str, estimator: Estimator | None, *, given: bool) -> None:
+    """Refuse to hold something equal where a method or an estimator cannot.
+
+    Examples
+    --------
+    >>> check_control("hra-g", None, given=True)
+    >>> check_control("rank-svm", None, given=True)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: rank-svm does not hold anything equal; choose hra-g, btl, or leave...
+    """
+    if given:
+        _refuse_terms(method, estimator, None)
+
+
+def _refuse_terms(method: str, estimator: Estimator | None, what: str | None) -> None:
+    does = "does not hold anything equal" if what is None else f"does not fit {what}"
     able = [known.name for known in METHODS.values() if "terms" in known.takes]
     if method not in able:
         raise OptionError(
-            f"{method} does not fit ties, positions, contexts or categories; choose "
-            f"{', '.join(able)}, or leave them out."
+            f"{method} {does}; choose {', '.join(able)}, or leave "
+            f"{'--control' if what is None else 'them'} out."
         )
     if estimator is not None and estimator != MARGINAL:
-        raise OptionError(
-            f"estimator '{estimator}' does not fit ties, positions, contexts or categories; leave "
-            "the estimator out."
-        )
+        raise OptionError(f"estimator '{estimator}' {does}; leave the estimator out.")
 
 
 def check_uncertainty(

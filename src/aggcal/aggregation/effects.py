@@ -33,10 +33,7 @@ class AnnotatorEffect:
         >>> [round(end, 2) for end in one.common_interval(0.9)]
         [0.29, 0.71]
         """
-        from scipy.stats import t
-
-        reach = float(t.ppf(0.5 + 0.5 * level, max(len(self.values) - 1, 1))) * self.common_se
-        return self.common - reach, self.common + reach
+        return mean_interval(self.common, self.common_se, len(self.values), level)
 
     def to_dict(self) -> dict[str, float]:
         """Return what is common to all annotators, as in ``summary.json``."""
@@ -49,9 +46,24 @@ class Coefficients:
 
     names: tuple[str, ...]
     values: FloatArray
+    """On the logit scale, for a typical annotator."""
     se: FloatArray
 
     __repr__ = brief
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of each interval.
+
+        Examples
+        --------
+        >>> found = Coefficients(("words",), np.array([0.5]), np.array([0.1]))
+        >>> [end.round(2).tolist() for end in found.interval(0.9)]
+        [[0.34], [0.66]]
+        """
+        from scipy.stats import norm
+
+        reach = float(norm.ppf(0.5 + 0.5 * level)) * self.se
+        return self.values - reach, self.values + reach
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return each coefficient with its standard error."""
@@ -90,8 +102,43 @@ class Axis:
     common_ground: FloatArray
     """Scores at the middle of the stances: what both ends could call fair."""
     common_se: FloatArray
+    share: float = 0.0
+    """Share of the axis in what items explain of the answers, reliabilities explaining the rest."""
 
     __repr__ = brief
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where the two ends stand: a tenth of the annotators is beyond each."""
+        low, high = np.quantile(self.stances, EDGES)
+        return float(low), float(high)
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether there is an axis at all: its items are further from 0 than their errors are.
+
+        Where annotators do not differ along an axis, its spread is mostly estimated as nothing.
+        """
+        far = np.square(self.items / np.maximum(self.item_se, 1e-12))
+        return bool(far.mean() > STANDS_OUT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known of the axis as a whole, as in ``summary.json``."""
+        ends = self.ends
+        return {
+            "stands_out": self.stands_out,
+            "share": self.share,
+            "ends": list(ends),
+            "middle": sum(ends) / 2.0,
+        }
+
+
+STANDS_OUT = 2.0
+"""Mean square of the items' places on an axis, in standard errors, from which it is called one. A
+lower value shows axes that are noise, a higher one hides small camps: without camps it was 0 in 47
+of 48 simulated studies and 1.3 in one, with a quarter of the annotators in a camp 1.0 to 4."""
+EDGES = (0.1, 0.9)
+"""Quantiles of the stances that are called the ends: the common ground is between them."""
 
 
 class Effects(Protocol):
@@ -118,6 +165,11 @@ class Effects(Protocol):
         ...
 
     @property
+    def uncontrolled(self) -> FloatArray | None:
+        """Scores of the fit in which nothing is held equal, where something is in this one."""
+        ...
+
+    @property
     def categories(self) -> tuple[CategoryScores, ...]:
         """Scores by category."""
         ...
@@ -141,16 +193,31 @@ class Effects(Protocol):
         ...
 
 
-def interval(effect: AnnotatorEffect, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of each annotator's interval.
+def mean_interval(mean: float, se: float, number: int, level: float) -> tuple[float, float]:
+    """Return the interval of a mean over annotators, by Student's t.
 
     Examples
     --------
-    >>> one = AnnotatorEffect(np.array([0.5]), np.array([0.01]), 0.4, 0.1, 0.2)
-    >>> [end.round(2).tolist() for end in interval(one, 0.9)]
+    >>> [round(end, 2) for end in mean_interval(0.5, 0.1, 5, 0.9)]
+    [0.29, 0.71]
+    """
+    from scipy.stats import t
+
+    reach = float(t.ppf(0.5 + 0.5 * level, max(number - 1, 1))) * se
+    return mean - reach, mean + reach
+
+
+def interval(
+    values: FloatArray, variances: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the interval of each value, by the normal distribution.
+
+    Examples
+    --------
+    >>> [end.round(2).tolist() for end in interval(np.array([0.5]), np.array([0.01]), 0.9)]
     [[0.34], [0.66]]
     """
     from scipy.stats import norm
 
-    reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(effect.variances)
-    return effect.values - reach, effect.values + reach
+    reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variances)
+    return values - reach, values + reach

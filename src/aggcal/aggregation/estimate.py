@@ -225,7 +225,7 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Curvature:
         if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
-            _refuse_pieces(self.judgments)
+            refuse_pieces(self.judgments)
         unit = own.unit_weights(rows_of(self.judgments), consensus)
         curved = self._information(own, consensus)
         return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
@@ -380,7 +380,7 @@ class Quantify:
         )
 
 
-def _refuse_pieces(judgments: AnyJudgments) -> None:
+def refuse_pieces(judgments: AnyJudgments) -> None:
     """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
     pieces = len(judgments.graph.component_sizes)
     if pieces > 1:

@@ -13,10 +13,17 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, ConvergenceWarning, OptionError, some
+from aggcal.errors import (
+    AggcalWarning,
+    ConvergenceWarning,
+    DividedWarning,
+    OptionError,
+    some,
+)
 
 Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
+_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 
 def start_scores(start: Start, judgments: AnyJudgments) -> FloatArray | None:
@@ -89,3 +96,32 @@ def refuse_auto(method: str) -> NoReturn:
         f"{method} cannot estimate its prior on an engine; leave the prior out, set its "
         "standard deviations, or choose the engine 'local'."
     )
+
+
+def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
+    """Warn where a very different order fits nearly as well."""
+    if rival is None or rival - objective >= _CLOSE_CALL:
+        return []
+    return [
+        DividedWarning(
+            "Annotators contradict each other so much that a very different order fits their "
+            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f}). Which end "
+            "of the consensus is the top is uncertain.",
+            "Find out who misread the question, or add annotators whom you trust.",
+            title="Two very different orders fit the judgments about equally well",
+        )
+    ]
+
+
+def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
+    """Return the mean strength of the annotators, by how much they judged.
+
+    One who answers the other way round counts with their strength.
+
+    Examples
+    --------
+    >>> typical_reliability(np.array([2.0, -1.0]), np.array([30.0, 10.0]))
+    1.75
+    """
+    found = float(np.abs(reliabilities) @ given / given.sum())
+    return found if found > 0.0 else 1.0

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import IntArray
+from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
+from aggcal.aggregation.ties import snapped
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
@@ -55,11 +56,63 @@ def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
     effects = consensus.effects
     if effects is None:
         return columns
-    for name, effect in (("position", effects.position), ("tie_readiness", effects.readiness)):
-        if effect is None:
-            continue
-        columns[name] = effect.values[order]
+    position, readiness, axis = effects.position, effects.readiness, effects.axis
+    known: dict[str, tuple[FloatArray, FloatArray]] = {}
+    if position is not None:
+        known["position"] = position.values, position.variances
+    if readiness is not None:
+        known["tie_readiness"] = readiness.values, readiness.variances
+    if axis is not None:
+        known["stance"] = axis.stances, axis.stance_variances
+    for name, (values, variances) in known.items():
+        columns[name] = values[order]
         if consensus.uncertainty is not None:
-            low, high = interval(effect, consensus.uncertainty.level)
+            low, high = interval(values, variances, consensus.uncertainty.level)
             columns |= {f"{name}_low": low[order], f"{name}_high": high[order]}
     return columns
+
+
+def term_columns(consensus: Consensus) -> Columns:
+    """Return what the other terms say of the items, in the order of their ids."""
+    columns: Columns = {}
+    effects = consensus.effects
+    if effects is None:
+        return columns
+    if effects.uncontrolled is not None:
+        scores = snapped(effects.uncontrolled)
+        columns |= {"consensus_uncontrolled": scores, "rank_uncontrolled": ranks(scores)}
+    if (axis := effects.axis) is not None:
+        columns |= {"common_ground": axis.common_ground, "common_ground_se": axis.common_se}
+        columns |= {"axis": axis.items, "axis_se": axis.item_se}
+    return columns
+
+
+def category_columns(consensus: Consensus) -> Columns:
+    """Return the scores by category, as in ``categories.csv``; nothing where there are none.
+
+    Items that nobody compared in a category have no row in it.
+    """
+    parts: list[Columns] = []
+    known = None if consensus.effects is None else consensus.uncertainty
+    for column in () if consensus.effects is None else consensus.effects.categories:
+        for name, scores, se, weight in zip(
+            column.ids, column.scores, column.se, column.judgments, strict=True
+        ):
+            there = np.flatnonzero(np.isfinite(scores))
+            own = there[np.argsort(-scores[there], kind="stable")]
+            value = snapped(scores[own])
+            part: Columns = {
+                "column": np.full(len(own), column.name, dtype=object),
+                "category": np.full(len(own), str(name), dtype=object),
+                "item": consensus.item_ids[own],
+                "score": value,
+            }
+            if known is not None:
+                low, high = interval(value, np.square(se[own]), known.level)
+                part |= {"se": se[own], "low": low, "high": high}
+            given = int(weight) if float(weight).is_integer() else weight
+            part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
+            parts.append(part)
+    if not parts:
+        return {}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

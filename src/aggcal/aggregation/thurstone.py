@@ -13,7 +13,9 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.general.choice import Chosen, chosen_terms
+from aggcal.aggregation.general.alike import AlikeFit
+from aggcal.aggregation.general.alike_consensus import alike_consensus
+from aggcal.aggregation.general.choice import Chosen, alike_terms, check_terms, chosen_terms
 from aggcal.aggregation.general.method import Further, GeneralEffects
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
@@ -24,15 +26,17 @@ from aggcal.aggregation.solve.prior_sd import estimate_sd
 from aggcal.aggregation.start import (
     Progress,
     Start,
+    divided,
     not_converged,
     refuse_auto,
     start_reliabilities,
     start_scores,
+    typical_reliability,
 )
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning, DividedWarning, OptionError
+from aggcal.errors import OptionError
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated
@@ -42,14 +46,10 @@ from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import likelihood
 
 PriorChoice = Prior | Literal["default", "auto"] | None
-Estimator = Literal["marginal", "mode"]
+Estimator = Literal["marginal", "mode"]  # how a model with reliabilities is fitted: see `HRA`
 
-"""How a model with reliabilities is fitted: see `HRA`."""
-
-_TOLERANCE = 1e-10
-"""Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""
+_TOLERANCE = 1e-10  # relative gradient norm: larger leaves scores off their optimum
 _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
-_CLOSE_CALL = 2.0  # in log-likelihood: a larger one warns of more divided studies, wrongly at times
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,16 @@ class ThurstoneAggregator:
             judgments.on_one_machine("a fit without a prior")
         if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
             refuse_auto(self.name)
+        if self.fixed is None:
+            integrates = self._integrates(judgments) if self.heterogeneous else None
+            check_terms(self.terms, judgments, integrates=integrates)
         rows, graph = rows_of(judgments), judgments.graph
         said = data_warnings(judgments)
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
-            said += _divided(found.objective, found.rival)
-            chosen = self._chosen(judgments, found)
+            said += divided(found.objective, found.rival)
+            chosen = self._chosen(judgments, found.scores)
             if chosen is not None:
                 held = isinstance(self.prior, Prior)
                 further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
@@ -108,9 +111,14 @@ class ThurstoneAggregator:
             )
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
+        alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
+        if alike is not None:
+            local, held = judgments.on_one_machine("further terms"), isinstance(self.prior, Prior)
+            wider = AlikeFit(local, alike, getattr(prior, "score_sd", None), held, on_iteration)
+            return alike_consensus(self, wider, fit.scores, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
-        said += _divided(fit.objective, fit.rival)
+        said += divided(fit.objective, fit.rival)
         said += not_converged(self.name, fit.convergence)
         unit = 1.0
         if self.heterogeneous and prior is not None:
@@ -133,12 +141,15 @@ class ThurstoneAggregator:
             quantifier=Quantify(self, judgments),
         )
 
-    def _chosen(self, judgments: AnyJudgments, found: MarginalFit) -> Chosen | None:
+    def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
         """Return the further terms that the judgments need; None where there are none."""
         if self.terms.plain or judgments.local is None:
             return None
-        chosen = self.fixed or chosen_terms(self.terms, judgments.local, found.scores)
-        return None if chosen.plain else chosen
+        asked = self.terms, judgments.local
+        found = self.fixed or (
+            chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
+        )
+        return None if found.plain else found
 
     def _integrates(self, judgments: AnyJudgments) -> bool:
         """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
@@ -283,34 +294,6 @@ def check_estimator(estimator: str) -> None:
         raise OptionError(f"estimator '{estimator}' is unknown; choose {known}.")
 
 
-def typical_reliability(reliabilities: FloatArray, given: FloatArray) -> float:
-    """Return the mean strength of the annotators, by how much they judged.
-
-    One who answers the other way round counts with their strength.
-
-    Examples
-    --------
-    >>> typical_reliability(np.array([2.0, -1.0]), np.array([30.0, 10.0]))
-    1.75
-    """
-    found = float(np.abs(reliabilities) @ given / given.sum())
-    return found if found > 0.0 else 1.0
-
-
-def _divided(objective: float, rival: float | None) -> list[AggcalWarning]:
-    if rival is None or rival - objective >= _CLOSE_CALL:
-        return []
-    return [
-        DividedWarning(
-            "Annotators contradict each other so much that a very different order fits their "
-            f"judgments nearly as well (objective {objective:.2f} against {rival:.2f}). Which end "
-            "of the consensus is the top is uncertain.",
-            "Find out who misread the question, or add annotators whom you trust.",
-            title="Two very different orders fit the judgments about equally well",
-        )
-    ]
-
-
 @dataclass(frozen=True)
 class HRA(ThurstoneAggregator):
     """Heterogeneous rank aggregation: each annotator has a reliability.
@@ -370,6 +353,15 @@ class HRA(ThurstoneAggregator):
 class BTL(ThurstoneAggregator):
     """Bradley–Terry–Luce: the logistic link, all annotators equally reliable.
 
+    Parameters
+    ----------
+    prior, tolerance, seed
+        As for `HRA`.
+    terms
+        What a judgment may depend on beside the items (see `Terms`): one readiness to tie and one
+        preference for the left side for everyone. Unless asked for, a tie counts as half a win for
+        each side, sides do not matter, and contexts are in the standard errors only.
+
     Examples
     --------
     With one pair, two wins to one and no prior, the odds are the wins:
@@ -383,6 +375,14 @@ class BTL(ThurstoneAggregator):
 
     link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
     name: str = field(default=registry.BTL.name, init=False, repr=False)
+    terms: Terms = DEFAULT
+
+    def __post_init__(self) -> None:
+        if self.terms.bridge:
+            raise OptionError(
+                f"{self.name} takes all annotators to be alike, so there is no axis along which "
+                f"they differ; choose {registry.HRA_G.name}, or leave --bridge out."
+            )
 
 
 @dataclass(frozen=True)

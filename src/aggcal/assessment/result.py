@@ -19,7 +19,9 @@ from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.tables import category_columns
 from aggcal.assessment.comparisons import comparisons, win_rates
+from aggcal.assessment.tables import aligned_or_none, item_terms
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
     from aggcal.advice import Advice
 
 RESULT_FILES = (
-    "items.csv", "annotators.csv", "predictions.csv", "comparisons.json", "report.html",
-    "report.md", "report.json", "summary.json",
+    "items.csv", "annotators.csv", "categories.csv", "predictions.csv", "comparisons.json",
+    "report.html", "report.md", "report.json", "summary.json",
 )  # fmt: skip
 """What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
@@ -158,7 +160,19 @@ class Assessment:
                 columns |= self.anchored.columns(order)
         else:
             return {}
-        return columns | self._win_rate(columns["item"]) | self._component(columns["item"])
+        items = columns["item"]
+        terms = {} if self.consensus is None else item_terms(self.consensus, items)
+        return columns | self._win_rate(items) | self._component(items) | terms
+
+    def category_columns(self) -> Columns:
+        """Return the scores by category as plain columns, as in ``categories.csv``."""
+        return {} if self.consensus is None else category_columns(self.consensus)
+
+    @property
+    def categories(self) -> Any:
+        """The scores by category (as in ``categories.csv``); empty where there are none."""
+        found = self.category_columns()
+        return as_frame(found, self.consensus.backend) if self.consensus and found else {}
 
     def _win_rate(self, items: TextArray) -> Columns:
         """Return the share of its comparisons that each item won; nothing without judgments."""
@@ -180,9 +194,8 @@ class Assessment:
         if self.consensus is None or known is None or known.component is None:
             return {}
         label = dict(zip(self.consensus.item_ids, known.component.tolist(), strict=True))
-        found = [label[item] + 1 if item in label else None for item in items]
-        whole = None not in found
-        return {"component": np.array(found, dtype=np.int64 if whole else object)}
+        places = {item: place + 1 for item, place in label.items()}
+        return {"component": aligned_or_none(places, items)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""
@@ -285,15 +298,16 @@ class Assessment:
         """
         columns = self.annotator_columns()
         summary, items = self.to_dict(), self.item_columns()
+        cells = self.category_columns()
         if texts is None:
-            return Report(summary, items, columns, comparisons=self.comparisons)
+            return Report(summary, items, columns, comparisons=self.comparisons, categories=cells)
         read = read_texts(texts)
         by_item, judgments = read.by_item, self.judgments
         if judgments is not None and judgments.spelling is not None:
             by_item = judgments.spelling.texts(by_item)
         if by_item or not read.pictures:
             summary |= {"texts": Path(read.source).name}
-        return Report(summary, items, columns, by_item, self.comparisons, read.pictures)
+        return Report(summary, items, columns, by_item, self.comparisons, read.pictures, cells)
 
     def save(
         self,
@@ -326,6 +340,8 @@ class Assessment:
         files: dict[str, Writer] = {"items.csv": table(report.items)}
         if self.consensus is not None:
             files["annotators.csv"] = table(report.annotators)
+            if report.categories:
+                files["categories.csv"] = table(report.categories)
             if report.comparisons:
                 kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
                 files["comparisons.json"] = partial(_write, f"{kept}\n")

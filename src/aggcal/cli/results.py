@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from aggcal.advice import Advice
+from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import print_json
@@ -96,6 +97,7 @@ def tell(result: Assessment, console: Console) -> None:
         if result.consensus.selection is not None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
+        console.say(*_held_equal(result.consensus))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
         if result.calibration.covers is not None:
@@ -104,6 +106,18 @@ def tell(result: Assessment, console: Console) -> None:
     for name in ("measured_gain", "certified_pairs"):
         if name in result.guarantees:
             console.say(result.guarantees[name].says)
+
+
+def _held_equal(consensus: Consensus) -> list[str]:
+    """Say what the scores do without: the effect of each covariate."""
+    control = None if consensus.effects is None else consensus.effects.control
+    if control is None:
+        return []
+    level = LEVEL if consensus.stated is None else consensus.stated.level
+    columns = zip(control.names, control.values, *control.interval(level), strict=True)
+    each = [f"{name} {value:+.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in columns]
+    said = f"held equal: {', '.join(each)} on the logit scale, for a standard deviation"
+    return [f"{said} (intervals at {level:g})".replace("-", "−")]
 
 
 def _convergence(summary: dict[str, Any]) -> str:

@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, TextArray, frozen
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.tables import aligned
 from aggcal.errors import FeatureError, OptionError, count, some
 
 if TYPE_CHECKING:
     from aggcal.data.judgments import Judgments
 
+_SAME = 1e-9
+"""Share of a covariate's spread below which it does not vary, or says what others say already:
+rounding leaves less."""
+
 
 @dataclass(frozen=True, eq=False)
 class Control:
     """Numbers that describe each item, or what each item gave in each context.
+
+    Their effect on the judgments is estimated and taken out of the scores. `read_control` reads
+    them from a file.
 
     Parameters
     ----------
@@ -46,18 +53,64 @@ class Control:
     """What was made of the table in reading it, in words."""
 
     def __post_init__(self) -> None:
+        ids = [np.asarray(self.item_ids, dtype=object)]
+        if self.context_ids is not None:
+            ids.append(np.asarray(self.context_ids, dtype=object))
+            object.__setattr__(self, "context_ids", frozen(ids[1]))
+        object.__setattr__(self, "item_ids", frozen(ids[0]))
         object.__setattr__(self, "matrix", frozen(np.asarray(self.matrix, dtype=np.float64)))
+        shape = self.matrix.shape
+        if shape != (len(ids[0]), len(self.names)) or any(len(each) != shape[0] for each in ids):
+            raise FeatureError(
+                f"{self.source}: {len(ids[0])} items and {count(len(self.names), 'name')} do not "
+                f"fit a matrix of shape {shape}; give a row for each entry and a column for each "
+                "name."
+            )
+        if not np.isfinite(self.matrix).all():
+            raise FeatureError(f"{self.source}: a value is not a finite number; fill it in.")
+        self._refuse_useless()
+
+    def _refuse_useless(self) -> None:
+        """Refuse covariates that never vary, or that others determine."""
+        about = self.matrix - self.matrix.mean(axis=0)
+        sizes = np.maximum(np.abs(self.matrix).max(axis=0, initial=0.0), 1e-300)
+        for name, sd, size in zip(self.names, np.std(about, axis=0), sizes, strict=True):
+            if not sd > _SAME * size:
+                raise FeatureError(
+                    f"{self.source}: {some([name])} is the same in every row, so there is nothing "
+                    "to hold equal; leave the column out."
+                )
+        scaled, known = self.scaled, np.zeros((len(about), 0))
+        for k, name in enumerate(self.names):
+            rest = scaled[:, k] - known @ (known.T @ scaled[:, k])
+            rest -= known @ (known.T @ rest)  # once more: rounding would pass for something new
+            size = float(np.linalg.norm(rest))
+            if size <= _SAME * np.sqrt(len(scaled)):
+                raise FeatureError(
+                    f"{self.source}: {some([name])} follows exactly from "
+                    f"{some(self.names[:k])}, so their effects cannot be "
+                    "told apart; leave one of these columns out."
+                )
+            known = np.column_stack([known, rest / size])
 
     def __repr__(self) -> str:
         return f"Control({count(len(self.item_ids), 'row')}, {', '.join(self.names)})"
 
     @property
     def scaled(self) -> FloatArray:
-        """The covariates in units of their standard deviation; one that never varies is 0."""
+        """The covariates about their mean, in units of their standard deviation in the table."""
         about = self.matrix - self.matrix.mean(axis=0)
-        sd = np.sqrt(np.mean(np.square(about), axis=0))
-        varies = sd > 1e-12 * np.maximum(np.abs(self.matrix).max(axis=0), 1e-300)
-        return np.where(varies, about, 0.0) / np.where(varies, sd, 1.0)
+        return np.asarray(about / np.sqrt(np.mean(np.square(about), axis=0)))
+
+    def check(self, judgments: Judgments) -> None:
+        """Refuse judgments for which values are missing, or of which they cannot explain any."""
+        found = self.differences(judgments, judgments.left, judgments.right, judgments.context)
+        for name, column in zip(self.names, found.T, strict=True):
+            if not np.abs(column).max(initial=0.0) > _SAME:
+                raise FeatureError(
+                    f"{self.source}: {some([name])} is the same for both items of every judgment, "
+                    "so its effect cannot be estimated; leave the column out."
+                )
 
     def differences(
         self, judgments: Judgments, left: CodeArray, right: CodeArray, context: CodeArray | None
@@ -71,40 +124,79 @@ class Control:
         left, right, context
             Codes of each row.
         """
-        if self.context_ids is None:
-            keys = self.item_ids
-            wanted = [judgments.item_ids[side] for side in (left, right)]
-        else:
-            if context is None or judgments.context_ids is None:
-                raise OptionError(
-                    f"{self.source}: its values depend on a context, but the judgments have none; "
-                    "name their column with --context."
-                )
-            keys = _joined(self.item_ids, self.context_ids)
-            names = judgments.context_ids[context]
-            wanted = [_joined(judgments.item_ids[side], names) for side in (left, right)]
-        place = np.arange(float(len(keys)))
-        found = []
-        for side in wanted:
-            distinct, back = np.unique(side, return_inverse=True)
-            at = aligned(place, keys, distinct.astype(object))
-            lacking = distinct[np.isnan(at)]
-            if len(lacking):
-                shown = some([str(one).replace(_SEPARATOR, " in ") for one in lacking])
-                raise FeatureError(
-                    f"{self.source}: there is no row for {shown}; add what is missing "
-                    f"({count(len(lacking), 'row')}), or leave their judgments out."
-                )
-            found.append(self.scaled[at.astype(np.int64)[back]])
+        keys, rows = self._keys(judgments)
+        group: IntArray | None = None
+        if self.context_ids is not None:
+            group = self._groups(judgments, context)
+        scaled, found = self.scaled, []
+        for side in (left, right):
+            wanted = side.astype(np.int64)
+            if group is not None:
+                wanted = group * judgments.n_items + wanted
+            at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+            lacking = keys[at] != wanted if len(keys) else np.ones(len(wanted), dtype=bool)
+            if lacking.any():
+                raise self._lacking(judgments, np.unique(wanted[lacking]))
+            found.append(scaled[rows[at]])
         return np.asarray(found[0] - found[1])
 
+    def _keys(self, judgments: Judgments) -> tuple[IntArray, IntArray]:
+        """Return the codes of the entries in rising order, and the row of each."""
+        ids, spelling = self.item_ids, judgments.spelling
+        if spelling is not None:
+            ids = spelling.ids(ids)
+        code = _numbers(judgments.item_ids, ids)
+        known = code >= 0
+        if self.context_ids is not None and judgments.context_ids is not None:
+            group = _numbers(judgments.context_ids, self.context_ids)
+            known &= group >= 0
+            code = group * judgments.n_items + code
+        rows = np.flatnonzero(known)
+        rows = rows[np.argsort(code[rows], kind="stable")]
+        keys = code[rows]
+        again = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(again):
+            one, two = (self._name(int(rows[again[0] + k])) for k in (0, 1))
+            same = f"{one} has" if one == two else f"{one} and {two} are one item and have"
+            raise FeatureError(f"{self.source}: {same} several rows; keep one of them.")
+        return keys, rows
 
-_SEPARATOR = "\x1f"
-"""Between an item and a context in a key: no id has it."""
+    def _name(self, row: int) -> str:
+        ids = self.context_ids
+        return some([self.item_ids[row] if ids is None else f"{self.item_ids[row]} in {ids[row]}"])
+
+    def _groups(self, judgments: Judgments, context: CodeArray | None) -> IntArray:
+        """Return the context of each row, and refuse rows that have none."""
+        if context is None or judgments.context_ids is None:
+            raise OptionError(
+                f"{self.source}: its values depend on a context, but the judgments have none; "
+                "name their column with --context."
+            )
+        without = int((context < 0).sum())
+        if without:
+            name = judgments.context_name or "context"
+            raise FeatureError(
+                f"{self.source}: its values depend on the {name}, which "
+                f"{count(without, 'row of the judgments lacks', 'rows of the judgments lack')}; "
+                "fill it in or leave them out."
+            )
+        return context.astype(np.int64)
+
+    def _lacking(self, judgments: Judgments, keys: IntArray) -> FeatureError:
+        """Say which entries are missing."""
+        group, item = np.divmod(keys, judgments.n_items)
+        names = [str(judgments.item_ids[k]) for k in item.tolist()]
+        if self.context_ids is not None and judgments.context_ids is not None:
+            ids, called = judgments.context_ids, judgments.context_name or "context"
+            pairs = zip(names, group.tolist(), strict=True)
+            names = [f"{name} in {called} {ids[g]}" for name, g in pairs]
+        return FeatureError(
+            f"{self.source}: there is no row for {some(names)}; add what is missing "
+            f"({count(len(names), 'row')}) or leave these judgments out."
+        )
 
 
-def _joined(items: TextArray, contexts: TextArray) -> TextArray:
-    return np.array(
-        [f"{item}{_SEPARATOR}{context}" for item, context in zip(items, contexts, strict=True)],
-        dtype=object,
-    )
+def _numbers(known: TextArray, ids: TextArray) -> IntArray:
+    """Return the position of ids among known ones; −1 where they are not."""
+    found = aligned(np.arange(float(len(known))), known, ids)
+    return np.where(np.isfinite(found), found, -1.0).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,8 @@ def refuse_numbers(
     if positive:
         faults.append((f"{number} <= 0", "is not positive"))
         faults.append((f"{number} < {1 / LARGEST}", "is too small"))
+    if not source.any_row(where for where, _ in faults):
+        return
     for where, what in faults:
         bad = source.one("count(*)", where)
         if bad:
@@ -86,30 +88,48 @@ _ABBREVIATED = "^[0-9]([.,][0-9]+)?E\\+(1[1-9]|[2-9][0-9])$"
 """How spreadsheets write a number of 12 digits and more into a CSV file."""
 
 
-def refuse_damaged_ids(source: Source, columns: Sequence[str]) -> None:
-    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number."""
+def refuse_damaged_ids(
+    source: Source, columns: Sequence[str], shown: Mapping[str, str] | None = None
+) -> None:
+    """Refuse ids that a spreadsheet has replaced by an error, or by an abbreviated number.
+
+    Parameters
+    ----------
+    source, columns
+        The table, and the reader's own names of the columns.
+    shown
+        What the user calls those that have another name.
+    """
     errors = ", ".join(map(quoted, _ERRORS))
-    for column in columns:
-        name = f'"{column}"'
-        for where, what, remedy in (
+    faults = [
+        fault
+        for column in columns
+        for fault in (
             (
-                f"lower({name}) IN ({errors})",
+                column,
+                f'lower("{column}") IN ({errors})',
                 "is an error of a spreadsheet",
                 "correct the formula that makes the id and export the table again",
             ),
             (
-                f"regexp_matches({name}, {quoted(_ABBREVIATED)})",
+                column,
+                f'regexp_matches("{column}", {quoted(_ABBREVIATED)})',
                 "is a long number that a spreadsheet has abbreviated",
                 "format the column as text in the spreadsheet and export it again",
             ),
-        ):
-            number = source.one("count(*)", where)
-            if number:
-                location, value = source.first(where, name)
-                raise TableError(
-                    f"{source.name}: {location}: '{value}' in column '{column}' {what} "
-                    f"({count(number, 'such row')} in total); {remedy}."
-                )
+        )
+    ]
+    if not source.any_row(where for _, where, _, _ in faults):
+        return
+    for column, where, what, remedy in faults:
+        number = source.one("count(*)", where)
+        if number:
+            location, value = source.first(where, f'"{column}"')
+            called = (shown or {}).get(column, column)
+            raise TableError(
+                f"{source.name}: {location}: '{value}' in column '{called}' {what} "
+                f"({count(number, 'such row')} in total); {remedy}."
+            )
 
 
 def read_as_numbers(source: Source, column: str, shown: str, notes: list[str]) -> None:

@@ -18,13 +18,17 @@ from aggcal.io.writing.swap import settled
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
     "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
-    "n_judgments", "win_rate", "component",
+    "n_judgments", "win_rate", "component", "consensus_uncontrolled", "rank_uncontrolled",
+    "common_ground", "common_ground_se", "axis", "axis_se",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
-    "left_share", "left_share_low", "left_share_high",
+    "left_share", "left_share_low", "left_share_high", "position", "position_low",
+    "position_high", "tie_readiness", "tie_readiness_low", "tie_readiness_high", "stance",
+    "stance_low", "stance_high",
 )  # fmt: skip
-_WORDS = ("verdict", "reason")
+_CATEGORIES = ("score", "se", "low", "high", "rank", "n_judgments")
+_WORDS = {"annotator": ("verdict", "reason"), "category": ("column", "category")}
 """Columns of words; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 
@@ -95,6 +99,34 @@ def read_comparisons(folder: Path | str, items: Columns, *, repair: bool = True)
     return kept
 
 
+def read_categories(folder: Path | str, items: Columns, *, repair: bool = True) -> Columns:
+    """Return the columns of ``categories.csv``; empty where there is none.
+
+    Parameters
+    ----------
+    folder
+        The folder of the results.
+    items
+        The columns of ``items.csv``.
+    repair
+        See `read_results`.
+
+    Examples
+    --------
+    >>> read_categories("nowhere", {})
+    {}
+    """
+    path = Path(folder) / "categories.csv"
+    if not path.is_file():
+        return {}
+    with settled(Path(folder), repair=repair):
+        found = _columns(path, "category", ("column", "category", "score", "rank"), _CATEGORIES)
+    known = {str(item) for item in items["item"]}
+    if odd := [item for item in found["item"] if str(item) not in known]:
+        raise FileError(f"{path}: '{odd[0]}' is not in items.csv; run aggcal again.")
+    return found
+
+
 @contextmanager
 def unmixed(path: Path | str) -> Iterator[None]:
     """Hold the folder of a file while it is read; refuse a file that its summary does not fit.
@@ -152,8 +184,9 @@ def _summary(path: Path) -> dict[str, Any]:
 
 
 def _columns(path: Path, key: str, needed: tuple[str, ...], known: tuple[str, ...]) -> Columns:
+    words = _WORDS.get(key, ())
+    key = "item" if key == "category" else key
     aliases = {"item": key}
-    words = _WORDS if key == "annotator" else ()
     with opened(path, ("item", *known, *words), what=key, shapes={}, aliases=aliases) as source:
         missing = [c for c in ("item", *needed) if c not in source.columns]
         if missing:

@@ -78,8 +78,8 @@ def render(results: Mapping[str, Result], *, quick: bool) -> tuple[str, str]:
     templates.filters["number"] = number
     page = templates.get_template("page.html").render(context)
     # Markdown is text: nothing is escaped in it.
-    templates.autoescape = False
-    return page, templates.get_template("page.md").render(context)
+    plain = templates.overlay(autoescape=False)
+    return page, plain.get_template("page.md").render(context)
 
 
 def tables(cells: Iterable[Cell]) -> list[dict[str, Any]]:

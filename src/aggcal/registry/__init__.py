@@ -143,7 +143,7 @@ BTL = MethodInfo(
     "Bradley-Terry-Luce: logistic link, all annotators equally reliable",
     "answers are clearer when two items differ more; all annotators are equally reliable "
     "(a Bradley-Terry model)",
-    _FITTED,
+    (*_FITTED, "terms"),
     link=LOGISTIC,
 )
 TCV = MethodInfo(

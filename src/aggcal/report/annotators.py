@@ -52,7 +52,7 @@ class AnnotatorRows:
     def charts(self) -> dict[str, tuple[Numbers, Axis]]:
         """The columns that are drawn, each with its axis."""
         found = {}
-        for key in ("reliability", "agreement", "left_share"):
+        for key in ("reliability", "agreement", "left_share", "position"):
             column = self.listing.column(key)
             if column is None:
                 continue
@@ -61,6 +61,12 @@ class AnnotatorRows:
                 ends = Axis.of(column.values, column.low, column.high, np.array([self.random, 1.0]))
             found[key] = (column, ends)
         return found
+
+    @property
+    def numbers(self) -> dict[str, Numbers]:
+        """The columns that are only written."""
+        column = self.listing.column("tie_readiness")
+        return {} if column is None else {column.key: column}
 
     def _words(self, key: str) -> Marks:
         return next(c for c in self.listing.columns if c.key == key and isinstance(c, Marks))
@@ -88,6 +94,10 @@ class AnnotatorRows:
             "reason": self._words("reason").values[k],
             "judgments": "" if judged is None else judged.text(k),
             **{key: _marks(column, axis, k) for key, (column, axis) in self.charts.items()},
+            **{
+                key: {"text": column.text(k), "interval": column.interval(k)}
+                for key, column in self.numbers.items()
+            },
         }
 
     @property
@@ -100,6 +110,7 @@ class AnnotatorRows:
         """What the script needs to know beyond the columns."""
         return {
             "axes": {key: [axis.low, axis.high] for key, (_, axis) in self.charts.items()},
+            "numbers": list(self.numbers),
             "kinds": KINDS,
             "static": STATIC_ROWS,
         }

@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.advice.verdicts import VERDICTS
 from aggcal.errors import count, cut
-from aggcal.report import contents, headline
+from aggcal.report import contents, headline, terms
 from aggcal.report.numerals import percent
 from aggcal.report.report import Report
 from aggcal.report.templates import number
@@ -138,6 +138,8 @@ def basis(comparison: Comparison) -> list[str]:
         )
     if comparison.a.summary["method"] != comparison.b.summary["method"]:
         said.append("The methods differ, so a move may come from the method.")
+    elif len({terms.fitted(each.summary) for each in comparison.runs}) > 1:
+        said.append("The terms of the fits differ, so a move may come from them.")
     alone = len(comparison.only_a) + len(comparison.only_b)
     if alone:
         said.append(
@@ -185,6 +187,7 @@ _SETTINGS: Mapping[str, Any] = {
     "Scores from": _plain("scores"),
     "Criterion": lambda report: ", ".join(map(str, report.summary.get("criteria") or ())),
     "Method": _plain("method"),
+    "Terms": lambda report: terms.fitted(report.summary),
     "Calibration": lambda report: str(report.summary.get("calibrator") or "none"),
     "Intervals": _intervals,
     "Prior": _setting("prior"),

@@ -22,6 +22,7 @@ from aggcal.advice.verdicts import (
 )
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.registry import METHODS
+from aggcal.report import terms
 from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
 from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
 
@@ -62,6 +63,9 @@ HINTS = {
     "win_rate": "share of its comparisons that the item won; a tie counts one half",
     "component": "connected component; items of different components were never compared, not even "
     "through others",
+    "rank_uncontrolled": "rank in the order with nothing held equal",
+    "common_ground": "score midway between the two ends of the axis of disagreement",
+    "axis": "place on the axis of disagreement: end A puts items below 0 higher, end B those above",
     "verdict": "verdict of the data check; without one, of the reliability's interval",
     "reliability": "how strongly the answers follow the consensus",
     "agreement": "share of judgments that match the consensus order; a tie counts one half",
@@ -128,6 +132,9 @@ def item_listing(
         _column("n_judgments", found, decimals=0, title="judgments"),
         _column("win_rate", found, decimals=0, title="won", unit="%"),
         _column("component", found, decimals=0),
+        _column("rank_uncontrolled", found, decimals=0, title="rank as judged"),
+        _column("common_ground", found, decimals=rough, title="common ground"),
+        _column("axis", found, decimals=rough, signed=True, title="place on the axis"),
     ]
     columns = [column for column in shown if column is not None]
     return Listing("items", "items.csv", columns)
@@ -198,10 +205,13 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     given, agree = numbers(table["n_judgments"]), numbers(table["agreement"])
     low, high = share_interval(np.nan_to_num(agree) * given, given)
     columns += [_share("agreement", agree, low, high)]
-    if "left_share" in table and np.isfinite(numbers(table["left_share"])).any():
+    further = terms.annotator_columns(summary, table)
+    # A preference that was fitted says more than how often a side was chosen.
+    fitted = any(column.key == "position" for column in further)
+    if not fitted and "left_share" in table and np.isfinite(numbers(table["left_share"])).any():
         left = (numbers(table[f"left_share{end}"]) for end in ("", "_low", "_high"))
         columns += [_share("left_share", *left)]
-    columns.append(Numbers("n_judgments", "judgments", given, decimals=0))
+    columns += [*further, Numbers("n_judgments", "judgments", given, decimals=0)]
     return Listing("annotators", "annotators.csv", columns)
 
 

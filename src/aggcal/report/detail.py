@@ -22,7 +22,8 @@ NAME, TEXT = 80, 2000
 _LABELS = {
     "calibrated": "Calibrated", "model": "Model", "change": "Change", "consensus": "Consensus",
     "consensus_se": "Standard error", "rank": "Rank", "n_judgments": "Judgments",
-    "win_rate": "Won", "component": "Component",
+    "win_rate": "Won", "component": "Component", "rank_uncontrolled": "Rank as judged",
+    "common_ground": "Common ground", "axis": "Place on the axis",
 }  # fmt: skip
 
 

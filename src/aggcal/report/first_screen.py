@@ -55,6 +55,7 @@ def made(report: Report) -> list[tuple[str, str]]:
         if prior.get("reliability_sd") is not None:
             said += f"; reliabilities: sd {number(prior['reliability_sd'], 3)} about 1"
         found.append(("Prior", said))
+    found += report.terms
     if summary.get("converged") is not None:
         state = "converged" if summary["converged"] else "did NOT converge"
         said = f"{state} in {count(int(summary.get('iterations') or 0), 'iteration')}"

@@ -27,6 +27,14 @@ _LEFT = {
     "left share": "How often an annotator chose the left item, of the decided judgments. 50% is "
     "expected if sides are random.",
 }
+_SIDES = {
+    "left of equal items": "How often an annotator picks the left of two equal items, of the "
+    "decided answers. 50% is no preference. The scores do not depend on it.",
+}
+_GROUND = {
+    "common ground": "The order midway between the two ends of the axis along which annotators "
+    "differ most: no camp counts for more because it is larger.",
+}
 _CALIBRATED = {
     "calibrated score": "The model's score, corrected by what the annotators said. It keeps the "
     "model's unit.",
@@ -88,6 +96,8 @@ def used(summary: Mapping[str, Any]) -> dict[str, str]:
         found |= _ANCHORS
     if "check" in summary:
         found |= _CHECK | _LEFT
+    terms = summary.get("terms") or {}
+    found |= (_SIDES if terms.get("position") else {}) | (_GROUND if terms.get("axis") else {})
     uncertainty = summary.get("uncertainty")
     if uncertainty:
         kind = UNCERTAINTIES[uncertainty["kind"]]

@@ -12,9 +12,10 @@ import numpy as np
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import REVERSED
 from aggcal.io.writing.write import to_json
-from aggcal.report import claims, contents, matrix, network, rows
+from aggcal.report import claims, contents, matrix, network, rows, terms
 from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
+from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts, made
 from aggcal.report.histogram import reliability_figure
 from aggcal.report.listing import script_json
@@ -86,7 +87,7 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         style=STYLE
         + file("report.css")
         + (file("compare.css") if live else "")
-        + _grid_lines(shown, annotators),
+        + _grid_lines(report, annotators),
         script=file("theme.js") + file("report.js"),
         live=live,
         home=home,
@@ -98,6 +99,12 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         states=rows.STATES,
         facts=facts(report),
         settings=made(report),
+        said=terms.annotators_said(report.summary),
+        by=report.by,
+        control=report.control,
+        control_caveat=CAVEAT,
+        ground=report.ground,
+        level_all=f"{100.0 * terms.level_of(report.summary):g}%",
         words=report.words,
         kinds=[(claims.KINDS[kind].lower(), claims.MEANS[kind]) for kind in claims.KINDS],
         judged=report.comparisons.get("judged") or [],
@@ -139,9 +146,12 @@ def _packed(text: str) -> str:
     return b64encode(compress(text.encode(), 9)).decode()
 
 
-def _grid_lines(shown: rows.ItemRows, annotators: AnnotatorRows | None) -> str:
+def _grid_lines(report: Report, annotators: AnnotatorRows | None) -> str:
     """Return the lines that the rows of a chart share, as their background."""
-    rules = [grid_lines(".res td.c-chart", [at for at, _ in shown.axis.ticks])]
+    charts = [(".res td.c-chart", report.rows.axis)]
+    charts += [("#by-view td.c-chart", report.by.axis)] if report.by.views else []
+    charts += [("#ground td.c-chart", report.ground.axis)] if report.ground.found else []
+    rules = [grid_lines(where, [at for at, _ in axis.ticks]) for where, axis in charts]
     for key, (_, axis) in (annotators.charts if annotators else {}).items():
         at = [at for at, _ in axis.ticks] if key == "reliability" else ["3", "50", "97"]
         rules.append(grid_lines(f".ann td.c-chart.{key}", at))
@@ -177,6 +187,8 @@ def _figures(report: Report) -> dict[str, str]:
         found |= {"shares": matrix.shares(names, pairs), "counts": matrix.counts(names, pairs)}
     if pairs and network.FEWEST <= shown.n <= network.MOST:
         found["network"] = network.network(names, pairs)
+    if report.ground.found and (drawn := report.ground.figure):
+        found["stances"] = drawn
     if annotators and not report.equal and len(annotators["annotator"]) > CROWD:
         found["reliability"] = reliability_figure(
             contents.numbers(annotators["reliability"]),

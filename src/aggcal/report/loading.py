@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aggcal.errors import FileError, OptionError, TableError
-from aggcal.io.results import read_comparisons, read_results
+from aggcal.io.results import read_categories, read_comparisons, read_results
 from aggcal.report.report import Report
 
 _LONGEST = 200
@@ -73,6 +73,7 @@ def load_report(
     """
     summary, items, annotators = read_results(folder, force=force, repair=repair)
     met = read_comparisons(folder, items, repair=repair)
+    cells = read_categories(folder, items, repair=repair)
     with fitting(folder):
         kept = {key: value for key, value in summary.items() if key != "texts"}
-        return Report(kept, items, annotators, texts or {}, met)
+        return Report(kept, items, annotators, texts or {}, met, categories=cells)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aggcal.errors import count
+from aggcal.report import terms
+from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
 from aggcal.report.listing import Listing, cut
 from aggcal.report.report import Report
@@ -15,6 +17,7 @@ TOP = 20
 """Rows of a table: the others are in the files."""
 
 _NAME, _SAID, _MOST_MOVED = 80, 100, 5
+_MOST_CATEGORIES, _CATEGORY_ROWS = 12, 10  # a short report: categories.csv has all
 _DETAILS = {"efficiency", "sure", "risk_bound", "unidentified"}
 """Statements that only the whole report has."""
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -62,7 +65,10 @@ def markdown(report: Report) -> str:
     >>> markdown(report).splitlines()[10]
     '| a\\|b | 0.000 |'
     """
-    parts = (_head, _results, _changes, _annotators, _claims, _quality, _making)
+    parts = (
+        _head, _results, _categories, _control, _ground, _changes, _annotators, _claims, _quality,
+        _making,
+    )  # fmt: skip
     blocks = [block for part in parts for block in part(report) if block]
     return "\n\n".join(blocks) + "\n"
 
@@ -89,6 +95,66 @@ def _results(report: Report) -> Iterable[str]:
         yield f"In brackets: {level} intervals ({inline(covers, 1000)})."
     if not report.calibrated:
         yield "*Consensus* scores have no unit; 0 is the average."
+
+
+def _categories(report: Report) -> Iterable[str]:
+    views = report.by.views
+    if views:
+        yield "## By category"
+    for view in views[:_MOST_CATEGORIES]:
+        yield f"### {plain(view['column'])}: {plain(view['label'])} ({view['says']})"
+        yield _rows(
+            ("rank", "item", "score", "overall rank", "against overall"),
+            [
+                (
+                    row["rank"],
+                    plain(row["item"]),
+                    row["score"] + (f" ({row['interval']})" if row["interval"] else ""),
+                    row["overall"],
+                    row["move"],
+                )
+                for row in view["rows"][:_CATEGORY_ROWS]
+            ],
+        )
+    if views:
+        yield "All categories and items are in `categories.csv`."
+
+
+def _control(report: Report) -> Iterable[str]:
+    control = report.control
+    if not control.known:
+        return
+    yield "## Held equal"
+    yield plain(control.says, 1000)
+    yield "\n".join(f"- {plain(each['says'], 1000)}" for each in control.coefficients)
+    if control.moved:
+        titles = ("item", "rank, held equal", "rank as judged", "move")
+        yield _rows(
+            titles,
+            [(plain(r["item"]), r["rank"], r["without"], r["move"]) for r in control.moved],
+        )
+    yield CAVEAT
+
+
+def _ground(report: Report) -> Iterable[str]:
+    ground = report.ground
+    if not ground.looked:
+        return
+    yield "## Common ground"
+    yield ground.says
+    if not ground.found:
+        return
+    yield "\n".join(
+        f"- End {end} puts higher than the other end: {', '.join(map(plain, names)) or 'nothing'}."
+        for end, names in ground.ends
+    )
+    yield _rows(
+        ("rank", "item", "common ground", "rank at A", "rank at B"),
+        [
+            (r["rank"], plain(r["item"]), f"{r['score']} ({r['interval']})", r["a"], r["b"])
+            for r in ground.rows[:TOP]
+        ],
+    )
 
 
 def _changes(report: Report) -> Iterable[str]:
@@ -118,6 +184,7 @@ def _annotators(report: Report) -> Iterable[str]:
         if lines
         else "all are reliable."
     )
+    yield terms.annotators_said(report.summary)
     rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
     for words, _, n in lines:
         named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]
@@ -177,6 +244,7 @@ def _making(report: Report) -> Iterable[str]:
     yield f"{how}, with aggcal {inline(summary['version'])}."
     if summary.get("selection"):
         yield inline(summary["selection"]["why"], 1000)
+    yield "\n".join(f"- **{label}:** {plain(said, 1000)}" for label, said in report.terms)
     if report.again:
         yield _command(report.again)
     yield (

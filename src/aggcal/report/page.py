@@ -5,10 +5,13 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aggcal.report.listing import cut
 from aggcal.report.templates import environment, number
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _THEME = (
     'try{const kept=localStorage.getItem("aggcal-theme");'
@@ -45,18 +48,33 @@ def page(
     """
     from markupsafe import Markup
 
-    templates = environment("aggcal.report")
-    templates.filters |= {"number": number, "cut": cut}
     parts = {"theme": _THEME, "style": style, "script": script}
     if live:
         parts["refresh"] = file("live.js")
-    return templates.get_template(template).render(
-        live=live,
-        forms=forms,
-        hashes={name: Markup(_hash(text)) for name, text in parts.items()},
-        **{name: Markup(text) for name, text in parts.items()},
-        **data,
+    return (
+        templates()
+        .get_template(template)
+        .render(
+            live=live,
+            forms=forms,
+            hashes={name: Markup(_hash(text)) for name, text in parts.items()},
+            **{name: Markup(text) for name, text in parts.items()},
+            **data,
+        )
     )
+
+
+def templates() -> Environment:
+    """Return what renders the templates of this package.
+
+    Examples
+    --------
+    >>> templates().from_string("{{ 1234 | number }}").render()
+    '1,234'
+    """
+    found = environment("aggcal.report")
+    found.filters |= {"number": number, "cut": cut}
+    return found
 
 
 def file(name: str) -> str:

@@ -296,6 +296,11 @@
         if (interval(column, k)) value.append(make("span", "sr", " (" + interval(column, k) + ")"));
         row.append(chart, value);
       }
+      for (const key of A.numbers) {
+        const value = cell("num v-" + key, shown(P[key], k));
+        if (interval(P[key], k)) value.append(make("span", "sr", " (" + interval(P[key], k) + ")"));
+        row.append(value);
+      }
       row.append(cell("num c-n", shown(P.n_judgments, k)));
       body.append(row);
       return body;
@@ -340,6 +345,18 @@
     $$(".matrix .lab").forEach((label, at) => label.addEventListener("click", () => { location.hash = "item=" + encodeURIComponent(name(at % items.n)); }));
     view("table"); heat("shares");
   }
+  // The overall order, or that of a category: the page holds them all, one is shown.
+  const by = $("#by");
+  function order(key) {
+    if (!by) return;
+    by.value = key;
+    $("#by-view").hidden = !key;
+    $$(".by").forEach((one) => { one.hidden = one.dataset.by !== key; });
+    for (const one of ["#overview", "#item-tools", "#table-view"]) if ($(one)) $(one).hidden = Boolean(key);
+    if (!key) view("table"); else if (views.matrix) views.matrix.hidden = true;
+  }
+  by?.addEventListener("change", () => { history.replaceState(null, "", by.value ? "#by=" + encodeURIComponent(by.value) : "#results"); order(by.value); });
+  order("");
   $(".ribbon")?.addEventListener("click", (event) => {
     const svg = event.currentTarget, box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
     const share = (x - svg.dataset.left) / (svg.dataset.right - svg.dataset.left);
@@ -361,6 +378,8 @@
     let hash = location.hash.slice(1);
     try { hash = decodeURIComponent(hash); } catch { /* as it was typed */ }
     const [kind, ...rest] = hash.split("="), wanted = rest.join("=");
+    if (kind === "by" && by) { tab("results"); order([...by.options].some((one) => one.value === wanted) ? wanted : ""); return; }
+    order("");
     if (kind === "item" && rest.length) { const k = C.item.values.indexOf(wanted); tab("results"); view("table"); if (k >= 0) items.go(k); return; }
     if (kind === "annotator" && rest.length && people) { tab("annotators"); const k = people.named.values.indexOf(wanted); if (k >= 0) people.go(k); return; }
     if (panels.some((panel) => panel.id === hash)) { tab(hash, moved); return; }

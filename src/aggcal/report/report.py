@@ -13,8 +13,11 @@ from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERD
 from aggcal.errors import TableError, count, some
 from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
-from aggcal.report import claims, commands, contents, findings, glossary
+from aggcal.report import claims, commands, contents, findings, glossary, terms
+from aggcal.report.categories import Categories
+from aggcal.report.control import Control
 from aggcal.report.detail import Details
+from aggcal.report.ground import Ground
 from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
@@ -38,6 +41,8 @@ class Report:
         What items look like, by their ids: addresses that hold the picture themselves.
     comparisons
         Who met whom, as in ``comparisons.json``; empty where that is not known.
+    categories
+        The columns of ``categories.csv``; empty without categories.
 
     Examples
     --------
@@ -54,6 +59,7 @@ class Report:
     texts: Mapping[str, str] = field(default_factory=dict)
     comparisons: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
+    categories: Columns = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -187,6 +193,26 @@ class Report:
         return None if known is None else int(known)
 
     @property
+    def terms(self) -> list[tuple[str, str]]:
+        """What was fitted beside scores and reliabilities, and why, in sentences."""
+        return terms.sentences(self.summary)
+
+    @cached_property
+    def by(self) -> Categories:
+        """The order of each category."""
+        return Categories(self.categories, self.items)
+
+    @cached_property
+    def control(self) -> Control:
+        """The order with nothing held equal beside this one."""
+        return Control(self.summary, self.items)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The axis of disagreement and the common ground."""
+        return Ground(self.summary, self.items, self.annotators)
+
+    @property
     def asides(self) -> list[tuple[str, str]]:
         """What else the first screen says, each with where to read more."""
         found = []
@@ -194,6 +220,10 @@ class Report:
             found.append((f"{self.groups:,} groups can be told apart", "#method"))
         elif self.groups == 1:
             found.append(("no two items can be told apart", "#method"))
+        if self.control.known:
+            found.append((f"with {self.control.names} held equal", "#held"))
+        if self.ground.found:
+            found.append(("annotators differ along one axis: see the common ground", "#common"))
         for word, one, many in (
             (REVERSED, "annotator answers in reverse", "annotators answer in reverse"),
             (GUESSING, "annotator guesses", "annotators guess"),
@@ -345,6 +375,9 @@ class Report:
             "precision": self.precision,
             "suggestions": self.suggestions,
             "again": self.again,
+            "terms": dict(self.terms),
+            "held_equal": self.control.to_dict(),
+            "common_ground": self.ground.to_dict(),
             "comparisons": dict(self.comparisons),
             "words": self.words,
         }

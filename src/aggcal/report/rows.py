@@ -180,6 +180,7 @@ class ItemRows:
     def extra(self) -> list[Numbers]:
         """The columns that a reader has to ask for."""
         wanted = ["model", "consensus", "consensus_se", "win_rate", "component"]
+        wanted += ["rank_uncontrolled", "common_ground"]
         if self.score.key == "consensus":
             wanted.remove("consensus")
         if self.model is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from aggcal.report.numerals import MINUS
@@ -10,8 +11,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@cache
 def environment(package: str) -> Environment:
-    """Return what renders the templates of a package.
+    """Return what renders the templates of a package; it keeps them, as compiling takes long.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from aggcal.io.writing.journal import is_interrupted
 from aggcal.report.loading import fitting, load_report
 from aggcal.report.report import Report
 
-_FILES = ("summary.json", "items.csv", "annotators.csv", "comparisons.json")
+_FILES = ("summary.json", "items.csv", "annotators.csv", "categories.csv", "comparisons.json")
 """What a report is rendered from; whoever changes one of them changes the state of the run."""
 _KEPT = 8
 """Reports that are kept in memory: more make going back faster, and large ones take much room."""

@@ -67,6 +67,13 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    _declare_general(kernels)
+    return kernels
+
+
+def _declare_general(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels of the general model take."""
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_general_integrate.restype = number
     kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
     kernels.aggcal_general_gaps.restype = None
@@ -81,7 +88,6 @@ def library() -> ctypes.CDLL | None:
     for name, arrays in (("table", 2), ("forms", 9), ("covariance", 6)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
-    return kernels
 
 
 def at(*arrays: np.ndarray | None) -> list[int | None]:

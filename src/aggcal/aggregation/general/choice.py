@@ -9,14 +9,16 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem, State
+from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
+from aggcal.errors import OptionError
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
 from aggcal.models.general.rows import GeneralRows, general_rows
 from aggcal.models.general.sums import Layout
-from aggcal.models.general.terms import Terms
+from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 
 _ROUNDS = 8
 """Updates of the spreads while the evidence for a position effect is worked out: they are then
@@ -50,6 +52,8 @@ class Chosen:
     """Whether strengths of answers are used."""
     evidence: float | None = None
     """By how much the log evidence rises with a position effect, where it was worked out."""
+    alike: bool = False
+    """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
 
     @property
     def outcomes(self) -> Outcomes:
@@ -59,6 +63,8 @@ class Chosen:
     @property
     def names(self) -> tuple[str, ...]:
         """The annotators' parameters."""
+        if self.alike:
+            return ()
         names = [RELIABILITY]
         names += [POSITION] if self.position else []
         names += [READINESS] if self.ties != "halves" else []
@@ -67,8 +73,8 @@ class Chosen:
     @property
     def plain(self) -> bool:
         """Whether there is nothing beside items and reliabilities."""
-        further = self.cells or self.graded or self.control is not None
-        return self.names == (RELIABILITY,) and not further
+        further = self.position or self.bridge or self.graded or self.ties != "halves"
+        return not further and not self.cells and self.control is None
 
 
 def has_ties(judgments: Judgments) -> bool:
@@ -80,6 +86,29 @@ def graded(judgments: Judgments) -> bool:
     """Whether a judgment has a strength of more than one step."""
     grade = judgments.grade
     return grade is not None and int(np.abs(grade).max(initial=0)) > 1
+
+
+def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | None) -> None:
+    """Refuse terms that were asked for and would not be fitted, before any work.
+
+    Parameters
+    ----------
+    terms, judgments
+        What was asked for, and of what.
+    integrates
+        Whether annotators' parameters are integrated out; None where annotators are alike.
+    """
+    if terms.control is not None:
+        terms.control.check(judgments.on_one_machine("holding something equal"))
+    if integrates or terms in (DEFAULT, PLAIN):
+        return
+    what = "ties, positions, contexts, control and axes"
+    judgments.on_one_machine(f"fitting {what}")
+    if integrates is False:
+        raise OptionError(
+            f"{what} are fitted by the estimator 'marginal' and with a prior only; leave the "
+            "estimator and the prior as they are, or leave the terms out."
+        )
 
 
 def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chosen:
@@ -111,6 +140,21 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
         return replace(found, position=True)
     rise = position_evidence(judgments, found, scores)
     return replace(found, position=rise > _RISES, evidence=rise)
+
+
+def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
+    """Choose what judgments of annotators who are alike are fitted with: what was asked for.
+
+    Left open, a tie is half a win for each side, sides do not matter, and contexts are only in the
+    standard errors: plain Bradley–Terry.
+    """
+    modelled = terms.ties in ("davidson", "rao-kupper")
+    ties = terms.ties if modelled and (has_ties(judgments) or graded(judgments)) else "halves"
+    cells = ["context"] if terms.context == "fit" and judgments.context is not None else []
+    if terms.categories:
+        cells += [f"by {column.name}" for column in judgments.categories]
+    position = terms.position == "on" and judgments.sided
+    return Chosen(ties, position, tuple(cells), control=terms.control, alike=True)
 
 
 def _cell_weight(judgments: Judgments) -> float:

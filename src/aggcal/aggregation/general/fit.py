@@ -22,8 +22,8 @@ from aggcal.models.general.sums import Sums
 MOST_DENSE = 1200
 """Up to so many unknowns every step is solved for exactly; beyond, by conjugate gradients."""
 _MANY_ROWS, _FEW_UNKNOWNS = 50_000, 300
-"""Rows from which on only so few are, as without contexts and categories: there coverage is the same,
-and the matrix takes longer than all else."""
+"""Rows from which on only so few are, as always without contexts and categories: coverage is the
+same, and the matrix would take longer than all else."""
 _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ) and of spreads in an iteration at which they have settled: far below
@@ -31,8 +31,9 @@ their standard errors."""
 _POLISHED = 1e-7
 """Relative gradient to which the unknowns are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
-_CLOSE = 1e-2
-"""How near modes are looked for on the way: nodes are only placed by them."""
+_CLOSE, _CLOSER = 1e-4, 1e-8
+"""How near modes are looked for on the way, as nodes are only placed by them; and once a fit has
+stalled: where annotators differ little, what is left of the distance would keep it going round."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve for a step, on the way and at the end."""
 _SURELY = 1e-5
@@ -45,7 +46,8 @@ _AITKEN = 3
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
-"""How often it is looked for, and how far the typical reliability may be from 1 to begin with: far from it the tilt goes astray."""
+"""How often the unit is looked for, and how far the typical reliability may be from 1 to begin
+with: far from it the tilt goes astray."""
 _SAMPLE = 100_000
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves passes over all, and the unit is held exactly later on."""
@@ -102,6 +104,7 @@ class _Run:
     moves: list[float] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
     path: Path = field(default_factory=list)
+    close: float = _CLOSE
 
     def __post_init__(self) -> None:
         layout = self.problem.layout
@@ -116,12 +119,13 @@ class _Run:
             if self._patient:
                 state = self._solved(state)
             if self.moves:  # the start is where they were integrated out last
-                sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+                sums = self.problem.integrate(state, close=self.close, hopeless=self.hopeless)
             new, far = self._iterated(state, sums, kept)
             if not np.isfinite(far):
                 break
             if len(self.moves) >= _SETTLING:
-                kept = _DAMPED if far > _STALLED * self.moves[-1] else kept
+                if far > _STALLED * self.moves[-1]:
+                    kept, self.close = _DAMPED, _CLOSER
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
             if len(self.moves) == _PATIENT:
@@ -149,7 +153,7 @@ class _Run:
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
         for _ in range(_INNER):
-            sums = self.problem.integrate(state, close=_CLOSE, hopeless=self.hopeless)
+            sums = self.problem.integrate(state, close=self.close, hopeless=self.hopeless)
             curvature = self.problem.curvature(state, sums)
             old = state.covariance
             state, covariance, far = self._stepped(state, curvature, _LOOSE)

@@ -14,8 +14,15 @@ from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.effects import (
+    EDGES,
+    AnnotatorEffect,
+    Axis,
+    CategoryScores,
+    Coefficients,
+)
+from aggcal.aggregation.estimate import Quantify, refuse_pieces
+from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
@@ -27,19 +34,17 @@ from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.errors import AggcalWarning
+from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import CONTROL, SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
-
-_EDGES = (0.1, 0.9)
-"""Quantiles of the stances between which the common ground is the middle."""
 
 
 class Named(Aggregator, Protocol):
@@ -56,6 +61,8 @@ def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = 
 
     ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
     """
+    if chosen.alike:
+        return alike_problem(judgments, chosen)
     ties, control = chosen.ties != "halves", chosen.control
     keys = (
         by_context
@@ -113,6 +120,8 @@ class GeneralEffects:
 
     def _of(self, name: str) -> AnnotatorEffect | None:
         known, layout = self.fit.known, self.problem.layout
+        if self.chosen.alike:
+            return self._common(name)
         if name not in known.names:
             return None
         at = layout.at_means + layout.means.index(name)
@@ -123,6 +132,18 @@ class GeneralEffects:
             float(np.sqrt(self._variances[at])),
             float(self.fit.state.sds[known.names.index(name)]),
         )
+
+    def _common(self, name: str) -> AnnotatorEffect | None:
+        """Return a parameter that all annotators share."""
+        layout = self.problem.layout
+        block = layout.design.blocks.get(POSITION)
+        where = layout.where_ties if name == READINESS else getattr(block, "where", slice(0))
+        if where.stop == where.start or not where.stop:
+            return None
+        at, m = int(where.start), self.judgments.n_annotators
+        value, variance = float(self.fit.state.unknowns[at]), float(self._variances[at])
+        both = np.full(m, value), np.full(m, variance)
+        return AnnotatorEffect(*both, value, float(np.sqrt(variance)), 0.0)
 
     @cached_property
     def _variances(self) -> FloatArray:
@@ -176,7 +197,7 @@ class GeneralEffects:
         stances = known.mean(known.of(STANCE))
         where = layout.where_axis
         items, n = unknowns[where], self.judgments.n_items
-        middle = float(np.quantile(stances, _EDGES).mean())
+        middle = float(np.quantile(stances, EDGES).mean())
         covariance = self.posterior.covariance
         variances = self._variances
         ground = variances[:n] + middle**2 * variances[where]
@@ -189,7 +210,18 @@ class GeneralEffects:
             self.posterior.annotators[STANCE],
             unknowns[:n] + middle * items,
             np.sqrt(np.maximum(ground, 0.0)),
+            self._axis_share(items, stances),
         )
+
+    def _axis_share(self, items: FloatArray, stances: FloatArray) -> float:
+        """Return the part of the axis in the squared advantages of items over others."""
+        rows, known, scores = self.problem.layout.rows, self.fit.known, self.fit.state.unknowns
+        weight, who = rows.answers.weight, np.repeat(np.arange(rows.n_annotators), rows.sizes)
+        gap = scores[rows.left] - scores[rows.right]
+        shared = known.mean(known.of(RELIABILITY))[who] * gap
+        own = stances[who] * (items[rows.left] - items[rows.right])
+        parts = [float(weight @ np.square(each)) for each in (own, shared)]
+        return parts[0] / max(sum(parts), 1e-300)
 
     @property
     def grades(self) -> FloatArray:
@@ -221,17 +253,38 @@ class GeneralEffects:
         for name, effect in (("position", self.position), ("tie_readiness", self.readiness)):
             found[name] = None if effect is None else effect.to_dict()
         found["position_evidence"] = self.chosen.evidence
+        ties = np.asarray(self.judgments.outcome) == 0.5  # noqa: PLR2004
+        found["n_ties"] = int(np.asarray(self.judgments.count)[ties].sum())
         context = self.judgments.context_name if "context" in self.chosen.cells else None
         found["context"] = context
+        found["contexts"] = self._contexts()
         found["categories"] = {
-            column.name: {"sd": column.sd, "categories": column.ids.tolist()}
+            column.name: {
+                "sd": column.sd,
+                "categories": [str(one) for one in column.ids],
+                "judgments": column.judgments.tolist(),
+            }
             for column in self.categories
         }
         found["control"] = None if self.control is None else self.control.to_dict()
         found["bridge"] = self.axis is not None
+        found["axis"] = None if self.axis is None else self.axis.to_dict()
         if len(self.grades) > 1:
             found["grades"] = self.grades.tolist()
         return found
+
+    def _contexts(self) -> dict[str, Any] | None:
+        """Say which contexts there are, and what they do to items where that was fitted."""
+        ids = self.judgments.context_ids
+        if ids is None:
+            return None
+        fitted, sds = "context" in self.chosen.cells, self.fit.state.block_sds
+        return {
+            "name": self.judgments.context_name,
+            "number": len(ids),
+            "fitted": fitted,
+            "sd": sds["context"] if fitted else None,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,13 +375,25 @@ class QuantifyGeneral(Quantify):
         seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
+        if consensus.prior is None:
+            refuse_pieces(self.judgments)
         found = self.effects.posterior
-        variances = found.annotators[RELIABILITY]
+        variances = found.annotators.get(RELIABILITY)
         if found.scores is not None:
             return Curvature(DenseCovariance(found.scores), variances)
         likelihood = own.problem(rows_of(self.judgments), consensus)
-        at = consensus.scores, consensus.reliabilities
+        at = consensus.scores, own.parameters(consensus.reliabilities)
         return Curvature(many_scores(found, likelihood, *at, seed), variances)
+
+    def _sandwich(
+        self, own: Curved, consensus: Consensus, kind: str, level: float, seed: int
+    ) -> Uncertainty:
+        if not self.effects.chosen.alike:
+            return super()._sandwich(own, consensus, kind, level, seed)
+        raise OptionError(
+            f"'{kind}' does not know ties, positions, categories or what is held equal; choose "
+            "laplace or bootstrap, or leave them out."
+        )
 
     def _by_context(self, consensus: Consensus) -> bool:
         """Whether answers in one context depend on each other in ways that were not fitted."""

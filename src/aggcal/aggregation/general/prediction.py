@@ -66,14 +66,14 @@ class Predictor:
                 continue
             theta = dict(zip(names, nodes[judgments.annotator, k].T, strict=True))
             for at, gap_share in zip(GAPS, GAP_WEIGHTS, strict=True):
-                eta = theta[RELIABILITY] * (gap + at * np.sqrt(variance))
+                eta = theta.get(RELIABILITY, 1.0) * (gap + at * np.sqrt(variance))
                 eta = eta + theta.get(POSITION, 0.0)
                 if axis is not None:
                     eta = eta + theta[STANCE] * axis
                 for spot, spot_share in spots:
                     nu = np.full(len(gap), -np.inf)
-                    if READINESS in theta:
-                        nu = theta[READINESS] + ready + spot * np.sqrt(ready_variance)
+                    if self.chosen.ties != "halves":
+                        nu = theta.get(READINESS, 0.0) + ready + spot * np.sqrt(ready_variance)
                     found = self._answers(eta, nu)
                     total += (share * gap_share * spot_share)[:, None] * found
         return total
@@ -99,7 +99,10 @@ class Predictor:
         rows = len(judgments.left)
         unsure = np.zeros(rows)
         for name, block in layout.design.blocks.items():
-            if name == CONTROL:
+            if name == POSITION:
+                columns.append(np.full(rows, block.begin))
+                signs.append(np.ones(rows))
+            if name in (CONTROL, POSITION):
                 continue
             group = self._group(name, judgments)
             used = group != _NONE
@@ -148,7 +151,9 @@ class Predictor:
         rows, layout = len(judgments.left), self.layout
         if not layout.contexts:
             return np.zeros(rows), np.zeros(rows)
-        group = self._group("context", judgments)
+        group = np.zeros(rows, dtype=np.int64)  # alike, everyone's is the same anywhere
+        if not self.chosen.alike:
+            group = self._group("context", judgments)
         known = group >= 0
         at = layout.where_ties.start + np.where(known, group, 0)
         cov = self.posterior.covariance
@@ -168,6 +173,9 @@ class Predictor:
     def _nodes(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameters and their probabilities."""
         known, state, layout = self.fit.known, self.fit.state, self.layout
+        if self.chosen.alike:
+            m = judgments.n_annotators
+            return np.zeros((m, 1, 0)), np.ones((m, 1))
         number = _numbers(self.labels.annotators, judgments.annotator_ids)
         seen: BoolArray = number >= 0
         points, shares = cubature(len(known.names))

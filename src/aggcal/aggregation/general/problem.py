@@ -25,7 +25,7 @@ from aggcal.models.general.annotators import (
     Point,
 )
 from aggcal.models.general.compiled import integration
-from aggcal.models.general.compiled_sums import sums_of
+from aggcal.models.general.compiled_sums import Prior, sums_of
 from aggcal.models.general.design import CONTROL, SCORES
 from aggcal.models.general.outcomes import Outcomes, adjacent
 from aggcal.models.general.sums import Layout, Sums
@@ -96,7 +96,7 @@ class Curvature:
         context or category (of the block that has most): an arrow.
         """
         diagonal, blocks = self.diagonal(), self.sums.layout.design.blocks
-        cells = [b for name, b in blocks.items() if name not in (SCORES, CONTROL)]
+        cells = [b for name, b in blocks.items() if name != SCORES and (b.item >= 0).all()]
         if not cells:
             return lambda vector: vector / diagonal
         block, scores = max(cells, key=lambda b: b.end - b.begin), blocks[SCORES].where
@@ -119,9 +119,10 @@ class Curvature:
         """Invert it as a matrix; where it is not definite, with the annotators' part left out."""
         whole, held = self.sums.dense()
         where = np.diag_indices(len(whole))
-        for matrix in (whole, held):
-            matrix[where] += self.precision
-            matrix += np.outer(self.pin, self.pin)
+        pinned = np.outer(self.pin, self.pin)
+        pinned[where] += self.precision
+        whole += pinned
+        held += pinned
         return definite_inverse(whole + np.outer(self.unit, self.unit), held)
 
     def variances_of(
@@ -258,7 +259,8 @@ class Problem:
         self.means = means
         known = self.known
         toward = self.shares[:, None] * known.weights * known.off(known.strengths)
-        return sums_of(layout, self.integration, known, state.sds, means, toward)
+        prior = Prior(state.sds, means)
+        return sums_of(layout, self.integration, known, prior, toward)
 
     def curvature(self, state: State, sums: Sums) -> Curvature:
         """Return the curvature where the annotators were last integrated out."""

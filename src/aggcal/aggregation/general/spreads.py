@@ -33,8 +33,12 @@ _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
-LEAST_SD = 0.01
+LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
+_VISIBLE = 100.0
+"""How much more the prior of an annotator's parameter may say than the annotator: with more, the
+mean over annotators would be told by the errors of cubature, and no study could tell the
+difference."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -94,8 +98,7 @@ def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str)
         variances = own if own.ndim == 1 else np.diag(centred(own, problem.component))
         free = len(values) - int(problem.component.max()) - 1
         return next_sd(sd, values, float(variances.sum()), free, 1.0)
-    trace = float(own.sum() if own.ndim == 1 else np.trace(own))
-    return _effect_sd(sd, dot(values, values), trace, len(values), 1.0)
+    return _effect_sd(sd, values, own if own.ndim == 1 else np.diag(own), 1.0)
 
 
 def _annotator_sd(
@@ -111,21 +114,40 @@ def _annotator_sd(
     own = known.mean(off**2)
     unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
-    square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     if name != RELIABILITY:
-        return _effect_sd(sd, square, trace, m, _WIDEST[name])
+        seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
+        least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
+        return float(max(_effect_sd(sd, about, unsure, _WIDEST[name]), least))
+    square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
-def _effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:
-    """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
-    room = max(count - trace / sd**2, 1e-3 * count)
-    scale = widest**2
-    new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
-    low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)
-    return float(np.clip(new, max(low, LEAST_SD), high))
+def _effect_sd(sd: float, about: FloatArray, variances: FloatArray, widest: float) -> float:
+    """Return a better estimate of a spread that may be 0, under a half-normal prior.
+
+    ``about`` and ``variances`` are the posterior under the spread so far. What the data alone say
+    follows from them, and the spread is chosen under which that is most probable: its fixed points
+    are those of MacKay's update, which is slow near 0.
+    """
+    from scipy.optimize import minimize_scalar
+
+    known = np.maximum(1.0 / variances - sd**-2.0, 0.0)
+    pull = np.square(about / variances)
+
+    def loss(log_sd: float) -> float:
+        square = np.exp(2.0 * log_sd)
+        shrunk = 1.0 + square * known
+        fit = np.log(shrunk).sum() - square * (pull / shrunk).sum()
+        return float(0.5 * fit + 0.5 * square / widest**2)
+
+    at = np.log(sd)
+    ends = max(at - _LOG_STEP, np.log(LEAST_SD)), max(at + _LOG_STEP, np.log(LEAST_SD) + 1e-9)
+    found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-6})
+    # It never looks at the ends themselves.
+    best = min((float(found.x), *ends), key=loss)
+    return float(np.exp(best))
 
 
 def _grades(problem: Problem, state: State) -> FloatArray:
@@ -142,6 +164,8 @@ def _grades(problem: Problem, state: State) -> FloatArray:
         nu = np.full(len(gaps), -np.inf)
         if READINESS in theta:
             nu = rows.per_row(theta[READINESS]) + offset
+        elif layout.contexts:
+            nu = np.asarray(offset)
         share = rows.per_row(known.weights[:, k]) * rows.answers.weight
         levels = grade_terms(eta, nu, state.grades)
         expected += [float((share * level).sum()) for level in levels]

@@ -185,17 +185,16 @@ class Auto:
             comparison = compared(judgments, seed=self.seed)
         except TooLittleDataError as error:
             record = _fallback(str(error))
-            aggregator: Aggregator = METHODS[DEFAULT_METHOD].make(prior="default", seed=self.seed)
+            aggregator: Any = METHODS[DEFAULT_METHOD].make(prior="default", seed=self.seed)
         else:
             chosen = comparison.choice.candidate
             aggregator, record = chosen.make(self.seed), comparison.to_dict()
             if judgments.categories and not (chosen.terms or DEFAULT).categories:
                 record["notes"].append(_NO_CATEGORIES)
-        if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
-            fit = aggregator.fit(judgments, on_iteration=on_iteration)
-        else:
-            fit = aggregator.fit(judgments)
-        return replace(fit, selection=record)
+        own = isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
+        progress = {"on_iteration": on_iteration} if own else {}
+        found: Consensus = aggregator.fit(judgments, **progress)
+        return replace(found, selection=record)
 
 
 def _fallback(why: str) -> dict[str, Any]:

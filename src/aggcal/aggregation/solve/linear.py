@@ -26,9 +26,12 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
         factor, failed = dpotrf(candidate, lower=True)
         if failed:
             continue
-        # A third of the work of solving for the columns of the identity; one triangle is filled.
-        half = np.tril(dpotri(factor, lower=True, overwrite_c=True)[0])
-        return np.asarray(half + np.tril(half, -1).T)
+        # A third of the work of solving for the columns of the identity; one triangle is filled,
+        # and the other is zero.
+        half = dpotri(factor, lower=True, overwrite_c=True)[0]
+        whole = half + half.T
+        whole.flat[:: len(whole) + 1] *= 0.5
+        return np.asarray(whole)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
 

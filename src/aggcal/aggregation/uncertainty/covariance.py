@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal.aggregation.solve.linear import definite_inverse
 
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
@@ -107,7 +108,7 @@ class DenseCovariance(Covariance):
         """Return K·residual and the diagonal of K = V(V + N)⁻¹."""
         wide = slope**2 * self.matrix
         wide[np.diag_indices(len(wide))] += crowd + noise
-        inverse = np.linalg.inv(wide)
+        inverse = definite_inverse(wide, wide)
         # K = I − N(V + N)⁻¹.
         return residual - (noise * (inverse @ residual).T).T, 1.0 - noise * np.diag(inverse)
 

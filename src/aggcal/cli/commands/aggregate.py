@@ -12,7 +12,7 @@ def add(command: Parser) -> None:
     command.set_defaults(call=run)
     command.describe(
         "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
-        "report.md into DIR."
+        "report.md into DIR, and categories.csv with --by."
     )
     add_judgments(command)
     add_stages(command, both=False)

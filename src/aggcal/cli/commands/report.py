@@ -163,13 +163,13 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     """Return the summary as it was read, and the page."""
     from pathlib import Path
 
-    from aggcal.io.results import read_comparisons, read_results
+    from aggcal.io.results import read_categories, read_comparisons, read_results
     from aggcal.report.html import RENDERERS
     from aggcal.report.loading import fitting
     from aggcal.report.report import Report
 
     read, items, annotators = read_results(options.results, force=options.force)
-    met = read_comparisons(options.results, items)
+    met, cells = read_comparisons(options.results, items), read_categories(options.results, items)
     texts = texts_from(options, Console(quiet=options.quiet))
     summary = {key: value for key, value in read.items() if key != "texts"}
     summary.update(titles)
@@ -177,7 +177,7 @@ def _rendered(options: argparse.Namespace, titles: Titles) -> tuple[dict[str, An
     if texts is not None and said:
         summary["texts"] = Path(texts.source).name
     with fitting(options.results):
-        contents = Report(summary, items, annotators, said, met, seen)
+        contents = Report(summary, items, annotators, said, met, seen, cells)
         # A text may hold half a character, which no file can.
         return read, RENDERERS[options.format](contents).encode("utf-8", "replace")
 

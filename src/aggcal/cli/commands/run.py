@@ -37,7 +37,7 @@ from aggcal.cli.options.stage_2 import (
     knowledge_files,
     knowledge_from,
 )
-from aggcal.cli.options.terms import terms_from
+from aggcal.cli.options.terms import control_files, control_from, terms_from
 from aggcal.cli.provenance import judgment_files
 from aggcal.registry import LOCAL
 
@@ -47,7 +47,8 @@ def add(command: Parser) -> None:
     command.set_defaults(call=run)
     command.describe(
         "Writes items.csv, annotators.csv, comparisons.json, summary.json, report.html and "
-        "report.md into DIR, and predictions.csv if some scored items were never judged."
+        "report.md into DIR; categories.csv with --by, and predictions.csv if some scored items "
+        "were never judged."
     )
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", help=SCORES)
@@ -84,10 +85,10 @@ def run(options: argparse.Namespace) -> int:
     titles = titles_from(options)
     refuse_unwritable(options.output)
     inputs = (*judgment_files(options), *feature_files(options), *text_files(options))
-    inputs = (*inputs, *knowledge_files(options))
+    inputs = (*inputs, *knowledge_files(options), *control_files(options))
     refuse_output(options, (*inputs, options.scores) if both else inputs)
     prior, features = prior_from(options), features_from(options, console)
-    texts = texts_from(options, console)
+    texts, control = texts_from(options, console), control_from(options, console)
     known = {"calibrator": options.calibrator} if both else {}
     known |= knowledge_from(options, console) if both else anchored_from(options, console)
     scores = scores_from(options, console) if both else None
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
             prior=prior,
             estimator=options.estimator,
             features=features,
-            terms=terms_from(options),
+            terms=terms_from(options, control),
             **uncertainty_from(options, console),
             **known,
             seed=options.seed,

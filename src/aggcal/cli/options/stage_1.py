@@ -100,9 +100,11 @@ def uncertainty_from(options: argparse.Namespace, console: Console) -> dict[str,
 
 def check_stage_1(options: argparse.Namespace, **stage_2: Any) -> None:
     """Refuse invalid options before anything is read."""
+    from aggcal.aggregation import check_control
     from aggcal.assessment import check_options
 
     check_engine_options(options)
+    check_control(options.method, options.estimator, given=options.control is not None)
     check_options(
         method=options.method,
         prior=prior_from(options),

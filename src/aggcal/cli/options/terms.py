@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from aggcal.cli.console import Console
 from aggcal.registry import CONTEXT_USES, SWITCHES, TIES
 
 if TYPE_CHECKING:
+    from aggcal.data.control import Control
     from aggcal.models.general.terms import Terms
 
 
@@ -37,14 +39,50 @@ def add_terms(group: argparse._ArgumentGroup) -> None:
         "repeatedly in a context",
     )
     group.add_argument(
+        "--control",
+        metavar="FILE",
+        help="table of what to hold equal, such as length or style: item, numeric columns of any "
+        "name, and the column of --context if an item's values depend on it; scores are then those "
+        "of items that do not differ in it",
+    )
+    group.add_argument(
         "--bridge",
         action="store_true",
         help="also find the axis along which annotators disagree most, and the common ground",
     )
 
 
-def terms_from(options: argparse.Namespace) -> Terms | None:
+def control_files(options: argparse.Namespace) -> list[str]:
+    """Return the file of what is held equal, if there is one.
+
+    Examples
+    --------
+    >>> control_files(argparse.Namespace(control="length.csv"))
+    ['length.csv']
+    """
+    return [] if options.control is None else [options.control]
+
+
+def control_from(options: argparse.Namespace, console: Console) -> Control | None:
+    """Read what is held equal, if anything is."""
+    from aggcal.io import read_control
+
+    if options.control is None:
+        return None
+    control = read_control(options.control, context=options.context)
+    console.say_notes(options.control, control.notes)
+    return control
+
+
+def terms_from(options: argparse.Namespace, control: Control | None = None) -> Terms | None:
     """Return the terms, None where all are left to aggcal.
+
+    Parameters
+    ----------
+    options
+        As they were typed.
+    control
+        What is held equal, once it was read.
 
     Examples
     --------
@@ -59,5 +97,6 @@ def terms_from(options: argparse.Namespace) -> Terms | None:
         position=options.position,
         context=options.context_effects,
         bridge=options.bridge,
+        control=control,
     )
     return None if found == DEFAULT else found

@@ -41,9 +41,11 @@ def plain_numbers(source: Source, column: str, shown: str | None = None) -> list
     """
     name, shown = cell(column), shown or column
     odd = f"{name} IS NOT NULL AND try_cast({name} AS DOUBLE) IS NULL"
-    if not source.one("count(*)", odd):
-        return []
     bare = _bare(name)
+    shapes = f"regexp_matches({bare}, {quoted('|'.join(_SHAPES.values()))})"
+    # Names and words are as odd as a decimal comma: only numbers are worth the questions below.
+    if not source.one("count(*)", f"{odd} AND {shapes}"):
+        return []
     counts = _counted(source, name, bare)
     if counts["percent"]:
         _refuse_mixed_percent(source, name, shown, counts)
@@ -53,12 +55,11 @@ def plain_numbers(source: Source, column: str, shown: str | None = None) -> list
         plain = f"replace(replace({bare}, '.', ''), ',', '.')"
     hundredths = f"(try_cast({plain} AS DOUBLE) / 100)::VARCHAR"
     plain = f"CASE WHEN ends_with({name}, '%') THEN {hundredths} ELSE {plain} END"
-    shapes = f"regexp_matches({bare}, {quoted('|'.join(_SHAPES.values()))})"
     first = source.connection.execute(
         f"SELECT {name}, {plain} FROM raw WHERE {odd} AND {shapes} ORDER BY rowid LIMIT 1"
     ).fetchone()
     if first is None:
-        return []
+        raise LookupError(column)
     source.connection.execute(f"UPDATE raw SET {name} = {plain} WHERE {shapes}")
     return [f"column '{shown}': '{first[0]}' is read as {first[1]}, and others like it"]
 

@@ -13,7 +13,7 @@ import io
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +74,10 @@ class Source:
         """Evaluate one integer aggregate over the rows."""
         row = self.connection.execute(f"SELECT {expression} FROM raw WHERE {where}").fetchone()
         return int(row[0]) if row and row[0] is not None else 0
+
+    def any_row(self, conditions: Iterable[str]) -> bool:
+        """Whether some row meets one of the conditions: one question for faults that are rare."""
+        return self.one("count(*)", " OR ".join(f"({where})" for where in conditions)) > 0
 
     def frequencies(self, expression: str, where: str) -> list[tuple[str, int]]:
         """Return the distinct values of an expression with their counts, most frequent first."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,8 @@ class Integration:
         self.signs = (1.0, -1.0) if RELIABILITY in self.column else (1.0,)
         self.modes: FloatArray | None = None
         """Where to look for the modes: annotators by halves by parameters."""
-        self.found: RowSums
+        self.found: Any
+        """What the nodes do to the rows: `RowSums`, or what the kernels have in its place."""
 
     @property
     def n_nodes(self) -> int:

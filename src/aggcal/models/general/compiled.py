@@ -14,6 +14,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
+from aggcal.models.general.alike import NoParameters
 from aggcal.models.general.annotators import (
     AXIS,
     GAP,
@@ -79,17 +80,17 @@ class CompiledRowSums:
 
     def full(self, sizes: IntArray) -> RowSums:
         """Return tables of all nodes by all rows, for sums in NumPy."""
-        pulls = [(self.pulls, self.second_pulls), (self.tie_pulls, self.second_tie_pulls)]
         looked = np.repeat(self.second >= 0, sizes)
-        both = []
-        for first, second in pulls:
-            if first is None or second is None:
-                both.append(None)
-                continue
+
+        def joined(first: np.ndarray, second: np.ndarray) -> FloatArray:
             behind = np.zeros(first.shape)
             behind[:, looked] = second
-            both.append(np.concatenate([first, behind]) if self.halves > 1 else first)
-        return RowSums(both[0], both[1], self.curves)
+            return np.concatenate([first, behind]) if self.halves > 1 else first
+
+        ties = None
+        if self.tie_pulls is not None and self.second_tie_pulls is not None:
+            ties = joined(self.tie_pulls, self.second_tie_pulls)
+        return RowSums(joined(self.pulls, self.second_pulls), ties, self.curves)
 
 
 class CompiledIntegration(Integration):
@@ -161,7 +162,7 @@ class CompiledIntegration(Integration):
             (_ARRAY * len(PAIRS))(*at(*pairs)), int(self.exact),
         )  # fmt: skip
         evidence = sum(each_range(lambda begin, end: self._work(job, begin, end), self.ranges))
-        self.found = sums  # type: ignore[assignment]
+        self.found = sums
         return self.known(nodes, weights, evidence)
 
     def _work(self, job: _Integral, begin: int, end: int) -> float:
@@ -206,5 +207,7 @@ def _doubles(values: FloatArray | None) -> FloatArray | None:
 
 def integration(rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> Integration:
     """Return what integrates the annotators of some rows out: compiled where it can be."""
+    if not names:
+        return NoParameters(rows, outcomes)
     compiled = outcomes is adjacent and library() is not None
     return (CompiledIntegration if compiled else Integration)(rows, names, outcomes)

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from aggcal.models.general.annotators import (
     RowSums,
 )
 from aggcal.models.general.compiled import PAIRS, CompiledRowSums
-from aggcal.models.general.sums import Layout, Sums
+from aggcal.models.general.sums import Layout, Sums, held_means
 
 _MOST_NODES = 16
 _MOST_RANGES = 4
@@ -95,7 +96,8 @@ class CompiledSums(Sums):
         return balanced(self.layout.rows.starts)
 
     def _by_node(self) -> RowSums:
-        return self.found.full(self.layout.rows.sizes)
+        found: CompiledRowSums = self.found
+        return found.full(self.layout.rows.sizes)
 
     @cached_property
     def _gathered(self) -> tuple[FloatArray, ...]:
@@ -139,7 +141,7 @@ class CompiledSums(Sums):
 
         out = added(each_range(work, self._ranges))
         tail = slice(layout.at_means, None)
-        out[tail] += layout.rows.n_annotators * self.mean_precision * vector[tail]
+        out[tail] += self.mean_held * vector[tail]
         return out
 
     def forms(
@@ -217,12 +219,19 @@ def _context(layout: Layout) -> CodeArray | None:
     return np.ascontiguousarray(layout.rows.keys["context"], dtype=np.int32)
 
 
+class Prior(NamedTuple):
+    """The prior of the annotators' parameters."""
+
+    sds: FloatArray
+    means: FloatArray
+    """Annotators by parameters."""
+
+
 def sums_of(
     layout: Layout,
     integration: Integration,
     known: Known,
-    sds: FloatArray,
-    means: FloatArray,
+    prior: Prior,
     toward: FloatArray,
 ) -> Sums:
     """Return the sums where the annotators were integrated out last.
@@ -231,15 +240,17 @@ def sums_of(
     ----------
     layout, integration, known
         What was integrated.
-    sds, means
-        Of the annotators' prior; the means annotators by parameters.
+    prior
+        Of the annotators' parameters.
     toward
         w_u p_k (ρ_k − ρ̄), annotators by nodes.
     """
     columns = [known.names.index(name) for name in layout.means]
-    precision = sds[columns] ** -2.0
-    mean_pulls = precision * (known.nodes[:, :, columns] - means[:, None, columns])
+    precision = prior.sds[columns] ** -2.0
+    mean_pulls = precision * (known.nodes[:, :, columns] - prior.means[:, None, columns])
+    nodes, rule = known.nodes[:, :, columns], integration.point_weights
+    held = held_means(nodes, known.weights, rule, precision)
     found = integration.found
     if isinstance(found, CompiledRowSums):
-        return CompiledSums(layout, known, found, mean_pulls, precision, toward)
-    return Sums(layout, known, found, mean_pulls, precision, toward)
+        return CompiledSums(layout, known, found, mean_pulls, held, toward)
+    return Sums(layout, known, found, mean_pulls, held, toward)

@@ -19,8 +19,9 @@ from aggcal._core.arrays import FloatArray
 
 _NEVER = -1e300
 """A readiness below this is none: the answers are left and right only."""
-_WIDEST = 5.0
-"""Largest logarithm of Rao and Kupper's threshold: beyond, every answer is a tie to rounding."""
+_WIDEST, _NARROWEST = 5.0, 30.0
+"""Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
+and minus the smallest, beyond which none is."""
 
 
 class Answers(NamedTuple):
@@ -155,23 +156,24 @@ def rao_kupper(
     >>> round(float(np.exp(-found.loss[0])), 3)
     0.5
     """
-    cut = np.exp(np.minimum(readiness, _WIDEST))
+    cut = _cut(readiness)
     left, right, tie = rao_kupper_probabilities(advantage, readiness).T
-    tie = np.maximum(tie, 1e-300)
     won = 0.5 * (answers.weight - answers.tied) + answers.lean
     lost = 0.5 * (answers.weight - answers.tied) - answers.lean
     loss = won * np.logaddexp(0.0, cut - advantage) + lost * np.logaddexp(0.0, cut + advantage)
-    loss = loss - answers.tied * np.log(tie)
+    # P(tie) = F(c − η) F(c + η) (1 − exp(−2c)).
+    beyond = np.logaddexp(0.0, advantage - cut) + np.logaddexp(0.0, -advantage - cut)
+    loss = loss + answers.tied * (beyond - np.log(-np.expm1(-2.0 * cut)))
     steep_left, steep_right = left * (1.0 - left), right * (1.0 - right)
     # Derivatives of the three probabilities' logarithms in η and in c.
-    in_eta = (1.0 - left), -(1.0 - right), (steep_right - steep_left) / tie
-    in_cut = -(1.0 - left), -(1.0 - right), (steep_left + steep_right) / tie
+    in_eta = (1.0 - left), -(1.0 - right), right - left
+    narrow = 2.0 * np.exp(-2.0 * cut) / -np.expm1(-2.0 * cut)
+    in_cut = -(1.0 - left), -(1.0 - right), left + right + narrow
     counts = won, lost, answers.tied
     w, chances = answers.weight, (left, right, tie)
     pull = -sum(c * d for c, d in zip(counts, in_eta, strict=True))
     cut_pull = -sum(c * d for c, d in zip(counts, in_cut, strict=True))
     curve = won * steep_left + lost * steep_right
-    # −d²/dη² log P(tie) = F'(c − η) + F'(c + η), as P(tie) = F(c − η) F(c + η) (1 − exp(−2c)).
     curve = curve + answers.tied * (steep_left + steep_right)
     cut_curve = w * sum(p * d * d for p, d in zip(chances, in_cut, strict=True))
     cross = w * sum(p * d * e for p, d, e in zip(chances, in_eta, in_cut, strict=True))
@@ -193,9 +195,12 @@ def rao_kupper_probabilities(advantage: FloatArray, readiness: FloatArray) -> Fl
     >>> rao_kupper_probabilities(np.zeros(1), np.zeros(1)).round(3)
     array([[0.269, 0.269, 0.462]])
     """
-    cut = np.exp(np.minimum(readiness, _WIDEST))
-    left, right = 1.0 / (1.0 + np.exp(cut - advantage)), 1.0 / (1.0 + np.exp(cut + advantage))
-    tie = -np.expm1(-2.0 * cut) / (
-        (1.0 + np.exp(advantage - cut)) * (1.0 + np.exp(-advantage - cut))
-    )
-    return np.stack([left, right, tie], axis=1)
+    from scipy.special import expit
+
+    cut = _cut(readiness)
+    tie = -np.expm1(-2.0 * cut) * expit(cut - advantage) * expit(cut + advantage)
+    return np.stack([expit(advantage - cut), expit(-advantage - cut), tie], axis=1)
+
+
+def _cut(readiness: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(np.clip(readiness, -_NARROWEST, _WIDEST)))

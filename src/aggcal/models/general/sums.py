@@ -125,7 +125,8 @@ class Sums:
     """What the nodes pull rows by, and bend them by: `RowSums`."""
     mean_pulls: FloatArray
     """Annotators by nodes by means."""
-    mean_precision: FloatArray
+    mean_held: FloatArray
+    """Curvature in the means with the annotators held: see `held_means`."""
     toward: FloatArray
     """w_u p_k (ρ_k − ρ̄): how the unit moves with the nodes, annotators by nodes."""
 
@@ -184,7 +185,7 @@ class Sums:
                 flow += self._curve(channel, other) * change
             out[where] = back @ flow
         tail = slice(layout.at_means, None)
-        held = rows.n_annotators * self.mean_precision * vector[tail]
+        held = self.mean_held * vector[tail]
         out[tail] = held - np.einsum("uk,ukj->j", off, self.mean_pulls)
         return out
 
@@ -206,7 +207,7 @@ class Sums:
                 middle = sparse.diags_array(self._curve(one, two)) @ map_
                 held[where, there] = (back @ middle).toarray()
         tail = np.arange(layout.at_means, size)
-        held[tail, tail] = layout.rows.n_annotators * self.mean_precision
+        held[tail, tail] = self.mean_held
         return held
 
     def _laplacian(self) -> FloatArray:
@@ -247,7 +248,7 @@ class Sums:
         tail = slice(self.layout.at_means, None)
         mean = np.einsum("uk,ukj->uj", self.weights, self.mean_pulls)
         square = np.einsum("uk,ukj->j", self.weights, self.mean_pulls**2)
-        held[tail] = self.layout.rows.n_annotators * self.mean_precision
+        held[tail] = self.mean_held
         loose[tail] = square - (mean**2).sum(axis=0)
         return held, loose
 
@@ -280,3 +281,44 @@ class Sums:
     def _curve(self, one: str, two: str) -> FloatArray:
         curves = self.found.curves
         return np.asarray(curves[(one, two) if (one, two) in curves else (two, one)])
+
+
+def held_means(
+    nodes: FloatArray, weights: FloatArray, rule: FloatArray, precision: FloatArray
+) -> FloatArray:
+    """Return the curvature in the prior means with the annotators' parameters held.
+
+    It is the number of annotators times the prior precision T, but for what cubature gets wrong.
+    What is left of it, T − T² V with V the posterior variance, is a small difference of large
+    numbers where annotators differ little: an error of a thousandth in V would decide its sign.
+    So V is that of a normal posterior, which the nodes have exactly, as far as the prior decides.
+
+    Parameters
+    ----------
+    nodes
+        Of the parameters with a mean, annotators by nodes by parameters.
+    weights
+        Probabilities of the nodes.
+    rule
+        Weights of the points of cubature: those of one half of the nodes.
+    precision
+        T of each parameter.
+
+    Examples
+    --------
+    >>> nodes, rule = np.array([[[-0.3], [0.0], [0.3]]]), np.array([1, 4, 1]) / 6
+    >>> float(held_means(nodes, rule[None], rule, np.array([20.0]))[0])
+    20.0
+    """
+    each, total = len(rule), len(nodes) * precision
+    for half in range(weights.shape[1] // each):
+        where = slice(half * each, (half + 1) * each)
+        spots, chances = nodes[:, where], weights[:, where]
+        share = chances.sum(axis=1)
+        off = spots - np.einsum("t,utj->uj", rule, spots)[:, None]
+        normal = np.einsum("t,utj->uj", rule, off**2)
+        own = chances / np.where(share > 0.0, share, 1.0)[:, None]
+        found = np.einsum("ut,utj->uj", own, off**2) - np.einsum("ut,utj->uj", own, off) ** 2
+        by_prior = np.clip(precision * normal, 0.0, 1.0)
+        total = total + np.einsum("u,uj->j", share, precision**2 * by_prior * (found - normal))
+    return np.asarray(total)

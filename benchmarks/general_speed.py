@@ -1,0 +1,124 @@
+"""What ties and position cost: fits of the general model beside plain hra-g.
+
+    python benchmarks/general_speed.py [JUDGMENTS ...]
+
+Simulates studies of 1,000 items with ties, position effects and a few reversed annotators, each of
+whom gives 100 judgments. Fits plain hra-g (ties as halves) and the general model (reliability,
+position and readiness of each annotator) in one run: from the plain fit, as `aggregate` does it,
+and from the rough optimum that the plain fit begins with. Times are seconds of all processors, the
+least of three runs, or one beyond a million judgments: other work on the machine matters less to
+them than to the clock. Prints a table; with several sizes also into benchmarks/results/.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.general.fit import GeneralFit, fit_general
+from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.solve.fit import rough_start
+from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
+from aggcal.models.general.design import SCORES, design
+from aggcal.models.general.rows import general_rows
+from aggcal.models.general.sums import Layout
+from aggcal.models.links import link
+from aggcal.models.rows import rows_of
+
+_RESULTS = Path(__file__).with_name("results") / "general-speed.md"
+_MILLION = 1_000_000
+_ITEMS, _EACH = 1_000, 100
+_REVERSED, _REPEATS = 0.03, 3
+_HEAD = """| judgments | hra-g | general fit | ratio | together | from a rough start | together | \
+apart | peak memory |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def study(judgments: int, seed: int = 0) -> aggcal.Judgments:
+    """Simulate judgments with ties and position effects, sorted as they are when read."""
+    rng, annotators = np.random.default_rng(seed), judgments // _EACH
+    scores = rng.normal(size=_ITEMS)
+    owner = np.repeat(np.arange(annotators, dtype=np.int32), _EACH)
+    left = rng.integers(0, _ITEMS, len(owner))
+    right = (left + rng.integers(1, _ITEMS, len(owner))) % _ITEMS
+    strength = np.maximum(rng.normal(1.0, 0.5, annotators), 0.05)
+    strength[rng.random(annotators) < _REVERSED] *= -1.0
+    position, ready = rng.normal(0.2, 0.5, annotators), rng.normal(-0.5, 1.0, annotators)
+    advantage = strength[owner] * (scores[left] - scores[right]) + position[owner]
+    won, tied = np.exp(advantage), np.exp(ready[owner] + 0.5 * advantage)
+    drawn = rng.random(len(owner)) * (1.0 + won + tied)
+    outcome = np.where(drawn < won, 1.0, np.where(drawn < won + tied, 0.5, 0.0))
+    order = np.argsort((owner * np.int64(_ITEMS) + left) * _ITEMS + right, kind="stable")
+    codes = (column[order].astype(np.int32) for column in (owner, left, right))
+    return replace(aggcal.Judgments.of_codes(*codes), outcome=outcome[order], sided=True)
+
+
+def least(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Return the shortest processor time that the work took, and what it returned."""
+    seconds = []
+    for _ in range(repeats):
+        began = time.process_time()
+        found = work()
+        seconds.append(time.process_time() - began)
+    return min(seconds), found
+
+
+def general(
+    judgments: aggcal.Judgments, scores: FloatArray, plain: aggcal.Consensus | None
+) -> GeneralFit:
+    """Fit the general model, from a plain fit or from nothing but first scores."""
+    rows = general_rows(judgments, ties=True, sides=True, keys=False)
+    layout = Layout(rows, design(rows, []), (RELIABILITY, POSITION, READINESS))
+    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64))
+    if plain is None or plain.prior is None or plain.reversed_share is None:
+        return fit_general(problem, problem.first_state(scores, {}))
+    sds = {SCORES: plain.prior.score_sd, RELIABILITY: plain.prior.reliability_sd}
+    start = problem.first_state(scores, sds, reversed_share=plain.reversed_share)
+    return fit_general(problem, start)
+
+
+def measure(judgments: int) -> str:
+    """Return a row of the table."""
+    data, repeats = study(judgments), _REPEATS if judgments <= _MILLION else 1
+    alone, plain = least(lambda: aggcal.aggregate(data, warn=False), repeats)
+    after, first = least(lambda: general(data, plain.scores, plain), repeats)
+
+    def from_rough() -> GeneralFit:
+        rough = rough_start(rows_of(data), link("logistic"), 1.0)
+        return general(data, rough, None)
+
+    anew, second = least(from_rough, repeats)
+    if not (first.convergence.converged and second.convergence.converged):
+        raise RuntimeError("a fit has not converged")
+    apart = np.abs(first.state.unknowns - second.state.unknowns).max()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return (
+        f"| {judgments:,} | {alone:.2f} s | {after:.2f} s | {after / alone:.2f} | "
+        f"{1.0 + after / alone:.2f} | {anew:.2f} s | {anew / alone:.2f} | {apart:.0e} | "
+        f"{memory:.1f} GB |"
+    )
+
+
+def main(sizes: list[int]) -> None:
+    """Measure, print and keep."""
+    lines = []
+    print(_HEAD)
+    for judgments in sizes:
+        lines.append(measure(judgments))
+        print(lines[-1], flush=True)
+    if len(sizes) > 1:
+        said = (__doc__ or "").partition("\n\n    ")[0]
+        _RESULTS.write_text("\n".join([said, "", _HEAD, *lines, ""]))
+
+
+if __name__ == "__main__":
+    main([int(float(size)) for size in sys.argv[1:]] or [_MILLION])

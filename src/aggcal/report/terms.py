@@ -1,0 +1,315 @@
+"""What was fitted beside scores and reliabilities, in sentences: why, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp, tanh
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import Columns
+from aggcal.aggregation.effects import mean_interval
+from aggcal.errors import count
+from aggcal.registry import BOOTSTRAP, JACKKNIFE
+from aggcal.report.listing import Numbers, cut
+from aggcal.report.numerals import number_text, percent, signed, span
+
+NAME = 80
+"""Where names of columns and categories are cut."""
+_ALIKE = 0.05
+"""Spread between categories below which items are said to do the same in all: a twentieth of the
+typical reliability's unit moves one answer in a hundred."""
+
+HINTS = {
+    "position": "how often the annotator picks the left of two equal items, of the decided answers",
+    "tie_readiness": "how often the annotator calls two equal items a tie",
+}
+"""What the columns mean."""
+
+
+def terms_of(summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the terms of a summary; empty where nothing but scores and reliabilities was fitted.
+
+    Examples
+    --------
+    >>> terms_of({"terms": None}), terms_of({"terms": {"ties": "davidson"}})
+    ({}, {'ties': 'davidson'})
+    """
+    return summary.get("terms") or {}
+
+
+def fitted(summary: Mapping[str, Any]) -> str:
+    """Return the names of what was fitted beside scores and reliabilities, to compare two runs by.
+
+    Examples
+    --------
+    >>> fitted({"terms": {"ties": "davidson", "tie_readiness": {}, "context": "prompt"}})
+    'ties (davidson), context (prompt)'
+    >>> fitted({"terms": None})
+    ''
+    """
+    terms = terms_of(summary)
+    found = []
+    if terms.get("tie_readiness") is not None:
+        found.append(f"ties ({terms['ties']})")
+    if terms.get("position") is not None:
+        found.append("position")
+    if terms.get("context"):
+        found.append(f"context ({terms['context']})")
+    several = [name for name in ("categories", "control") if terms.get(name)]
+    found += [f"{name} ({', '.join(map(str, terms[name]))})" for name in several]
+    return ", ".join([*found, "bridge"] if terms.get("bridge") else found)
+
+
+def level_of(summary: Mapping[str, Any]) -> float:
+    """Return the level of the intervals."""
+    return float((summary.get("uncertainty") or {}).get("level") or 0.95)
+
+
+def share(logit: float) -> float:
+    """Return how often the side with an advantage wins, of decided answers.
+
+    Examples
+    --------
+    >>> share(0.0), round(share(0.5), 3)
+    (0.5, 0.622)
+    """
+    return 1.0 / (1.0 + exp(-min(max(logit, -500.0), 500.0)))
+
+
+def tie_share(readiness: float, terms: Mapping[str, Any]) -> float:
+    """Return how often equal items are called a tie, nobody preferring a side.
+
+    Examples
+    --------
+    >>> tie_share(0.0, {"ties": "davidson"}), round(tie_share(0.0, {"ties": "rao-kupper"}), 3)
+    (0.3333333333333333, 0.462)
+    """
+    if terms.get("ties") == "rao-kupper":
+        return tanh(0.5 * exp(min(readiness, 5.0)))
+    decided = 2.0 * sum(terms.get("grades") or (1.0,))
+    return 1.0 / (1.0 + decided * exp(-min(max(readiness, -500.0), 500.0)))
+
+
+def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Numbers]:
+    """Return the annotators' preference for a side and their readiness to tie, in percent.
+
+    Examples
+    --------
+    >>> table = {"position": np.zeros(1), "tie_readiness": np.zeros(1)}
+    >>> [column.text(0) for column in annotator_columns({"terms": {"ties": "davidson"}}, table)]
+    ['50%', '33%']
+    """
+    terms, found = terms_of(summary), []
+    for key, title in (("position", "left"), ("tie_readiness", "ties")):
+        if key not in table or not np.isfinite(_numbers(table[key])).any():
+            continue
+        value, low, high = (
+            None if (column := table.get(f"{key}{end}")) is None else _percent(column, key, terms)
+            for end in ("", "_low", "_high")
+        )
+        assert value is not None  # noqa: S101  # it is in the table
+        found.append(Numbers(key, title, value, low, high, hint=HINTS[key], decimals=0, unit="%"))
+    return found
+
+
+def _numbers(column: np.ndarray) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)
+
+
+def _percent(column: np.ndarray, key: str, terms: Mapping[str, Any]) -> FloatArray:
+    values = _numbers(column).tolist()
+    if key == "position":
+        return np.array([100.0 * share(x) if x == x else x for x in values])  # noqa: PLR0124
+    return np.array([100.0 * tie_share(x, terms) if x == x else x for x in values])  # noqa: PLR0124
+
+
+def annotators_said(summary: Mapping[str, Any]) -> str:
+    """Return what annotators have in common beside their order, in a sentence or two.
+
+    Examples
+    --------
+    >>> common = {"common": 0.0, "common_se": 0.1, "sd": 0.2}
+    >>> annotators_said({"n_annotators": 30, "terms": {"ties": "davidson", "position": None,
+    ...                                                 "tie_readiness": common}})
+    'Between two equal items, they typically call a tie in 33% of cases (95% interval 29–38). \
+The scores allow for it.'
+    """
+    terms, parts = terms_of(summary), []
+    if terms.get("position"):
+        mean, ends = _common(summary, "position", share)
+        parts.append(f"pick the left one {mean:.0f} times in 100 decided answers ({ends})")
+    if terms.get("tie_readiness"):
+        mean, ends = _common(summary, "tie_readiness", lambda nu: tie_share(nu, terms))
+        parts.append(f"call a tie in {mean:.0f}% of cases ({ends})")
+    if not parts:
+        return ""
+    allowed = "both" if len(parts) > 1 else "it"
+    said = f"Between two equal items, they typically {' and '.join(parts)}."
+    return f"{said} The scores allow for {allowed}."
+
+
+def _common(summary: Mapping[str, Any], key: str, of: Any) -> tuple[float, str]:
+    known, level = terms_of(summary)[key], level_of(summary)
+    number = int(summary.get("n_annotators") or 2)
+    low, high = mean_interval(float(known["common"]), float(known["common_se"]), number, level)
+    ends = span(100.0 * of(low), 100.0 * of(high))
+    return 100.0 * of(float(known["common"])), f"{100.0 * level:g}% interval {ends}"
+
+
+def sentences(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return which terms were fitted and why, and what was looked for and not found.
+
+    Examples
+    --------
+    >>> sentences({"terms": {"ties": "halves", "n_ties": 0, "position": None,
+    ...                      "position_evidence": -3.2}})[0][1]
+    'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.'
+    """
+    if not (terms := terms_of(summary)):
+        return []
+    parts = (
+        ("Ties", _ties),
+        ("Strengths", _strengths),
+        ("Sides", _sides),
+        ("Contexts", _contexts),
+        ("Categories", _categories),
+        ("Held equal", _held),
+        ("Disagreement", _axis),
+    )
+    said = ((label, part(summary, terms)) for label, part in parts)
+    return [(label, text) for label, text in said if text]
+
+
+def _ties(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    number, of = int(terms.get("n_ties") or 0), int(summary.get("n_judgments") or 0)
+    if not number:
+        return ""
+    verb = "is a tie" if number == 1 else "are ties"
+    said = f"{number:,} of {count(of, 'judgment')} ({percent(number / max(of, 1))}) {verb}. "
+    models = {
+        "davidson": "Each annotator has a readiness to call one (Davidson's model), so those who "
+        "use ties often do not look less reliable.",
+        "rao-kupper": "Each annotator has a threshold below which two items are called equal "
+        "(Rao and Kupper's model).",
+    }
+    return said + models.get(str(terms["ties"]), "Each counts as half a win for both sides.")
+
+
+def _strengths(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    steps = len(terms.get("grades") or ())
+    if steps < 2:  # noqa: PLR2004
+        return ""
+    return (
+        f"Answers say how much better an item is, in {steps} steps. A stronger answer counts for "
+        "more; how much is estimated (adjacent categories)."
+    )
+
+
+def _sides(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    evidence = terms.get("position_evidence")
+    rise = "" if evidence is None else f"log evidence {signed(float(evidence), 1)}"
+    if terms.get("position"):
+        mean, ends = _common(summary, "position", share)
+        return (
+            f"Annotators pick the left of two equal items {mean:.0f} times in 100 ({ends}"
+            f"{'; ' if rise else ''}{rise}), each with a preference of their own. It is taken out "
+            "of the scores."
+        )
+    if evidence is None:
+        return ""
+    return f"No sign of a preference for a side was found ({rise}), so none is fitted."
+
+
+def _contexts(summary: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    known = terms.get("contexts")
+    if not known:
+        return ""
+    name, number = cut(str(known["name"]), NAME), int(known["number"])
+    if known["fitted"]:
+        return (
+            f"Judgments come from {number:,} contexts ({name}). How each item does in each is "
+            f"fitted (sd {number_text(float(known['sd']), 2)}), so scores are what holds across "
+            "contexts, and intervals allow for others of their kind."
+        )
+    kind = (summary.get("uncertainty") or {}).get("kind")
+    if kind not in {JACKKNIFE.name, BOOTSTRAP.name}:
+        return f"Judgments come from {number:,} contexts ({name}), which were not allowed for."
+    return (
+        f"Judgments come from {number:,} contexts ({name}). Answers in one are not independent, "
+        f"so intervals come from fits to other contexts ({kind})."
+    )
+
+
+def _categories(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    said = []
+    for name, known in (terms.get("categories") or {}).items():
+        number, sd = len(known["categories"]), float(known["sd"])
+        differ = "items do much the same in all of them"
+        if sd >= _ALIKE:
+            differ = f"items differ between them by {number_text(sd, 2)} (sd)"
+        plural = "category" if number == 1 else "categories"
+        said.append(f"{cut(str(name), NAME)} ({number:,} {plural}): {differ}")
+    if not said:
+        return ""
+    return (
+        f"{'; '.join(said)}. In a category with few judgments, scores are drawn towards the "
+        "overall ones."
+    )
+
+
+def _held(summary: Mapping[str, Any], _: Mapping[str, Any]) -> str:
+    return " ".join(each["says"] for each in coefficients(summary))
+
+
+def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what is held equal, with the effect of each in words.
+
+    Examples
+    --------
+    >>> control = {"words": {"value": 0.5, "se": 0.1}}
+    >>> coefficients({"terms": {"control": control}})[0]["says"]
+    'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
+equal item (95% interval 58–67).'
+    """
+    from scipy.stats import norm
+
+    level, found = level_of(summary), []
+    reach = float(norm.ppf(0.5 + 0.5 * level))
+    for name, known in (terms_of(summary).get("control") or {}).items():
+        value, se = float(known["value"]), float(known["se"])
+        low, high = value - reach * se, value + reach * se
+        ends = span(100.0 * share(low), 100.0 * share(high))
+        shown = cut(str(name), NAME)
+        says = (
+            f"One standard deviation more of {shown} wins {100.0 * share(value):.0f} of 100 "
+            f"decided answers against an otherwise equal item ({100.0 * level:g}% interval {ends})."
+        )
+        if low <= 0.0 <= high:
+            says += " It may have no effect: 50 is within the interval."
+        interval = span(low, high, 2)
+        found.append(
+            {
+                "name": shown,
+                "says": says,
+                "value": signed(value, 2),
+                "interval": interval,
+                "wins": f"{100.0 * share(value):.0f} of 100",
+                "wins_interval": ends,
+            }
+        )
+    return found
+
+
+def _axis(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    axis = terms.get("axis")
+    if not axis:
+        return ""
+    if not axis["stands_out"]:
+        return "One axis of disagreement was looked for; none stands out."
+    return (
+        f"Annotators differ along one axis, which makes {percent(float(axis['share']))} of what "
+        "items explain of the answers. The common ground is the order midway between its ends."
+    )
