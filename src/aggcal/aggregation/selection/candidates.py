@@ -83,7 +83,9 @@ class Candidate:
     def ignores_contexts(self) -> bool:
         """Whether contexts mean nothing to it, though they might slow it down."""
         known = METHODS.own.get(self.method) if isinstance(self.method, str) else None
-        return known is not None and "terms" not in known.takes
+        if known is None:
+            return False
+        return "terms" not in known.takes or (self.terms is None and _alike(known))
 
     def for_all(self, judgments: Judgments) -> Candidate:
         """Return the same for a fit of everything, in whose errors a context counts in any case."""
@@ -147,7 +149,10 @@ def all_of(judgments: Judgments) -> Iterator[Candidate]:
         if "terms" not in info.takes or not known:
             yield _of(info, known)
             continue
-        yield _with(info, ())
+        if _alike(info):  # which has no terms unless they are asked for
+            yield _of(info)
+        else:
+            yield _with(info, ())
         if first:
             yield _with(info, first)
         for name in known:
@@ -162,15 +167,23 @@ def _in_order() -> list[MethodInfo]:
     return sorted(able, key=lambda info: info.name != BTL.name)
 
 
+def _alike(info: MethodInfo) -> bool:
+    """Whether it takes all annotators to be alike; of a method of somebody else's nobody knows."""
+    return info.name in METHODS.own and not info.reliabilities
+
+
 def _of(info: MethodInfo, known: Iterable[str] = ()) -> Candidate:
     """Return a method as it is by default: where it has terms, those that have data."""
-    alike = info.name in METHODS.own and not info.reliabilities
+    if _alike(info):
+        return Candidate(info.name, 0, info.name)
     terms = len(tuple(known)) if "terms" in info.takes else 0
-    return Candidate(info.name, 0 if alike else 1 + terms, info.name)
+    return Candidate(info.name, 1 + terms, info.name)
 
 
 def _with(info: MethodInfo, names: tuple[str, ...]) -> Candidate:
     """Return a method with exactly these terms."""
+    if _alike(info) and not names:
+        return _of(info)
     terms = replace(
         PLAIN,
         ties="davidson" if "ties" in names else PLAIN.ties,
@@ -179,7 +192,7 @@ def _with(info: MethodInfo, names: tuple[str, ...]) -> Candidate:
         categories="categories" in names,
     )
     label = f"{info.name}:{'+'.join(names) or _PLAIN}"
-    return Candidate(label, 1 + len(names), info.name, terms)
+    return Candidate(label, len(names) + (not _alike(info)), info.name, terms)
 
 
 def chosen_of(judgments: Judgments, methods: Sequence[str | Aggregator]) -> Iterator[Candidate]:
