@@ -7,7 +7,8 @@ import time
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.general.alike import AlikeFit, no_maximum, penalised
-from aggcal.aggregation.general.method import GeneralEffects, Named, QuantifyGeneral
+from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.general.method import Named, QuantifyGeneral
 from aggcal.aggregation.start import not_converged
 from aggcal.errors import AggcalWarning
 from aggcal.models.general.design import SCORES
