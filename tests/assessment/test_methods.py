@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -81,7 +82,10 @@ def test_fits_are_reported() -> None:
 
 
 def test_options_are_refused_before_anything_is_read() -> None:
-    for wrong in ({"folds": 1}, {"folds": 2.5}, {"seed": -1}, {"sample": 3}, {"hold_out": "all"},
-                  {"methods": []}, {"methods": "btl"}, {"methods": [aggcal.BTL]}):  # fmt: skip
+    wrongs: list[dict[str, Any]] = [
+        {"folds": 1}, {"folds": 2.5}, {"seed": -1}, {"sample": 3}, {"hold_out": "all"},
+        {"methods": []}, {"methods": "btl"}, {"methods": [aggcal.BTL]},
+    ]  # fmt: skip
+    for wrong in wrongs:
         with pytest.raises(OptionError):
-            aggcal.compare_methods("missing.csv", **wrong)  # type: ignore[arg-type]
+            aggcal.compare_methods("missing.csv", **wrong)

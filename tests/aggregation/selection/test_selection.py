@@ -198,7 +198,7 @@ def test_auto_falls_back_on_the_default_with_a_sentence() -> None:
 def test_auto_refuses_what_it_chooses_itself() -> None:
     for wrong in ({"prior": None}, {"estimator": "mode"}, {"terms": PLAIN}):
         with pytest.raises(OptionError, match="chooses method, estimator and terms itself"):
-            aggcal.aggregate("missing.csv", "auto", **wrong)  # type: ignore[arg-type]
+            aggcal.aggregate("missing.csv", "auto", **wrong)
     with pytest.raises(OptionError, match="features"):
         aggcal.aggregate("missing.csv", "auto", features="identity")
     with pytest.raises(OptionError, match="one machine"):

@@ -127,9 +127,9 @@ def _annotator_sd(
 def _effect_sd(sd: float, about: FloatArray, variances: FloatArray, widest: float) -> float:
     """Return a better estimate of a spread that may be 0, under a half-normal prior.
 
-    ``about`` and ``variances`` are the posterior under the spread so far. The update is MacKay's; as
-    that takes for ever to reach 0, it is cut short where what the data alone say is most probable
-    with no spread at all.
+    ``about`` and ``variances`` are the posterior under the spread so far. The update is MacKay's;
+    as that takes for ever to reach 0, it is cut short where what the data alone say is most
+    probable with no spread at all.
     """
     square, count = dot(about, about), len(about)
     room, scale = max(count - float(variances.sum()) / sd**2, 1e-3 * count), widest**2
