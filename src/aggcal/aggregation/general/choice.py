@@ -15,7 +15,7 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, S
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
 from aggcal.models.general.rows import GeneralRows, general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.sums import Layout, Sums
 from aggcal.models.general.terms import Terms
 
 _ROUNDS = 8
@@ -61,6 +61,11 @@ class Chosen:
         names += [POSITION] if self.position else []
         names += [READINESS] if self.ties != "halves" else []
         return (*names, STANCE) if self.bridge else tuple(names)
+
+    @property
+    def strengths(self) -> bool:
+        """Whether it matters how much better an item is said to be: not in the other models."""
+        return self.ties == "davidson"
 
     @property
     def plain(self) -> bool:
@@ -130,7 +135,8 @@ def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) 
     the annotators are fitted, the scores are held.
     """
     ties = chosen.ties != "halves"
-    rows = general_rows(judgments, ties=ties, sides=True, keys=False)
+    strengths = chosen.strengths
+    rows = general_rows(judgments, ties=ties, sides=True, keys=False, strengths=strengths)
     if len(rows) >= 2 * _SAMPLE:
         rows = _every(rows, len(rows) // _SAMPLE)
     names = (RELIABILITY, READINESS) if ties else (RELIABILITY,)
@@ -166,26 +172,24 @@ def _evidence(
     for _ in range(_ROUNDS):
         sums = problem.integrate(state, close=1e-4)
         off = problem.off()
-        state, value = _refined(problem, state, sums.mean_pulls, sums.weights)
+        state, value = _refined(problem, state, sums)
         best = max(best, value)
         if abs(off) > _NEAR_UNIT:
             state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return best
 
 
-def _refined(
-    problem: Problem, state: State, pulls: FloatArray, weights: FloatArray
-) -> tuple[State, float]:
+def _refined(problem: Problem, state: State, sums: Sums) -> tuple[State, float]:
     """Fit means and spreads of the annotators' parameters; return the evidence before that."""
     layout, known = problem.layout, problem.known
     m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()
-    value = known.log_evidence
+    value, pulls, weights = known.log_evidence, sums.mean_pulls, sums.weights
     mean = np.einsum("uk,ukj->uj", weights, pulls)
     for j, name in enumerate(layout.means):
         centre, wide = MEAN_PRIORS[name]
         k, at = layout.names.index(name), layout.at_means + j
         variance = (weights * pulls[:, :, j] ** 2).sum(axis=1) - mean[:, j] ** 2
-        bend = m * sds[k] ** -2 - float(variance.sum()) + wide**-2
+        bend = float(sums.mean_held[j] - variance.sum()) + wide**-2
         value -= 0.5 * ((unknowns[at] - centre) / wide) ** 2 + 0.5 * log(
             max(bend, wide**-2) * wide**2
         )

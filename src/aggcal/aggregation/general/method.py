@@ -52,7 +52,9 @@ def general_problem(judgments: Judgments, chosen: Chosen) -> Problem:
     """Return the problem that the terms make of some judgments."""
     ties, control = chosen.ties != "halves", chosen.control
     keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
+    rows = general_rows(
+        judgments, ties=ties, sides=chosen.position, keys=keys, strengths=chosen.strengths
+    )
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
     held = None

@@ -35,6 +35,9 @@ _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
 LEAST_SD = 0.01
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
+_WEAK = 0.1
+"""Spread from which the careful update is used where it is asked for: below, a spread goes to 0,
+which the careful one would take for ever to do."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -55,6 +58,8 @@ def estimated_again(
     curvature: Curvature,
     covariance: FloatArray,
     free: list[str],
+    *,
+    careful: bool = False,
 ) -> State:
     """Estimate the spreads, the share of reversed annotators and the weights of grades again.
 
@@ -66,14 +71,17 @@ def estimated_again(
         There; the covariance is a matrix, or its diagonal.
     free
         Names of the spreads that are estimated.
+    careful
+        Whether to take the short steps of expectation and maximisation, to the same end: MacKay's
+        go to and fro for ever where the data hardly tell a spread.
     """
     blocks, sds = dict(state.block_sds), state.sds.copy()
     for name in free:
         if name in problem.layout.names:
             k = problem.layout.names.index(name)
-            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]))
+            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]), careful)
         else:
-            blocks[name] = _block_sd(problem, state, covariance, name)
+            blocks[name] = _block_sd(problem, state, covariance, name, careful)
     share = state.reversed_share
     if problem.has_unit:
         a, b = REVERSED_PRIOR
@@ -83,7 +91,9 @@ def estimated_again(
     return replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
 
 
-def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str) -> float:
+def _block_sd(
+    problem: Problem, state: State, covariance: FloatArray, name: str, careful: bool
+) -> float:
     """Return a better estimate of the spread of scores, or of effects."""
     layout, sd = problem.layout, state.block_sds[name]
     own_places = {TIE_CONTEXT_SD: layout.where_ties, AXIS_SD: layout.where_axis}
@@ -95,11 +105,16 @@ def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str)
         free = len(values) - int(problem.component.max()) - 1
         return next_sd(sd, values, float(variances.sum()), free, 1.0)
     trace = float(own.sum() if own.ndim == 1 else np.trace(own))
-    return _effect_sd(sd, dot(values, values), trace, len(values), 1.0)
+    return _effect_sd(sd, dot(values, values), trace, len(values), 1.0, careful)
 
 
 def _annotator_sd(
-    problem: Problem, curvature: Curvature, covariance: FloatArray, name: str, sd: float
+    problem: Problem,
+    curvature: Curvature,
+    covariance: FloatArray,
+    name: str,
+    sd: float,
+    careful: bool,
 ) -> float:
     """Return a better estimate of how far annotators differ in a parameter."""
     known, k = problem.known, problem.layout.names.index(name)
@@ -113,15 +128,19 @@ def _annotator_sd(
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     if name != RELIABILITY:
-        return _effect_sd(sd, square, trace, m, _WIDEST[name])
+        return _effect_sd(sd, square, trace, m, _WIDEST[name], careful)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
-def _effect_sd(sd: float, square: float, trace: float, count: int, widest: float) -> float:
+def _effect_sd(
+    sd: float, square: float, trace: float, count: int, widest: float, careful: bool
+) -> float:
     """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
     room = max(count - trace / sd**2, 1e-3 * count)
+    if careful and sd > _WEAK:
+        room, square = float(count), square + trace
     scale = widest**2
     new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
     low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)

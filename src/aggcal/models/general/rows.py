@@ -84,7 +84,9 @@ class GeneralRows:
         return _merged(asked, self.answers, self.levels, self.n_items, self.keys)
 
 
-def general_rows(judgments: Judgments, *, ties: bool, sides: bool, keys: bool) -> GeneralRows:
+def general_rows(
+    judgments: Judgments, *, ties: bool, sides: bool, keys: bool, strengths: bool = True
+) -> GeneralRows:
     """Lay out judgments for the general model.
 
     Parameters
@@ -97,6 +99,8 @@ def general_rows(judgments: Judgments, *, ties: bool, sides: bool, keys: bool) -
         Whether left and right matter: if not, equal pairs are merged whatever their sides.
     keys
         Whether contexts and categories matter.
+    strengths
+        Whether it matters how much better an item is said to be.
 
     Examples
     --------
@@ -109,7 +113,7 @@ def general_rows(judgments: Judgments, *, ties: bool, sides: bool, keys: bool) -
     outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
     left, right = judgments.left, judgments.right
     tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
-    grade = judgments.grade
+    grade = judgments.grade if strengths else None
     steps = (
         np.ones(len(weight), dtype=np.int64) if grade is None else np.abs(grade).astype(np.int64)
     )
