@@ -130,7 +130,9 @@ def test_names_and_the_order_of_rows_do_not_matter(
         renamed[name] = np.asarray(column, dtype=object)[order]
         if name != "outcome":
             ids = np.unique(column.astype(str))
-            others = dict(zip(ids.tolist(), [f"{name}{k}" for k in range(len(ids))][::-1], strict=True))
+            others = dict(
+                zip(ids.tolist(), [f"{name}{k}" for k in range(len(ids))][::-1], strict=True)
+            )
             if name in ("left", "right"):
                 items = np.unique(np.concatenate([columns["left"], columns["right"]]).astype(str))
                 others = {item: f"x{99 - k}" for k, item in enumerate(items.tolist())}

@@ -8,13 +8,13 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem, State
+from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, State
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
-from aggcal.models.general.rows import GeneralRows, general_rows
+from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout, Sums
 from aggcal.models.general.terms import Terms
 
@@ -24,6 +24,9 @@ within a few percent, and the evidence within a tenth of a unit."""
 _SAMPLE = 100_000
 """Rows that tell whether there is a position effect: from twice as many, of every so many
 annotators only."""
+_ALIKE, _NONE = 0.05, 0.01
+"""Spread of the positions where annotators are about alike, which is looked at too, as spreads that
+few judgments each tell of fall slowly; and that of no position effect."""
 _NEAR_UNIT = 0.02
 """How far the typical reliability may be from 1 while that is worked out."""
 _RISES = 2.0
@@ -138,54 +141,49 @@ def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) 
     strengths = chosen.strengths
     rows = general_rows(judgments, ties=ties, sides=True, keys=False, strengths=strengths)
     if len(rows) >= 2 * _SAMPLE:
-        rows = _every(rows, len(rows) // _SAMPLE)
-    names = (RELIABILITY, READINESS) if ties else (RELIABILITY,)
-    both = [names, (RELIABILITY, POSITION, *names[1:])]
-    without, with_it = (_evidence(rows, one, scores, chosen.outcomes) for one in both)
-    return float(with_it - without)
-
-
-def _every(rows: GeneralRows, step: int) -> GeneralRows:
-    """Return the rows of every so many annotators."""
-    kept = np.repeat(np.arange(rows.n_annotators) % step == 0, rows.sizes)
-    starts = np.concatenate([[0], np.cumsum(rows.sizes[::step])])
-    answers = type(rows.answers)(*(part[kept] for part in rows.answers))
-    return replace(
-        rows,
-        left=rows.left[kept],
-        right=rows.right[kept],
-        answers=answers,
-        levels=rows.levels[:, kept],
-        starts=starts,
-        keys={name: code[kept] for name, code in rows.keys.items()},
-    )
-
-
-def _evidence(
-    rows: GeneralRows, names: tuple[str, ...], scores: FloatArray, outcomes: Outcomes
-) -> float:
-    """Return the log evidence at given scores, means and spreads fitted."""
+        rows = rows.every(len(rows) // _SAMPLE)
+    names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
     layout = Layout(rows, design(rows, []), names)
-    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64), outcomes)
-    state = problem.first_state(scores, {})
-    best = -np.inf
+    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64), chosen.outcomes)
+    with_it = max(_evidence(problem, scores, sd) for sd in (FIRST_SDS[POSITION], _ALIKE))
+    return float(with_it - _evidence(problem, scores, None))
+
+
+def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
+    """Return the log evidence at given scores, means and spreads fitted.
+
+    Parameters
+    ----------
+    problem
+        The annotators, with a position each.
+    scores
+        Those of the items.
+    sd
+        Spread of the positions to begin with; None: there is no position effect. It is then of no
+        size instead of left out, so that the errors of cubature are the same.
+    """
+    problem.integration.restart()
+    state = problem.first_state(scores, {POSITION: _NONE if sd is None else sd})
+    best, held = -np.inf, POSITION if sd is None else None
     for _ in range(_ROUNDS):
         sums = problem.integrate(state, close=1e-4)
         off = problem.off()
-        state, value = _refined(problem, state, sums)
+        state, value = _refined(problem, state, sums, held)
         best = max(best, value)
         if abs(off) > _NEAR_UNIT:
             state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return best
 
 
-def _refined(problem: Problem, state: State, sums: Sums) -> tuple[State, float]:
+def _refined(problem: Problem, state: State, sums: Sums, held: str | None) -> tuple[State, float]:
     """Fit means and spreads of the annotators' parameters; return the evidence before that."""
     layout, known = problem.layout, problem.known
     m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()
     value, pulls, weights = known.log_evidence, sums.mean_pulls, sums.weights
     mean = np.einsum("uk,ukj->uj", weights, pulls)
     for j, name in enumerate(layout.means):
+        if name == held:
+            continue
         centre, wide = MEAN_PRIORS[name]
         k, at = layout.names.index(name), layout.at_means + j
         variance = (weights * pulls[:, :, j] ** 2).sum(axis=1) - mean[:, j] ** 2
@@ -197,6 +195,8 @@ def _refined(problem: Problem, state: State, sums: Sums) -> tuple[State, float]:
             bend, wide**-2
         )
     for k, name in enumerate(layout.names):
+        if name == held:
+            continue
         values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
         centre = (
             1.0 if name == RELIABILITY else unknowns[layout.at_means + layout.means.index(name)]

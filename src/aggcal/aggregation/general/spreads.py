@@ -79,9 +79,11 @@ def estimated_again(
     for name in free:
         if name in problem.layout.names:
             k = problem.layout.names.index(name)
-            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]), careful)
+            sds[k] = _annotator_sd(
+                problem, curvature, covariance, name, sd=float(sds[k]), careful=careful
+            )
         else:
-            blocks[name] = _block_sd(problem, state, covariance, name, careful)
+            blocks[name] = _block_sd(problem, state, covariance, name, careful=careful)
     share = state.reversed_share
     if problem.has_unit:
         a, b = REVERSED_PRIOR
@@ -92,7 +94,7 @@ def estimated_again(
 
 
 def _block_sd(
-    problem: Problem, state: State, covariance: FloatArray, name: str, careful: bool
+    problem: Problem, state: State, covariance: FloatArray, name: str, *, careful: bool
 ) -> float:
     """Return a better estimate of the spread of scores, or of effects."""
     layout, sd = problem.layout, state.block_sds[name]
@@ -105,7 +107,7 @@ def _block_sd(
         free = len(values) - int(problem.component.max()) - 1
         return next_sd(sd, values, float(variances.sum()), free, 1.0)
     trace = float(own.sum() if own.ndim == 1 else np.trace(own))
-    return _effect_sd(sd, dot(values, values), trace, len(values), 1.0, careful)
+    return _effect_sd(sd, dot(values, values), trace, len(values), widest=1.0, careful=careful)
 
 
 def _annotator_sd(
@@ -113,6 +115,7 @@ def _annotator_sd(
     curvature: Curvature,
     covariance: FloatArray,
     name: str,
+    *,
     sd: float,
     careful: bool,
 ) -> float:
@@ -128,14 +131,14 @@ def _annotator_sd(
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     if name != RELIABILITY:
-        return _effect_sd(sd, square, trace, m, _WIDEST[name], careful)
+        return _effect_sd(sd, square, trace, m, widest=_WIDEST[name], careful=careful)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
 def _effect_sd(
-    sd: float, square: float, trace: float, count: int, widest: float, careful: bool
+    sd: float, square: float, trace: float, count: int, *, widest: float, careful: bool
 ) -> float:
     """Return a better estimate of a spread that may be 0: MacKay's, under a half-normal prior."""
     room = max(count - trace / sd**2, 1e-3 * count)
@@ -153,11 +156,13 @@ def _grades(problem: Problem, state: State) -> FloatArray:
     rows, names = layout.rows, known.names
     gaps = layout.design.gaps(x[: layout.design.size])
     offset = layout.maps["tie"][0] @ x[layout.where_ties] if layout.contexts else 0.0
-    expected = np.zeros(len(state.grades))
+    expected, axis = np.zeros(len(state.grades)), layout.axis_gaps(x)
     for k in range(known.weights.shape[1]):
         theta = dict(zip(names, known.nodes[:, k].T, strict=True))
         eta = gaps if RELIABILITY not in theta else rows.per_row(theta[RELIABILITY]) * gaps
         eta = eta + (rows.per_row(theta[POSITION]) if POSITION in theta else 0.0)
+        if axis is not None:
+            eta = eta + rows.per_row(theta[STANCE]) * axis
         nu = np.full(len(gaps), -np.inf)
         if READINESS in theta:
             nu = rows.per_row(theta[READINESS]) + offset
