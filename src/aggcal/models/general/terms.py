@@ -23,7 +23,7 @@ class Terms:
     ties
         ``davidson``: a readiness to call a tie for each annotator; ``rao-kupper``: a threshold for
         each instead; ``halves``: a tie counts as half a win for each side. ``auto``: Davidson's
-        wherever there are ties.
+        wherever there are ties. Strengths ("much better") count with Davidson's only.
     position
         A common and a personal preference for the left side. ``auto``: where the sides are known
         and the data are more probable with it.
