@@ -19,6 +19,7 @@ from aggcal.aggregation.estimate import Quantify, refuse_pieces
 from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
+from aggcal.aggregation.general.criteria import correlations
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
@@ -172,7 +173,8 @@ class GeneralEffects:
         weight = np.asarray(self.judgments.weight)
         given = sums(column.code[known], weight[known], len(column.ids))
         sd = self.fit.state.block_sds[name]
-        return CategoryScores(column.name, column.ids, scores, se, sd, given)
+        alike = correlations(column.ids, block, unknowns, covariance)
+        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
 
     @cached_property
     def axis(self) -> Axis | None:
