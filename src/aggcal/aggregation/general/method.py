@@ -12,30 +12,30 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
 from aggcal.aggregation.estimate import Quantify, refuse_pieces
-from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
-from aggcal.aggregation.general.criteria import correlations
+from aggcal.aggregation.general.criteria import correlations, weighted, weighted_covariance
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
+from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import CRITERION
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
-from aggcal.models.general.design import CONTROL, SCORES, design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.design import CONTROL, SCORES, Block
 from aggcal.models.priors import Prior
 
 _EDGES = (0.1, 0.9)
@@ -49,23 +49,6 @@ class Named(Aggregator, Protocol):
     def name(self) -> str:
         """What it is called."""
         ...
-
-
-def general_problem(judgments: Judgments, chosen: Chosen) -> Problem:
-    """Return the problem that the terms make of some judgments."""
-    if chosen.alike:
-        return alike_problem(judgments, chosen)
-    ties, control = chosen.ties != "halves", chosen.control
-    keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys)
-    ids = judgments.context_ids
-    contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    held = None
-    if control is not None:
-        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
-    unknowns = design(rows, list(chosen.cells), held)
-    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
-    return Problem(layout, judgments.graph.component, chosen.outcomes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +156,33 @@ class GeneralEffects:
         weight = np.asarray(self.judgments.weight)
         given = sums(column.code[known], weight[known], len(column.ids))
         sd = self.fit.state.block_sds[name]
-        alike = correlations(column.ids, block, unknowns, covariance)
+        sds = self.fit.state.block_sds[SCORES], sd
+        alike = correlations(column.ids, block, unknowns, covariance, sds)
         return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
+        n, unknowns = self.judgments.n_items, self.fit.state.unknowns
+        if self.chosen.weights is None:
+            return unknowns[:n]
+        return weighted(self._criteria, self.chosen.weights, unknowns, n)[0]
+
+    @cached_property
+    def score_covariance(self) -> FloatArray:
+        """Their covariance about the mean of their component; a matrix or its diagonal."""
+        weights, found = self.chosen.weights, self.posterior
+        if weights is None:
+            return found.scores
+        block, unknowns = self._criteria, self.fit.state.unknowns
+        map_ = weighted(block, weights, unknowns, self.judgments.n_items)[1]
+        own_sd = self.fit.state.block_sds[block.name]
+        matrix = weighted_covariance(block, weights, map_, found.covariance, own_sd)
+        return matrix if matrix.ndim == 1 else centred(matrix, self.problem.component)
+
+    @property
+    def _criteria(self) -> Block:
+        return self.problem.layout.design.blocks[f"by {CRITERION}"]
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -233,14 +241,28 @@ class GeneralEffects:
         context = self.judgments.context_name if "context" in self.chosen.cells else None
         found["context"] = context
         found["categories"] = {
-            column.name: {"sd": column.sd, "categories": column.ids.tolist()}
+            column.name: {
+                "sd": column.sd,
+                "categories": column.ids.tolist(),
+                "correlations": []
+                if column.correlation is None
+                else column.correlation.to_dict(LEVEL),
+            }
             for column in self.categories
         }
+        found["criteria_weights"] = self._weights()
         found["control"] = None if self.control is None else self.control.to_dict()
         found["bridge"] = self.axis is not None
         if len(self.grades) > 1:
             found["grades"] = self.grades.tolist()
         return found
+
+    def _weights(self) -> dict[str, float] | None:
+        """Return the weight of each criterion, where scores are their weighted mean."""
+        if self.chosen.weights is None:
+            return None
+        column = next(c for c in self.judgments.categories if c.name == CRITERION)
+        return dict(zip(map(str, column.ids), self.chosen.weights, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +317,7 @@ class Further:
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
             self.judgments,
-            state.unknowns[: self.judgments.n_items],
+            effects.scores,
             method=name,
             reliabilities=known.mean(known.of(RELIABILITY)),
             warnings=(*warnings, *not_converged(name, fit.convergence)),
@@ -334,7 +356,8 @@ class QuantifyGeneral(Quantify):
         if consensus.prior is None:
             refuse_pieces(self.judgments)
         found = self.effects.posterior
-        return Curvature(DenseCovariance(found.scores), found.annotators.get(RELIABILITY))
+        covariance = DenseCovariance(self.effects.score_covariance)
+        return Curvature(covariance, found.annotators.get(RELIABILITY))
 
     def _sandwich(
         self, own: Curved, consensus: Consensus, kind: str, level: float, seed: int
