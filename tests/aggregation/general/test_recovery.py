@@ -11,7 +11,7 @@ import aggcal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.effects import AnnotatorEffect
 from aggcal.aggregation.general.choice import Chosen, position_evidence
-from aggcal.aggregation.general.method import GeneralEffects
+from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.data.control import Control
 from aggcal.models.general.terms import PLAIN, Terms
 from aggcal.simulation import SimulatedTerms, Simulation, simulate

@@ -50,7 +50,7 @@ def alike_consensus(
         prior = Prior(found.state.block_sds[SCORES], usual)
     return Consensus.of(
         fit.judgments,
-        found.state.unknowns[: fit.judgments.n_items],
+        effects.scores,
         method=aggregator.name,
         warnings=tuple(said),
         objective=penalised(effects.problem, found),

@@ -12,7 +12,8 @@ from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, 
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError
+from aggcal.data.row_columns import CRITERION
+from aggcal.errors import OptionError, did_you_mean, some
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
@@ -55,6 +56,8 @@ class Chosen:
     """Whether strengths of answers are used."""
     evidence: float | None = None
     """By how much the log evidence rises with a position effect, where it was worked out."""
+    weights: tuple[float, ...] | None = None
+    """The weight of each criterion, adding up to 1, where scores are their weighted mean."""
     alike: bool = False
     """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
 
@@ -103,6 +106,8 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
     """
     if terms.control is not None:
         terms.control.check(judgments.on_one_machine("holding something equal"))
+    if terms.criteria_weights is not None:
+        weights_of(terms, judgments.on_one_machine("a weighted sum of criteria"))
     if integrates or terms in (DEFAULT, PLAIN):
         return
     what = "ties, positions, contexts, control and axes"
@@ -137,6 +142,7 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
     found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
     if ties != "rao-kupper" and terms.ties != "halves":
         found = replace(found, graded=graded(judgments))
+    found = replace(found, weights=weights_of(terms, judgments))
     if terms.position == "off" or not judgments.sided:
         return found
     if terms.position == "on":
@@ -158,8 +164,39 @@ def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
     if terms.categories:
         cells += [f"by {column.name}" for column in judgments.categories]
     position = terms.position == "on" and judgments.sided
-    found = Chosen(ties, position, tuple(cells), control=terms.control, alike=True)
+    weights = weights_of(terms, judgments)
+    cells_, control = tuple(cells), terms.control
+    found = Chosen(ties, position, cells_, control=control, weights=weights, alike=True)
     return replace(found, graded=strong)
+
+
+def weights_of(terms: Terms, judgments: Judgments) -> tuple[float, ...] | None:
+    """Return the weights of the criteria, in their order; None where none were given."""
+    if terms.criteria_weights is None:
+        return None
+    column = next((c for c in judgments.categories if c.name == CRITERION), None)
+    if column is None or not terms.categories:
+        raise OptionError(
+            "--criteria-weights needs judgments by several criteria; read all of them with "
+            "--criteria all, or leave the weights out."
+        )
+    ids = [str(one) for one in column.ids]
+    given = terms.criteria_weights
+    unknown = [name for name in given if name not in ids]
+    if unknown:
+        near = did_you_mean(unknown[0], ids)
+        raise OptionError(
+            f"--criteria-weights: there is no criterion {some(unknown)}{near}; the judgments have "
+            f"{some(ids, len(ids))}."
+        )
+    lacking = [name for name in ids if name not in given]
+    if lacking:
+        raise OptionError(
+            f"--criteria-weights: there is no weight for {some(lacking)}; give one (0 leaves a "
+            "criterion out of the sum)."
+        )
+    total = float(sum(given.values()))
+    return tuple(given[name] / total for name in ids)
 
 
 def _cell_weight(judgments: Judgments) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
+from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.effects import (
     EDGES,
     AnnotatorEffect,
@@ -17,42 +18,18 @@ from aggcal.aggregation.effects import (
     CategoryScores,
     Coefficients,
 )
-from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.choice import Chosen
+from aggcal.aggregation.general.criteria import correlations, weighted, weighted_covariance
 from aggcal.aggregation.general.fit import GeneralFit
+from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import CRITERION
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
-from aggcal.models.general.design import CONTROL, SCORES, design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
-
-
-def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
-    """Return the problem that the terms make of some judgments.
-
-    ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
-    """
-    if chosen.alike:
-        return alike_problem(judgments, chosen)
-    ties, control = chosen.ties != "halves", chosen.control
-    keys = (
-        by_context
-        or bool(chosen.cells)
-        or (control is not None and control.context_ids is not None)
-    )
-    grades = chosen.graded
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
-    ids = judgments.context_ids
-    contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    held = None
-    if control is not None:
-        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
-    unknowns = design(rows, list(chosen.cells), held)
-    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
-    return Problem(layout, judgments.graph.component, chosen.outcomes)
+from aggcal.models.general.design import CONTROL, SCORES, Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +137,40 @@ class GeneralEffects:
         weight = np.asarray(self.judgments.weight)
         given = sums(column.code[known], weight[known], len(column.ids))
         sd = self.fit.state.block_sds[name]
-        return CategoryScores(column.name, column.ids, scores, se, sd, given)
+        sds = self.fit.state.block_sds[SCORES], sd
+        alike = correlations(column.ids, block, unknowns, covariance, sds)
+        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
+        n, unknowns = self.judgments.n_items, self.fit.state.unknowns
+        if self.chosen.weights is None:
+            return unknowns[:n]
+        return weighted(self._criteria, self.chosen.weights, unknowns, n)[0]
+
+    @cached_property
+    def score_covariance(self) -> FloatArray | None:
+        """Their covariance about the mean of their component; None where unknowns are many."""
+        weights, found = self.chosen.weights, self.posterior
+        if weights is None or found.scores is None:
+            return found.scores
+        block, unknowns = self._criteria, self.fit.state.unknowns
+        map_ = weighted(block, weights, unknowns, self.judgments.n_items)[1]
+        own_sd = self.fit.state.block_sds[block.name]
+        matrix = weighted_covariance(block, weights, map_, found.covariance, own_sd)
+        return centred(matrix, self.problem.component)
+
+    @property
+    def _criteria(self) -> Block:
+        return self.problem.layout.design.blocks[f"by {CRITERION}"]
+
+    def _weights(self) -> dict[str, float] | None:
+        """Return the weight of each criterion, where scores are their weighted mean."""
+        if self.chosen.weights is None:
+            return None
+        column = next(c for c in self.judgments.categories if c.name == CRITERION)
+        return dict(zip(map(str, column.ids), self.chosen.weights, strict=True))
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -237,9 +247,13 @@ class GeneralEffects:
                 "sd": column.sd,
                 "categories": [str(one) for one in column.ids],
                 "judgments": column.judgments.tolist(),
+                "correlations": []
+                if column.correlation is None
+                else column.correlation.to_dict(LEVEL),
             }
             for column in self.categories
         }
+        found["criteria_weights"] = self._weights()
         found["control"] = None if self.control is None else self.control.to_dict()
         found["bridge"] = self.axis is not None
         found["axis"] = None if self.axis is None else self.axis.to_dict()

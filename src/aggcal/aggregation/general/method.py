@@ -19,7 +19,8 @@ from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import Progress, fit_general
-from aggcal.aggregation.general.found import GeneralEffects, general_problem
+from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
@@ -97,7 +98,7 @@ class Further:
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
             self.judgments,
-            state.unknowns[: self.judgments.n_items],
+            effects.scores,
             method=name,
             reliabilities=known.mean(known.of(RELIABILITY)),
             warnings=(*warnings, *not_converged(name, fit.convergence)),
@@ -137,8 +138,9 @@ class QuantifyGeneral(Quantify):
             refuse_pieces(self.judgments)
         found = self.effects.posterior
         variances = found.annotators.get(RELIABILITY)
-        if found.scores is not None:
-            return Curvature(DenseCovariance(found.scores), variances)
+        matrix = self.effects.score_covariance
+        if matrix is not None:
+            return Curvature(DenseCovariance(matrix), variances)
         likelihood = own.problem(rows_of(self.judgments), consensus)
         at = consensus.scores, own.parameters(consensus.reliabilities)
         return Curvature(many_scores(found, likelihood, *at, seed), variances)
