@@ -55,7 +55,7 @@ oldest:
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(OLDEST)/constraints.txt \
-		-e . pytest pytest-xdist hypothesis pandas polars pyarrow markdown-it-py
+		-e '.[baselines]' pytest pytest-xdist hypothesis pandas polars pyarrow openpyxl markdown-it-py
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto --dist worksteal -m 'not slow' \
 		tests/io tests/cli tests/advice tests/models tests/aggregation tests/calibration tests/report
 

@@ -50,7 +50,7 @@ def folds(judgments: aggcal.Judgments, unit: str) -> IntArray:
         np.maximum(judgments.left, judgments.right),
     )
     key = judgments.context if unit == "prompts" else low.astype(np.int64) * 10_000 + high
-    number = np.unique(key, return_inverse=True)[1]
+    number = np.unique(np.asarray(key), return_inverse=True)[1]
     return np.asarray((random.permutation(number.max() + 1) % FOLDS)[number])
 
 

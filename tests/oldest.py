@@ -1,4 +1,4 @@
-"""Print the lowest version that each dependency of aggcal itself may have, for ``make oldest``."""
+"""Print the lowest version that each dependency of the core may have, for ``make oldest``."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def oldest(requirements: list[str]) -> list[str]:
 
 
 def dependencies() -> list[str]:
-    """Return what aggcal itself depends on, without extras."""
-    return list(tomllib.loads(PROJECT.read_text("utf-8"))["project"]["dependencies"])
+    """Return what aggcal itself and the baselines depend on, without other extras."""
+    project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["baselines"]]
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ Vector = np.ndarray
 
 
 def counted(name: str) -> aggcal.Judgments:
-    """Read a published table of counts as judgments; its columns are left, right, wins, wins, ties."""
+    """Read a published table as judgments; its columns are left, right, wins, wins and ties."""
     rows = []
     for line in (HERE / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith(("#", "left")):

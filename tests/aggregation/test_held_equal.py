@@ -10,7 +10,8 @@ from aggcal import Terms
 
 
 def answered(eta: np.ndarray, random: np.random.Generator) -> list[str]:
-    return np.where(random.random(len(eta)) < 1.0 / (1.0 + np.exp(-eta)), "left", "right").tolist()
+    won = random.random(len(eta)) < 1.0 / (1.0 + np.exp(-eta))
+    return ["left" if each else "right" for each in won]
 
 
 def test_by_item_it_is_the_regression_of_the_scores_given_much_data() -> None:
@@ -83,4 +84,4 @@ def test_terms_that_would_not_be_fitted_are_refused() -> None:
     control = aggcal.read_control({"item": ["a", "b"], "words": [1, 2]})
     for how in ({"prior": None}, {"estimator": "mode"}):
         with pytest.raises(aggcal.AggcalError, match="leave the"):
-            aggcal.aggregate(rows, terms=Terms(control=control), **how)  # type: ignore[arg-type]
+            aggcal.aggregate(rows, terms=Terms(control=control), **how)

@@ -11,8 +11,12 @@ import aggcal
 from aggcal.errors import FeatureError, InputError
 from conftest import Command
 
-PAIRS = [("ann", "a", "b", "left", "p"), ("bob", "b", "a", "left", "q"), ("ann", "b", "c", "left", "p"),
-         ("bob", "c", "a", "right", "q")]  # fmt: skip
+PAIRS = [
+    ("ann", "a", "b", "left", "p"),
+    ("bob", "b", "a", "left", "q"),
+    ("ann", "b", "c", "left", "p"),
+    ("bob", "c", "a", "right", "q"),
+]
 NAMES = ("annotator", "left", "right", "outcome", "prompt")
 GOOD = "item,prompt,words\na,p,10\na,q,30\nb,p,20\nb,q,10\nc,p,15\nc,q,90\n"
 
@@ -29,9 +33,9 @@ def test_tables_by_item_and_by_context(tmp_path: Path) -> None:
     assert by_context.context_ids is not None
     assert by_context.names == ("words",)
     as_rows = aggcal.read_control(
-        [("a", "p", 10), ("a", "q", 30), ("b", "p", 20), ("b", "q", 10), ("c", "p", 15), ("c", "q", 90)],
+        [(i, c, v) for i, c, v in zip("aabbcc", "pqpqpq", (10, 30, 20, 10, 15, 90), strict=True)],
         context="prompt",
-    )  # fmt: skip
+    )
     assert np.array_equal(as_rows.matrix, by_context.matrix)
     by_item = aggcal.read_control({"item": ["b", "a"], "Wörter": [1.0, 3.0]}, context="prompt")
     assert by_item.context_ids is None
@@ -71,30 +75,37 @@ def test_merged_spellings_reach_the_control() -> None:
         ("item,prompt\na,p\n", "no column besides 'item' and 'prompt'; add columns of numbers"),
         ("prompt,words\np,1\n", "item"),
         (GOOD + "b,q,7\n", "duplicate item 'b' in prompt 'q' (line 8; 1 duplicate row in total)"),
-        (GOOD.replace("30", "many"), "line 3, item 'a': the covariate 'words' ('many') is not a number"),
+        (GOOD.replace("30", "many"), "item 'a': the covariate 'words' ('many') is not a number"),
         (GOOD.replace("30", ""), "line 3, item 'a': the covariate 'words' is missing"),
         (GOOD.replace("a,q", "a,"), "line 3 has no prompt; fill it in or remove the row"),
         (GOOD.replace("b,p", ",p"), "line 4 has no item"),
-        (GOOD.replace("c,q,90\n", ""), "there is no row for 'c in prompt q'; add what is missing (1 row)"),
+        (GOOD.replace("c,q,90\n", ""), "no row for 'c in prompt q'; add what is missing (1 row)"),
         ("item,words\na,1\nb,2\n", "there is no row for 'c'; add what is missing (1 row)"),
         ("item,prompt,words\na,p,1\na,q,1\n", "'words' is the same in every row"),
-        ("item,prompt,n\na,p,1\nb,p,1\nc,p,1\na,q,2\nb,q,2\nc,q,2\n", "'n' is the same for both items"),
+        ("item,prompt,n\na,p,1\nb,p,1\nc,p,1\na,q,2\nb,q,2\nc,q,2\n", "'n' is the same for both"),
         ("item,x,y\na,1,2\nb,2,4\nc,5,10\n", "'y' follows exactly from 'x'"),
         ("item,words\na,1\na,2\n", "if the values depend on the prompt, add the column 'prompt'"),
         ("item,prompt,words\n", "has a header but no row"),
     ],
 )  # fmt: skip
-def test_refusals_are_one_sentence(tmp_path: Path, command: Command, text: str, said: str) -> None:
+def test_refusals_are_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "control.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as found:
+        aggcal.read_control(path, context="prompt").check(judged())
+    assert said in str(found.value)
+    assert str(found.value).count(". ") == 0
+
+
+def test_a_refusal_leaves_nothing_behind(tmp_path: Path, command: Command) -> None:
     control, pairs = tmp_path / "control.csv", tmp_path / "judgments.csv"
-    control.write_text(text)
+    control.write_text(GOOD.replace("c,q,90\n", ""))
     pairs.write_text("\n".join([",".join(NAMES), *(",".join(row) for row in PAIRS)]))
     out = tmp_path / "out"
-    done = command("aggregate", pairs, "--context", "prompt", "--control", control, "-o", out, "-q")
+    done = command("aggregate", pairs, "--context", "prompt", "--control", control, "-o", out)
     assert done.returncode == 2
     assert not out.exists()
-    error = done.stderr.strip().splitlines()[-1]
-    assert said in error
-    assert error.count(". ") == 0
+    assert "there is no row for 'c in prompt q'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

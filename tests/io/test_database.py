@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def test_threads_read_tables_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("end", ["ended", "killed"])
 def test_a_forked_child_reads_too_and_nothing_is_left_behind(tmp_path: Path, end: str) -> None:
+    if end == "ended" and int(version("duckdb").split(".")[0]) < 2:
+        pytest.skip("a DuckDB 1 that was loaded before a fork aborts when the child ends by itself")
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", "-c", _FORKED, end]
     done = subprocess.run(

@@ -72,6 +72,50 @@ class Coefficients:
 
 
 @dataclass(frozen=True, eq=False)
+class Correlations:
+    """How alike the orders of the categories are: correlations of the items' scores in them."""
+
+    ids: TextArray
+    values: FloatArray
+    """Categories by categories; NaN where too few items were compared in both."""
+    z_se: FloatArray
+    """Standard errors of their inverse hyperbolic tangents."""
+
+    __repr__ = brief
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of each interval.
+
+        Examples
+        --------
+        >>> ids, one = np.array(["content", "style"], dtype=object), np.eye(2)
+        >>> found = Correlations(ids, one * 0.2 + 0.8, 0.3 - 0.3 * one)
+        >>> [end[0, 1].round(2).item() for end in found.interval(0.9)]
+        [0.54, 0.92]
+        """
+        from scipy.stats import norm
+
+        reach = float(norm.ppf(0.5 + 0.5 * level)) * self.z_se
+        middle = np.arctanh(np.clip(self.values, -1.0 + 1e-15, 1.0 - 1e-15))
+        return np.tanh(middle - reach), np.tanh(middle + reach)
+
+    def to_dict(self, level: float) -> list[dict[str, Any]]:
+        """Return each pair of categories with its correlation and interval, as in summary.json."""
+        low, high = self.interval(level)
+        return [
+            {
+                "between": [str(self.ids[a]), str(self.ids[b])],
+                "value": float(self.values[a, b]),
+                "low": float(low[a, b]),
+                "high": float(high[a, b]),
+            }
+            for a in range(len(self.ids))
+            for b in range(a + 1, len(self.ids))
+            if np.isfinite(self.values[a, b])
+        ]
+
+
+@dataclass(frozen=True, eq=False)
 class CategoryScores:
     """The items' scores in each category of one column; NaN where nobody compared them there."""
 
@@ -84,6 +128,8 @@ class CategoryScores:
     """How far items do otherwise in a category than overall."""
     judgments: FloatArray
     """Weight of the judgments of each category."""
+    correlation: Correlations | None = None
+    """Between categories; None where there are many."""
 
     __repr__ = brief
 

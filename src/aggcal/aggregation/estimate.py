@@ -40,7 +40,7 @@ from aggcal.models.rows import rows_of
 
 _FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
-_TIE = 0.5
+_TIE = 0.5  # the outcome of a tie: half of a win
 _FIXED = registry.SANDWICH_FIXED.name
 _DESIGNS: dict[str, Design] = {
     registry.SANDWICH.name: "annotator",

@@ -16,7 +16,8 @@ from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit
 from aggcal.aggregation.general.alike_consensus import alike_consensus
 from aggcal.aggregation.general.choice import Chosen, alike_terms, check_terms, chosen_terms
-from aggcal.aggregation.general.method import Further, GeneralEffects
+from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
 from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
@@ -36,7 +37,7 @@ from aggcal.aggregation.start import (
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import OptionError
+from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
 from aggcal.models.marginal import Integrated
@@ -86,29 +87,13 @@ class ThurstoneAggregator:
         trusted: bool = False,
     ) -> Consensus:
         began = time.perf_counter()
-        if self.prior is None:
-            judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
-            refuse_auto(self.name)
-        if self.fixed is None:
-            integrates = self._integrates(judgments) if self.heterogeneous else None
-            check_terms(self.terms, judgments, integrates=integrates)
+        self._check(judgments)
         rows, graph = rows_of(judgments), judgments.graph
         said = data_warnings(judgments)
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
-            said += divided(found.objective, found.rival)
-            chosen = self._chosen(judgments, found.scores)
-            if chosen is not None:
-                held = isinstance(self.prior, Prior)
-                further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
-                return further.consensus(found, said, began, on_iteration)
-            size, share = found.population, found.population.reversed_share
-            estimated = Prior(size.score_sd, size.reliability_sd)
-            return marginal_consensus(
-                self, judgments, found, said, began, prior=estimated, reversed_share=share
-            )
+            return self._integrated(judgments, found, said, began, on_iteration)
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
@@ -139,6 +124,37 @@ class ThurstoneAggregator:
             unit=unit,
             seconds=time.perf_counter() - began,
             quantifier=Quantify(self, judgments),
+        )
+
+    def _check(self, judgments: AnyJudgments) -> None:
+        """Refuse what cannot be fitted to these judgments."""
+        if self.prior is None:
+            judgments.on_one_machine("a fit without a prior")
+        if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
+            refuse_auto(self.name)
+        if self.fixed is None:
+            integrates = self._integrates(judgments) if self.heterogeneous else None
+            check_terms(self.terms, judgments, integrates=integrates)
+
+    def _integrated(
+        self,
+        judgments: AnyJudgments,
+        found: MarginalFit,
+        said: list[AggcalWarning],
+        began: float,
+        on_iteration: Progress | None,
+    ) -> Consensus:
+        """Return the consensus of a fit with the reliabilities integrated out, terms added."""
+        said = [*said, *divided(found.objective, found.rival)]
+        chosen = self._chosen(judgments, found.scores)
+        if chosen is not None:
+            held = isinstance(self.prior, Prior)
+            further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
+            return further.consensus(found, said, began, on_iteration)
+        size, share = found.population, found.population.reversed_share
+        estimated = Prior(size.score_sd, size.reliability_sd)
+        return marginal_consensus(
+            self, judgments, found, said, began, prior=estimated, reversed_share=share
         )
 
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
@@ -347,54 +363,3 @@ class HRA(ThurstoneAggregator):
             object.__setattr__(self, "terms", PLAIN)
         letter = registry.LINKS[link_of(self.link).name].letter
         object.__setattr__(self, "name", f"hra-{letter}")
-
-
-@dataclass(frozen=True)
-class BTL(ThurstoneAggregator):
-    """Bradley–Terry–Luce: the logistic link, all annotators equally reliable.
-
-    Parameters
-    ----------
-    prior, tolerance, seed
-        As for `HRA`.
-    terms
-        What a judgment may depend on beside the items (see `Terms`): one readiness to tie and one
-        preference for the left side for everyone. Unless asked for, a tie counts as half a win for
-        each side, sides do not matter, and contexts are in the standard errors only.
-
-    Examples
-    --------
-    With one pair, two wins to one and no prior, the odds are the wins:
-
-    >>> import aggcal, math
-    >>> rows = [("ann", "a", "b"), ("bob", "a", "b"), ("eve", "b", "a")]
-    >>> scores = BTL(prior=None).fit(aggcal.read_judgments(rows)).scores
-    >>> round(math.exp(scores[0] - scores[1]), 6)
-    2.0
-    """
-
-    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
-    name: str = field(default=registry.BTL.name, init=False, repr=False)
-    terms: Terms = DEFAULT
-
-    def __post_init__(self) -> None:
-        if self.terms.bridge:
-            raise OptionError(
-                f"{self.name} takes all annotators to be alike, so there is no axis along which "
-                f"they differ; choose {registry.HRA_G.name}, or leave --bridge out."
-            )
-
-
-@dataclass(frozen=True)
-class TCV(ThurstoneAggregator):
-    """Thurstone's case V: the normal link, all annotators equally reliable.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> TCV().fit(aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")])).scores
-    array([0., 0.])
-    """
-
-    link: str = field(default=registry.NORMAL.name, init=False, repr=False)
-    name: str = field(default=registry.TCV.name, init=False, repr=False)

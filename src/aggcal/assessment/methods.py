@@ -22,7 +22,7 @@ from aggcal.aggregation.selection.measures import LEVEL
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import csv_writer, write_files
+from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.registry import LOCAL
 from aggcal.report.method_figure import Dot, method_figure
 
@@ -74,8 +74,10 @@ class MethodComparison(Comparison):
             Replace files of these names whoever wrote them.
         """
         table, figure = COMPARISON_FILES
-        draw: Callable[[IO[str]], object] = partial(_write, self.figure())
-        files = {table: csv_writer(self.columns), figure: draw}
+        files: dict[str, Writer] = {
+            table: csv_writer(self.columns),
+            figure: partial(_write, self.figure()),
+        }
         manifest = comparison_manifest(self.to_dict())
         return write_files(directory, files, manifest=manifest, force=force)
 

@@ -13,12 +13,14 @@ from aggcal.assessment import RESULT_FILES, Assessment
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import print_json
 from aggcal.cli.provenance import given
+from aggcal.data.row_columns import CRITERION
 from aggcal.errors import count, ended
 from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting
 
+_MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json
 _STAGE_2 = ("items.csv", "summary.json")
 _STAGE_1 = (*_STAGE_2, "annotators.csv", "comparisons.json", "report.html", "report.md")
 
@@ -97,7 +99,7 @@ def tell(result: Assessment, console: Console) -> None:
         if result.consensus.selection is not None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
-        console.say(*_held_equal(result.consensus))
+        console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
         if result.calibration.covers is not None:
@@ -118,6 +120,27 @@ def _held_equal(consensus: Consensus) -> list[str]:
     each = [f"{name} {value:+.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in columns]
     said = f"held equal: {', '.join(each)} on the logit scale, for a standard deviation"
     return [f"{said} (intervals at {level:g})".replace("-", "−")]
+
+
+def _criteria(consensus: Consensus) -> list[str]:
+    """Say what the order of several criteria is, and how far they agree."""
+    effects = consensus.effects
+    column = next((c for c in getattr(effects, "categories", ()) if c.name == CRITERION), None)
+    if effects is None or column is None:
+        return []
+    weights = effects.to_dict()["criteria_weights"]
+    said = f"{count(len(column.ids), 'criterion', 'criteria')}: "
+    if weights is None:
+        said += "items are ordered by what they have in common (--criteria-weights sums them up)"
+    else:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in weights.items())
+        said += f"items are ordered by their weighted mean ({shares})"
+    found = [] if column.correlation is None else column.correlation.to_dict(LEVEL)
+    return [said] + [
+        f"correlation of {' and '.join(one['between'])}: {one['value']:.2f} "
+        f"({one['low']:.2f} to {one['high']:.2f}, at {LEVEL:g})".replace("-", "−")
+        for one in found[:_MOST_CORRELATIONS]
+    ]
 
 
 def _convergence(summary: dict[str, Any]) -> str:

@@ -15,6 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from aggcal.registry.names import Names, load
+from aggcal.registry.uncertainties import BOOTSTRAP as BOOTSTRAP
+from aggcal.registry.uncertainties import JACKKNIFE as JACKKNIFE
+from aggcal.registry.uncertainties import LAPLACE as LAPLACE
+from aggcal.registry.uncertainties import SANDWICH as SANDWICH
+from aggcal.registry.uncertainties import SANDWICH_CONTEXT as SANDWICH_CONTEXT
+from aggcal.registry.uncertainties import SANDWICH_FIXED as SANDWICH_FIXED
+from aggcal.registry.uncertainties import SANDWICH_RANDOM as SANDWICH_RANDOM
+from aggcal.registry.uncertainties import UNCERTAINTIES as UNCERTAINTIES
+from aggcal.registry.uncertainties import UncertaintyInfo as UncertaintyInfo
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,7 @@ CROWD_TCV = MethodInfo(
 )
 BTL = MethodInfo(
     "btl",
-    f"{_STAGE_1}.thurstone:BTL",
+    f"{_STAGE_1}.homogeneous:BTL",
     "Bradley-Terry-Luce: logistic link, all annotators equally reliable",
     "answers are clearer when two items differ more; all annotators are equally reliable "
     "(a Bradley-Terry model)",
@@ -148,7 +157,7 @@ BTL = MethodInfo(
 )
 TCV = MethodInfo(
     "tcv",
-    f"{_STAGE_1}.thurstone:TCV",
+    f"{_STAGE_1}.homogeneous:TCV",
     "Thurstone's case V: normal link, all annotators equally reliable",
     "as btl, with normally distributed errors (a Thurstone model)",
     _FITTED,
@@ -260,78 +269,6 @@ CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
 DEFAULT_CALIBRATOR = ATC.name
 """The default calibrator."""
-
-
-@dataclass(frozen=True)
-class UncertaintyInfo:
-    """A kind of uncertainty of the consensus."""
-
-    name: str
-    covers: str
-    """What its intervals are intervals of."""
-    means: str
-    """How it was computed, for the report."""
-
-
-_FROM_SCATTER = (
-    "how the intervals were computed: from the actual scatter of the judgments around the fit."
-)
-
-LAPLACE = UncertaintyInfo(
-    "laplace",
-    "the consensus of these annotators: what they would agree on with unlimited judgments, if they "
-    "answer as the method assumes",
-    "how the intervals were computed: from the curvature of the posterior at its maximum. The more "
-    "curved, the narrower.",
-)
-SANDWICH = UncertaintyInfo(
-    "sandwich",
-    "the consensus that this method would reach with unlimited annotators of the same kind, "
-    "whether or not they are equally reliable",
-    _FROM_SCATTER,
-)
-SANDWICH_RANDOM = UncertaintyInfo(
-    "sandwich-random",
-    "the value that this method would reach with unlimited judgments, each by a random annotator "
-    "of a random pair",
-    _FROM_SCATTER,
-)
-SANDWICH_FIXED = UncertaintyInfo(
-    "sandwich-fixed",
-    "the value that this method would reach with unlimited judgments of the same pairs by the same "
-    "annotators",
-    _FROM_SCATTER,
-)
-BOOTSTRAP = UncertaintyInfo(
-    "bootstrap",
-    "the consensus that this fit would reach with unlimited annotators of the same kind, or with "
-    "unlimited contexts where the judgments have contexts",
-    "how the intervals were computed: by refitting many times, each time to annotators (contexts, "
-    "where there are some) resampled from these.",
-)
-SANDWICH_CONTEXT = UncertaintyInfo(
-    "sandwich-context",
-    "the consensus that this fit would reach with unlimited contexts of the same kind",
-    "how the intervals were computed: from how much the answers vary from context to context.",
-)
-JACKKNIFE = UncertaintyInfo(
-    "jackknife",
-    "the consensus that this fit would reach with unlimited contexts of the same kind",
-    "how the intervals were computed: by refitting without each context in turn.",
-)
-UNCERTAINTIES = {
-    info.name: info
-    for info in (
-        LAPLACE,
-        SANDWICH,
-        SANDWICH_RANDOM,
-        SANDWICH_FIXED,
-        BOOTSTRAP,
-        JACKKNIFE,
-        SANDWICH_CONTEXT,
-    )
-}
-"""The kinds of uncertainty by name. None covers the truth."""
 
 
 @dataclass(frozen=True)

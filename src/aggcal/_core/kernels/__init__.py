@@ -85,7 +85,7 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("gather", 2), ("product", 2)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
-    for name, arrays in (("table", 2), ("forms", 9), ("covariance", 6)):
+    for name, arrays in (("borders", 2), ("forms", 9), ("covariance", 6)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
 

@@ -277,7 +277,7 @@ PART void add_border(const Pulls *j, int64_t u, const double *weight, double *ou
 
 /* Those borders as a table, annotators first to last by size unknowns, all zero before. */
 FOR_EACH_PROCESSOR
-void aggcal_general_table(const Pulls *j, int64_t first, int64_t last, int64_t size,
+void aggcal_general_borders(const Pulls *j, int64_t first, int64_t last, int64_t size,
                           const double *weight, double *table)
 {
     for (int64_t u = first; u < last; u++) add_border(j, u, weight, table + (u - first) * size);

@@ -62,7 +62,8 @@ def _design(n_items: int, n: int, random: np.random.Generator) -> Pairs:
 
 
 def _distances(n_items: int, one: IntArray, other: IntArray) -> FloatArray:
-    graph = coo_array((np.ones(len(one)), (one, other)), shape=(n_items, n_items)).tocsr()
+    ends = one.astype(np.int32), other.astype(np.int32)  # SciPy 1.14 walks no others
+    graph = coo_array((np.ones(len(one)), ends), shape=(n_items, n_items)).tocsr()
     found: FloatArray = shortest_path(graph, directed=False, unweighted=True)
     return found
 

@@ -39,7 +39,9 @@ def alike_problem(judgments: Judgments, chosen: Chosen) -> AlikeProblem:
     """Return the problem that the terms make of some judgments, whoever gave them."""
     ties, control = chosen.ties != "halves", chosen.control
     keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys).pooled()
+    grades = chosen.graded
+    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
+    rows = rows.pooled()
     columns = [np.ones((len(rows), 1))] if chosen.position else []
     if control is not None:
         context = rows.keys.get("context")

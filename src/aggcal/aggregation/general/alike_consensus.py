@@ -7,7 +7,8 @@ import time
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.general.alike import AlikeFit, no_maximum, penalised
-from aggcal.aggregation.general.method import GeneralEffects, Named, QuantifyGeneral
+from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.general.method import Named, QuantifyGeneral
 from aggcal.aggregation.start import not_converged
 from aggcal.errors import AggcalWarning
 from aggcal.models.general.design import SCORES
@@ -49,7 +50,7 @@ def alike_consensus(
         prior = Prior(found.state.block_sds[SCORES], usual)
     return Consensus.of(
         fit.judgments,
-        found.state.unknowns[: fit.judgments.n_items],
+        effects.scores,
         method=aggregator.name,
         warnings=tuple(said),
         objective=penalised(effects.problem, found),

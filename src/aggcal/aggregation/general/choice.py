@@ -8,16 +8,17 @@ from math import log
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem, State
+from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
-from aggcal.errors import OptionError
+from aggcal.data.row_columns import CRITERION
+from aggcal.errors import OptionError, did_you_mean, some
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
-from aggcal.models.general.rows import GeneralRows, general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.rows import general_rows
+from aggcal.models.general.sums import Layout, Sums
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 
 _ROUNDS = 8
@@ -26,6 +27,9 @@ within a few percent, and the evidence within a tenth of a unit."""
 _SAMPLE = 100_000
 """Rows that tell whether there is a position effect: from twice as many, of every so many
 annotators only."""
+_ALIKE, _NONE = 0.05, 0.01
+"""Spread of the positions where annotators are about alike, which is looked at too, as spreads that
+few judgments each tell of fall slowly; and that of no position effect."""
 _NEAR_UNIT = 0.02
 """How far the typical reliability may be from 1 while that is worked out."""
 _RISES = 2.0
@@ -52,6 +56,8 @@ class Chosen:
     """Whether strengths of answers are used."""
     evidence: float | None = None
     """By how much the log evidence rises with a position effect, where it was worked out."""
+    weights: tuple[float, ...] | None = None
+    """The weight of each criterion, adding up to 1, where scores are their weighted mean."""
     alike: bool = False
     """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
 
@@ -100,6 +106,8 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
     """
     if terms.control is not None:
         terms.control.check(judgments.on_one_machine("holding something equal"))
+    if terms.criteria_weights is not None:
+        weights_of(terms, judgments.on_one_machine("a weighted sum of criteria"))
     if integrates or terms in (DEFAULT, PLAIN):
         return
     what = "ties, positions, contexts, control and axes"
@@ -134,6 +142,7 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
     found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
     if ties != "rao-kupper" and terms.ties != "halves":
         found = replace(found, graded=graded(judgments))
+    found = replace(found, weights=weights_of(terms, judgments))
     if terms.position == "off" or not judgments.sided:
         return found
     if terms.position == "on":
@@ -149,12 +158,45 @@ def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
     standard errors: plain Bradley–Terry.
     """
     modelled = terms.ties in ("davidson", "rao-kupper")
-    ties = terms.ties if modelled and (has_ties(judgments) or graded(judgments)) else "halves"
+    ties = terms.ties if modelled and has_ties(judgments) else "halves"
+    strong = terms.ties == "davidson" and graded(judgments)
     cells = ["context"] if terms.context == "fit" and judgments.context is not None else []
     if terms.categories:
         cells += [f"by {column.name}" for column in judgments.categories]
     position = terms.position == "on" and judgments.sided
-    return Chosen(ties, position, tuple(cells), control=terms.control, alike=True)
+    weights = weights_of(terms, judgments)
+    cells_, control = tuple(cells), terms.control
+    found = Chosen(ties, position, cells_, control=control, weights=weights, alike=True)
+    return replace(found, graded=strong)
+
+
+def weights_of(terms: Terms, judgments: Judgments) -> tuple[float, ...] | None:
+    """Return the weights of the criteria, in their order; None where none were given."""
+    if terms.criteria_weights is None:
+        return None
+    column = next((c for c in judgments.categories if c.name == CRITERION), None)
+    if column is None or not terms.categories:
+        raise OptionError(
+            "--criteria-weights needs judgments by several criteria; read all of them with "
+            "--criteria all, or leave the weights out."
+        )
+    ids = [str(one) for one in column.ids]
+    given = terms.criteria_weights
+    unknown = [name for name in given if name not in ids]
+    if unknown:
+        near = did_you_mean(unknown[0], ids)
+        raise OptionError(
+            f"--criteria-weights: there is no criterion {some(unknown)}{near}; the judgments have "
+            f"{some(ids, len(ids))}."
+        )
+    lacking = [name for name in ids if name not in given]
+    if lacking:
+        raise OptionError(
+            f"--criteria-weights: there is no weight for {some(lacking)}; give one (0 leaves a "
+            "criterion out of the sum)."
+        )
+    total = float(sum(given.values()))
+    return tuple(given[name] / total for name in ids)
 
 
 def _cell_weight(judgments: Judgments) -> float:
@@ -178,60 +220,53 @@ def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) 
     ties = chosen.ties != "halves"
     rows = general_rows(judgments, ties=ties, sides=True, keys=False, grades=False)
     if len(rows) >= 2 * _SAMPLE:
-        rows = _every(rows, len(rows) // _SAMPLE)
-    names = (RELIABILITY, READINESS) if ties else (RELIABILITY,)
-    both = [names, (RELIABILITY, POSITION, *names[1:])]
-    without, with_it = (_evidence(rows, one, scores, chosen.outcomes) for one in both)
-    return float(with_it - without)
-
-
-def _every(rows: GeneralRows, step: int) -> GeneralRows:
-    """Return the rows of every so many annotators."""
-    kept = np.repeat(np.arange(rows.n_annotators) % step == 0, rows.sizes)
-    starts = np.concatenate([[0], np.cumsum(rows.sizes[::step])])
-    answers = type(rows.answers)(*(part[kept] for part in rows.answers))
-    return replace(
-        rows,
-        left=rows.left[kept],
-        right=rows.right[kept],
-        answers=answers,
-        levels=rows.levels[:, kept],
-        starts=starts,
-        keys={name: code[kept] for name, code in rows.keys.items()},
-    )
-
-
-def _evidence(
-    rows: GeneralRows, names: tuple[str, ...], scores: FloatArray, outcomes: Outcomes
-) -> float:
-    """Return the log evidence at given scores, means and spreads fitted."""
+        rows = rows.every(len(rows) // _SAMPLE)
+    names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
     layout = Layout(rows, design(rows, []), names)
-    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64), outcomes)
-    state = problem.first_state(scores, {})
-    best = -np.inf
+    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64), chosen.outcomes)
+    with_it = max(_evidence(problem, scores, sd) for sd in (FIRST_SDS[POSITION], _ALIKE))
+    return float(with_it - _evidence(problem, scores, None))
+
+
+def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
+    """Return the log evidence at given scores, means and spreads fitted.
+
+    Parameters
+    ----------
+    problem
+        The annotators, with a position each.
+    scores
+        Those of the items.
+    sd
+        Spread of the positions to begin with; None: there is no position effect. It is then of no
+        size instead of left out, so that the errors of cubature are the same.
+    """
+    problem.integration.restart()
+    state = problem.first_state(scores, {POSITION: _NONE if sd is None else sd})
+    best, held = -np.inf, POSITION if sd is None else None
     for _ in range(_ROUNDS):
         sums = problem.integrate(state, close=1e-4)
         off = problem.off()
-        state, value = _refined(problem, state, sums.mean_pulls, sums.weights)
+        state, value = _refined(problem, state, sums, held)
         best = max(best, value)
         if abs(off) > _NEAR_UNIT:
             state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return best
 
 
-def _refined(
-    problem: Problem, state: State, pulls: FloatArray, weights: FloatArray
-) -> tuple[State, float]:
+def _refined(problem: Problem, state: State, sums: Sums, held: str | None) -> tuple[State, float]:
     """Fit means and spreads of the annotators' parameters; return the evidence before that."""
     layout, known = problem.layout, problem.known
     m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()
-    value = known.log_evidence
+    value, pulls, weights = known.log_evidence, sums.mean_pulls, sums.weights
     mean = np.einsum("uk,ukj->uj", weights, pulls)
     for j, name in enumerate(layout.means):
+        if name == held:
+            continue
         centre, wide = MEAN_PRIORS[name]
         k, at = layout.names.index(name), layout.at_means + j
         variance = (weights * pulls[:, :, j] ** 2).sum(axis=1) - mean[:, j] ** 2
-        bend = m * sds[k] ** -2 - float(variance.sum()) + wide**-2
+        bend = float(sums.mean_held[j] - variance.sum()) + wide**-2
         value -= 0.5 * ((unknowns[at] - centre) / wide) ** 2 + 0.5 * log(
             max(bend, wide**-2) * wide**2
         )
@@ -239,6 +274,8 @@ def _refined(
             bend, wide**-2
         )
     for k, name in enumerate(layout.names):
+        if name == held:
+            continue
         values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
         centre = (
             1.0 if name == RELIABILITY else unknowns[layout.at_means + layout.means.index(name)]

@@ -45,6 +45,8 @@ _AITKEN = 3
 """Updates of the spreads from which the next is extrapolated."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
+_CAREFUL = 40
+"""Iterations after which spreads are estimated with care: see `estimated_again`."""
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
 """How often the unit is looked for, and how far the typical reliability may be from 1 to begin
 with: far from it the tilt goes astray."""
@@ -175,7 +177,9 @@ class _Run:
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
         new, covariance, step = self._stepped(state, curvature, _LOOSE)
-        updated = estimated_again(problem, new, curvature, covariance, self._free())
+        careful = len(self.moves) >= _CAREFUL
+        free = self._free()
+        updated = estimated_again(problem, new, curvature, covariance, free, careful=careful)
         far = max(step, abs(problem.off()), _moved(state, updated))
         updated = self._led(state, updated)
         old = state.covariance

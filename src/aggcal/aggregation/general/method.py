@@ -5,31 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.effects import (
-    EDGES,
-    AnnotatorEffect,
-    Axis,
-    CategoryScores,
-    Coefficients,
-)
 from aggcal.aggregation.estimate import Quantify, refuse_pieces
-from aggcal.aggregation.general.alike import alike_problem
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
-from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
-from aggcal.aggregation.general.posterior import Posterior, many_scores, posterior
-from aggcal.aggregation.general.prediction import Labels, Predictor
-from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.general.fit import Progress, fit_general
+from aggcal.aggregation.general.found import GeneralEffects
+from aggcal.aggregation.general.posing import general_problem
+from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.prior_sd import centred
@@ -39,10 +31,8 @@ from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, OptionError
-from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
-from aggcal.models.general.design import CONTROL, SCORES, design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.annotators import RELIABILITY
+from aggcal.models.general.design import SCORES
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
 
@@ -54,237 +44,6 @@ class Named(Aggregator, Protocol):
     def name(self) -> str:
         """What it is called."""
         ...
-
-
-def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
-    """Return the problem that the terms make of some judgments.
-
-    ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
-    """
-    if chosen.alike:
-        return alike_problem(judgments, chosen)
-    ties, control = chosen.ties != "halves", chosen.control
-    keys = (
-        by_context
-        or bool(chosen.cells)
-        or (control is not None and control.context_ids is not None)
-    )
-    grades = chosen.graded
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
-    ids = judgments.context_ids
-    contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    held = None
-    if control is not None:
-        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
-    unknowns = design(rows, list(chosen.cells), held)
-    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
-    return Problem(layout, judgments.graph.component, chosen.outcomes)
-
-
-@dataclass(frozen=True, eq=False)
-class GeneralEffects:
-    """Everything beside scores and reliabilities that was fitted (see `Effects`)."""
-
-    judgments: Judgments
-    chosen: Chosen
-    fit: GeneralFit
-    uncontrolled: FloatArray | None = None
-    """Scores of the fit in which nothing is held equal, where something is in this one."""
-
-    __repr__ = brief
-
-    @cached_property
-    def problem(self) -> Problem:
-        """What was fitted."""
-        return general_problem(self.judgments, self.chosen)
-
-    @cached_property
-    def posterior(self) -> Posterior:
-        """How sure it is."""
-        return posterior(self.fit, self.problem)
-
-    @property
-    def ties(self) -> str:
-        """How ties were fitted."""
-        return self.chosen.ties
-
-    @cached_property
-    def position(self) -> AnnotatorEffect | None:
-        """Preference for the left side."""
-        return self._of(POSITION)
-
-    @cached_property
-    def readiness(self) -> AnnotatorEffect | None:
-        """Readiness to call a tie."""
-        return self._of(READINESS)
-
-    def _of(self, name: str) -> AnnotatorEffect | None:
-        known, layout = self.fit.known, self.problem.layout
-        if self.chosen.alike:
-            return self._common(name)
-        if name not in known.names:
-            return None
-        at = layout.at_means + layout.means.index(name)
-        return AnnotatorEffect(
-            known.mean(known.of(name)),
-            self.posterior.annotators[name],
-            float(self.fit.state.unknowns[at]),
-            float(np.sqrt(self._variances[at])),
-            float(self.fit.state.sds[known.names.index(name)]),
-        )
-
-    def _common(self, name: str) -> AnnotatorEffect | None:
-        """Return a parameter that all annotators share."""
-        layout = self.problem.layout
-        block = layout.design.blocks.get(POSITION)
-        where = layout.where_ties if name == READINESS else getattr(block, "where", slice(0))
-        if where.stop == where.start or not where.stop:
-            return None
-        at, m = int(where.start), self.judgments.n_annotators
-        value, variance = float(self.fit.state.unknowns[at]), float(self._variances[at])
-        both = np.full(m, value), np.full(m, variance)
-        return AnnotatorEffect(*both, value, float(np.sqrt(variance)), 0.0)
-
-    @cached_property
-    def _variances(self) -> FloatArray:
-        covariance = self.posterior.covariance
-        return covariance if covariance.ndim == 1 else np.diag(covariance)
-
-    @property
-    def control(self) -> Coefficients | None:
-        """Coefficients of what is held equal."""
-        block = self.problem.layout.design.blocks.get(CONTROL)
-        if block is None:
-            return None
-        assert self.chosen.control is not None  # noqa: S101  # there are coefficients of it
-        values = self.fit.state.unknowns[block.where]
-        names = self.chosen.control.names
-        return Coefficients(names, values, np.sqrt(self._variances[block.where]))
-
-    @cached_property
-    def categories(self) -> tuple[CategoryScores, ...]:
-        """Scores by category."""
-        return tuple(self._category(name) for name in self.chosen.cells if name != "context")
-
-    def _category(self, name: str) -> CategoryScores:
-        layout, n = self.problem.layout, self.judgments.n_items
-        block, overall = layout.design.blocks[name], layout.design.blocks[SCORES]
-        column = next(c for c in self.judgments.categories if f"by {c.name}" == name)
-        shape = len(column.ids), n
-        scores, se = np.full(shape, np.nan), np.full(shape, np.nan)
-        unknowns, covariance = self.fit.state.unknowns, self.posterior.covariance
-        own = np.arange(block.begin, block.end)
-        base = overall.begin + block.item
-        where = block.group, block.item
-        scores[where] = unknowns[base] + unknowns[own]
-        if covariance.ndim == 1:
-            variances = covariance[base] + covariance[own]
-        else:
-            variances = covariance[base, base] + covariance[own, own] + 2.0 * covariance[base, own]
-        se[where] = np.sqrt(np.maximum(variances, 0.0))
-        known = column.code >= 0
-        weight = np.asarray(self.judgments.weight)
-        given = sums(column.code[known], weight[known], len(column.ids))
-        sd = self.fit.state.block_sds[name]
-        return CategoryScores(column.name, column.ids, scores, se, sd, given)
-
-    @cached_property
-    def axis(self) -> Axis | None:
-        """The axis of disagreement."""
-        if STANCE not in self.chosen.names:
-            return None
-        layout, known, unknowns = self.problem.layout, self.fit.known, self.fit.state.unknowns
-        stances = known.mean(known.of(STANCE))
-        where = layout.where_axis
-        items, n = unknowns[where], self.judgments.n_items
-        middle = float(np.quantile(stances, EDGES).mean())
-        covariance = self.posterior.covariance
-        variances = self._variances
-        ground = variances[:n] + middle**2 * variances[where]
-        if covariance.ndim > 1:
-            ground = ground + 2.0 * middle * np.diag(covariance[:n, where])
-        return Axis(
-            items,
-            np.sqrt(variances[where]),
-            stances,
-            self.posterior.annotators[STANCE],
-            unknowns[:n] + middle * items,
-            np.sqrt(np.maximum(ground, 0.0)),
-            self._axis_share(items, stances),
-        )
-
-    def _axis_share(self, items: FloatArray, stances: FloatArray) -> float:
-        """Return the part of the axis in the squared advantages of items over others."""
-        rows, known, scores = self.problem.layout.rows, self.fit.known, self.fit.state.unknowns
-        weight, who = rows.answers.weight, np.repeat(np.arange(rows.n_annotators), rows.sizes)
-        gap = scores[rows.left] - scores[rows.right]
-        shared = known.mean(known.of(RELIABILITY))[who] * gap
-        own = stances[who] * (items[rows.left] - items[rows.right])
-        parts = [float(weight @ np.square(each)) for each in (own, shared)]
-        return parts[0] / max(sum(parts), 1e-300)
-
-    @property
-    def grades(self) -> FloatArray:
-        """How common each strength is between equal items, relative to the first."""
-        return self.fit.state.grades
-
-    @cached_property
-    def _predictor(self) -> Predictor:
-        judgments = self.judgments
-        labels = Labels(
-            judgments.item_ids,
-            judgments.annotator_ids,
-            judgments.context_ids,
-            {f"by {column.name}": column.ids for column in judgments.categories},
-        )
-        return Predictor(labels, self.problem.layout, self.chosen, self.fit, self.posterior)
-
-    def outcomes(self, judgments: Judgments) -> FloatArray:
-        """Return the probabilities of left, right and tie for each row."""
-        control, held = self.chosen.control, None
-        if control is not None:
-            sides = judgments.left, judgments.right
-            held = control.differences(judgments, *sides, judgments.context)
-        return self._predictor.probabilities(judgments, held)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data, as in ``summary.json``."""
-        found: dict[str, Any] = {"ties": self.ties}
-        for name, effect in (("position", self.position), ("tie_readiness", self.readiness)):
-            found[name] = None if effect is None else effect.to_dict()
-        found["position_evidence"] = self.chosen.evidence
-        ties = np.asarray(self.judgments.outcome) == 0.5  # noqa: PLR2004
-        found["n_ties"] = int(np.asarray(self.judgments.count)[ties].sum())
-        context = self.judgments.context_name if "context" in self.chosen.cells else None
-        found["context"] = context
-        found["contexts"] = self._contexts()
-        found["categories"] = {
-            column.name: {
-                "sd": column.sd,
-                "categories": [str(one) for one in column.ids],
-                "judgments": column.judgments.tolist(),
-            }
-            for column in self.categories
-        }
-        found["control"] = None if self.control is None else self.control.to_dict()
-        found["bridge"] = self.axis is not None
-        found["axis"] = None if self.axis is None else self.axis.to_dict()
-        if len(self.grades) > 1:
-            found["grades"] = self.grades.tolist()
-        return found
-
-    def _contexts(self) -> dict[str, Any] | None:
-        """Say which contexts there are, and what they do to items where that was fitted."""
-        ids = self.judgments.context_ids
-        if ids is None:
-            return None
-        fitted, sds = "context" in self.chosen.cells, self.fit.state.block_sds
-        return {
-            "name": self.judgments.context_name,
-            "number": len(ids),
-            "fitted": fitted,
-            "sd": sds["context"] if fitted else None,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +98,7 @@ class Further:
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
             self.judgments,
-            state.unknowns[: self.judgments.n_items],
+            effects.scores,
             method=name,
             reliabilities=known.mean(known.of(RELIABILITY)),
             warnings=(*warnings, *not_converged(name, fit.convergence)),
@@ -379,8 +138,9 @@ class QuantifyGeneral(Quantify):
             refuse_pieces(self.judgments)
         found = self.effects.posterior
         variances = found.annotators.get(RELIABILITY)
-        if found.scores is not None:
-            return Curvature(DenseCovariance(found.scores), variances)
+        matrix = self.effects.score_covariance
+        if matrix is not None:
+            return Curvature(DenseCovariance(matrix), variances)
         likelihood = own.problem(rows_of(self.judgments), consensus)
         at = consensus.scores, own.parameters(consensus.reliabilities)
         return Curvature(many_scores(found, likelihood, *at, seed), variances)

@@ -18,7 +18,7 @@ from aggcal.aggregation.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.models.general.design import CONTROL, SCORES
+from aggcal.models.general.design import SCORES
 from aggcal.models.information import Information
 from aggcal.models.objective import Objective
 
@@ -107,7 +107,7 @@ def _score_precision(problem: Problem, curvature: Curvature) -> FloatArray:
     diagonal, blocks = curvature.diagonal(), problem.layout.design.blocks
     own = diagonal[blocks[SCORES].where].copy()
     for name, block in blocks.items():
-        if name in (SCORES, CONTROL):
+        if name == SCORES or (block.item < 0).any():  # coefficients are of no item
             continue
         stiff = np.maximum(diagonal[block.where] - curvature.precision[block.where], 0.0)
         own -= sums(block.item, stiff**2 / diagonal[block.where], len(own))

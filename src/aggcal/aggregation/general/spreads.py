@@ -39,6 +39,9 @@ _VISIBLE = 100.0
 """How much more the prior of an annotator's parameter may say than the annotator: with more, the
 mean over annotators would be told by the errors of cubature, and no study could tell the
 difference."""
+_WEAK = 0.1
+"""Spread from which the careful update is used where it is asked for: below, a spread goes to 0,
+which the careful one would take for ever to do."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
 
@@ -59,6 +62,8 @@ def estimated_again(
     curvature: Curvature,
     covariance: FloatArray,
     free: list[str],
+    *,
+    careful: bool = False,
 ) -> State:
     """Estimate the spreads, the share of reversed annotators and the weights of grades again.
 
@@ -70,14 +75,19 @@ def estimated_again(
         There; the covariance is a matrix, or its diagonal.
     free
         Names of the spreads that are estimated.
+    careful
+        Whether to take the short steps of expectation and maximisation, to the same end: MacKay's
+        go to and fro for ever where the data hardly tell a spread.
     """
     blocks, sds = dict(state.block_sds), state.sds.copy()
     for name in free:
         if name in problem.layout.names:
             k = problem.layout.names.index(name)
-            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]))
+            sds[k] = _annotator_sd(
+                problem, curvature, covariance, name, sd=float(sds[k]), careful=careful
+            )
         else:
-            blocks[name] = _block_sd(problem, state, covariance, name)
+            blocks[name] = _block_sd(problem, state, covariance, name, careful=careful)
     share = state.reversed_share
     if problem.has_unit:
         a, b = REVERSED_PRIOR
@@ -87,7 +97,9 @@ def estimated_again(
     return replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
 
 
-def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str) -> float:
+def _block_sd(
+    problem: Problem, state: State, covariance: FloatArray, name: str, *, careful: bool
+) -> float:
     """Return a better estimate of the spread of scores, or of effects."""
     layout, sd = problem.layout, state.block_sds[name]
     own_places = {TIE_CONTEXT_SD: layout.where_ties, AXIS_SD: layout.where_axis}
@@ -98,11 +110,18 @@ def _block_sd(problem: Problem, state: State, covariance: FloatArray, name: str)
         variances = own if own.ndim == 1 else np.diag(centred(own, problem.component))
         free = len(values) - int(problem.component.max()) - 1
         return next_sd(sd, values, float(variances.sum()), free, 1.0)
-    return _effect_sd(sd, values, own if own.ndim == 1 else np.diag(own), 1.0)
+    variances = own if own.ndim == 1 else np.diag(own)
+    return _effect_sd(sd, values, variances, widest=1.0, careful=careful)
 
 
 def _annotator_sd(
-    problem: Problem, curvature: Curvature, covariance: FloatArray, name: str, sd: float
+    problem: Problem,
+    curvature: Curvature,
+    covariance: FloatArray,
+    name: str,
+    *,
+    sd: float,
+    careful: bool,
 ) -> float:
     """Return a better estimate of how far annotators differ in a parameter."""
     known, k = problem.known, problem.layout.names.index(name)
@@ -117,37 +136,43 @@ def _annotator_sd(
     if name != RELIABILITY:
         seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
         least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
-        return float(max(_effect_sd(sd, about, unsure, _WIDEST[name]), least))
+        new = _effect_sd(sd, about, unsure, widest=_WIDEST[name], careful=careful)
+        return float(max(new, least))
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
     room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
     new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
-def _effect_sd(sd: float, about: FloatArray, variances: FloatArray, widest: float) -> float:
+def _effect_sd(
+    sd: float, about: FloatArray, variances: FloatArray, *, widest: float, careful: bool
+) -> float:
     """Return a better estimate of a spread that may be 0, under a half-normal prior.
 
-    ``about`` and ``variances`` are the posterior under the spread so far. What the data alone say
-    follows from them, and the spread is chosen under which that is most probable: its fixed points
-    are those of MacKay's update, which is slow near 0.
+    ``about`` and ``variances`` are the posterior under the spread so far. The update is MacKay's;
+    as that takes for ever to reach 0, it is cut short where what the data alone say is most
+    probable with no spread at all.
     """
-    from scipy.optimize import minimize_scalar
+    square, count, trace = dot(about, about), len(about), float(variances.sum())
+    room, scale = max(count - trace / sd**2, 1e-3 * count), widest**2
+    if careful and sd > _WEAK:
+        room, square = float(count), square + trace
+    new = sqrt(0.5 * scale * (sqrt(room**2 + 4.0 * square / scale) - room))
+    low, high = sd * np.exp(-_LOG_STEP), sd * np.exp(_LOG_STEP)
+    if new < sd and _vanishes(sd, about, variances):
+        new = low
+    return float(np.clip(new, max(low, LEAST_SD), max(high, LEAST_SD)))
 
+
+def _vanishes(sd: float, about: FloatArray, variances: FloatArray) -> bool:
+    """Whether the data alone are most probable with no spread: their slope at 0 and up to it."""
     known = np.maximum(1.0 / variances - sd**-2.0, 0.0)
     pull = np.square(about / variances)
-
-    def loss(log_sd: float) -> float:
-        square = np.exp(2.0 * log_sd)
+    for square in sd**2 * np.array([0.0, 0.1, 0.3, 1.0]):
         shrunk = 1.0 + square * known
-        fit = np.log(shrunk).sum() - square * (pull / shrunk).sum()
-        return float(0.5 * fit + 0.5 * square / widest**2)
-
-    at = np.log(sd)
-    ends = max(at - _LOG_STEP, np.log(LEAST_SD)), max(at + _LOG_STEP, np.log(LEAST_SD) + 1e-9)
-    found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-6})
-    # It never looks at the ends themselves.
-    best = min((float(found.x), *ends), key=loss)
-    return float(np.exp(best))
+        if float((pull / shrunk**2 - known / shrunk).sum()) > 0.0:
+            return False
+    return True
 
 
 def _grades(problem: Problem, state: State) -> FloatArray:
@@ -156,11 +181,13 @@ def _grades(problem: Problem, state: State) -> FloatArray:
     rows, names = layout.rows, known.names
     gaps = layout.design.gaps(x[: layout.design.size])
     offset = layout.maps["tie"][0] @ x[layout.where_ties] if layout.contexts else 0.0
-    expected = np.zeros(len(state.grades))
+    expected, axis = np.zeros(len(state.grades)), layout.axis_gaps(x)
     for k in range(known.weights.shape[1]):
         theta = dict(zip(names, known.nodes[:, k].T, strict=True))
         eta = gaps if RELIABILITY not in theta else rows.per_row(theta[RELIABILITY]) * gaps
         eta = eta + (rows.per_row(theta[POSITION]) if POSITION in theta else 0.0)
+        if axis is not None:
+            eta = eta + rows.per_row(theta[STANCE]) * axis
         nu = np.full(len(gaps), -np.inf)
         if READINESS in theta:
             nu = rows.per_row(theta[READINESS]) + offset

@@ -185,16 +185,17 @@ class Auto:
             comparison = compared(judgments, seed=self.seed)
         except TooLittleDataError as error:
             record = _fallback(str(error))
-            aggregator: Any = METHODS[DEFAULT_METHOD].make(prior="default", seed=self.seed)
+            aggregator: Aggregator = METHODS[DEFAULT_METHOD].make(prior="default", seed=self.seed)
         else:
             chosen = comparison.choice.candidate
             aggregator, record = chosen.make(self.seed), comparison.to_dict()
             if judgments.categories and not (chosen.terms or DEFAULT).categories:
                 record["notes"].append(_NO_CATEGORIES)
-        own = isinstance(aggregator, ThurstoneAggregator | CrowdAggregator)
-        progress = {"on_iteration": on_iteration} if own else {}
-        found: Consensus = aggregator.fit(judgments, **progress)
-        return replace(found, selection=record)
+        if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
+            fit = aggregator.fit(judgments, on_iteration=on_iteration)
+        else:
+            fit = aggregator.fit(judgments)
+        return replace(fit, selection=record)
 
 
 def _fallback(why: str) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def relative_variances(
     >>> round(relative_variances(scores, eye, scores, 2.0 * eye)["median_ratio"], 6)
     2.0
     """
-    from scipy.linalg import eigh, null_space
+    from scipy.linalg import null_space
 
     size = float(other_scores @ other_scores)
     stretch = float(scores @ other_scores) / size if size > 0.0 else 1.0
@@ -98,9 +98,12 @@ def relative_variances(
     mine, theirs = (free.T @ part @ free for part in (covariance, stretch**2 * other))
     # Items of different components have no common location: more directions than one are free.
     values, vectors = np.linalg.eigh(mine)
-    known = vectors[:, values > _FLAT * float(values[-1])]
-    mine, theirs = (known.T @ part @ known for part in (mine, theirs))
-    ratios = eigh(theirs, mine, eigvals_only=True)
+    known = values > max(_FLAT * float(values[-1]), 0.0)
+    if not known.any():
+        return {}
+    # In the directions and units in which mine is 1, which rounding cannot make indefinite.
+    unit = vectors[:, known] / np.sqrt(values[known])
+    ratios = np.linalg.eigvalsh(unit.T @ theirs @ unit)
     return {
         "median_ratio": float(np.median(ratios)),
         "share_worse": float(np.mean(ratios > 1.0)),

@@ -46,10 +46,43 @@ def add_terms(group: argparse._ArgumentGroup) -> None:
         "of items that do not differ in it",
     )
     group.add_argument(
+        "--criteria-weights",
+        type=_weights,
+        metavar="NAME=WEIGHT[,...]",
+        help="with --criteria all: order the items by the weighted mean of their scores by "
+        "criterion, such as content=2,style=1; without it, by what the criteria have in common",
+    )
+    group.add_argument(
         "--bridge",
         action="store_true",
         help="also find the axis along which annotators disagree most, and the common ground",
     )
+
+
+def _weights(text: str) -> dict[str, float]:
+    """Read the weight of each criterion.
+
+    Examples
+    --------
+    >>> _weights("content=2,style=0.5")
+    {'content': 2.0, 'style': 0.5}
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, weight = part.rpartition("=")
+        try:
+            number = float(weight)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise argparse.ArgumentTypeError(
+                f"'{part}' is not a criterion and its weight; write, for example, "
+                "content=2,style=1."
+            )
+        if name.strip() in found:
+            raise argparse.ArgumentTypeError(f"'{name.strip()}' has two weights; give one.")
+        found[name.strip()] = number
+    return found
 
 
 def control_files(options: argparse.Namespace) -> list[str]:
@@ -87,7 +120,7 @@ def terms_from(options: argparse.Namespace, control: Control | None = None) -> T
     Examples
     --------
     >>> typed = {"position": "off", "context_effects": "auto", "bridge": False}
-    >>> terms_from(argparse.Namespace(ties="halves", **typed)).position
+    >>> terms_from(argparse.Namespace(ties="halves", criteria_weights=None, **typed)).position
     'off'
     """
     from aggcal.models.general.terms import DEFAULT, Terms
@@ -98,5 +131,6 @@ def terms_from(options: argparse.Namespace, control: Control | None = None) -> T
         context=options.context_effects,
         bridge=options.bridge,
         control=control,
+        criteria_weights=options.criteria_weights,
     )
     return None if found == DEFAULT else found

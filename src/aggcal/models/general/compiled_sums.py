@@ -204,7 +204,7 @@ class CompiledSums(Sums):
         for begin in range(0, m, each):
             who = slice(begin, min(m, begin + each))
             table = np.zeros((who.stop - begin, size))
-            self._run("table", begin, who.stop, size, values, table)
+            self._run("borders", begin, who.stop, size, values, table)
             yield who, table
 
 

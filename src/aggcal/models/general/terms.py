@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from aggcal.data.control import Control
@@ -23,7 +25,7 @@ class Terms:
     ties
         ``davidson``: a readiness to call a tie for each annotator; ``rao-kupper``: a threshold for
         each instead; ``halves``: a tie counts as half a win for each side. ``auto``: Davidson's
-        wherever there are ties.
+        wherever there are ties. Strengths ("much better") count with Davidson's only.
     position
         A common and a personal preference for the left side. ``auto``: where the sides are known
         and the data are more probable with it.
@@ -37,6 +39,10 @@ class Terms:
         What is to be held equal, such as the length of an answer: a `Control`.
     bridge
         One axis along which annotators differ.
+    criteria_weights
+        Where the judgments have several criteria: the weight of each, such as
+        ``{"content": 2, "style": 1}``. Scores are then the weighted mean of an item's scores by
+        criterion; without weights, they are what the criteria have in common.
 
     Examples
     --------
@@ -50,8 +56,11 @@ class Terms:
     categories: bool = True
     control: Control | None = None
     bridge: bool = False
+    criteria_weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        if self.criteria_weights is not None:
+            _check_weights(self.criteria_weights)
         known = (("ties", TIES), ("position", SWITCHES), ("context", CONTEXT_USES))
         for name, choices in known:
             given = getattr(self, name)
@@ -65,6 +74,17 @@ class Terms:
     def plain(self) -> bool:
         """Whether nothing but items and reliabilities is asked for."""
         return self == PLAIN
+
+
+def _check_weights(weights: Mapping[str, float]) -> None:
+    for name, weight in weights.items():
+        if not 0.0 <= weight < inf:
+            raise OptionError(
+                f"--criteria-weights: the weight {weight:g} of '{name}' is not a number of at "
+                "least 0; correct it."
+            )
+    if not sum(weights.values()) > 0.0:
+        raise OptionError("--criteria-weights: no criterion has a weight above 0; give one.")
 
 
 DEFAULT = Terms()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.errors import OptionError
 from aggcal.registry import LOGISTIC
+from aggcal.simulation.terms import Drawn, SimulatedTerms, draw
+
+__all__ = ["SimulatedTerms", "Simulation", "simulate"]
+_NO_TERMS = SimulatedTerms()
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +31,9 @@ class Simulation:
     ``role`` says what each annotator does: ``honest``, ``reversed``, ``guesses``, ``left`` (chooses
     the left item always), ``copies`` (gives the judgments of the annotator in ``copied``) or
     ``camp`` (honest, by the order ``camp_latent``).
+
+    With further terms, ``grade`` says what was answered (1 and more for the left item, 0 a tie; the
+    winner of a tie is the left item) and ``drawn`` what the terms truly are.
     """
 
     item_ids: TextArray
@@ -41,22 +50,47 @@ class Simulation:
     role: TextArray
     copied: dict[int, int]
     camp_latent: FloatArray
+    grade: IntArray | None = None
+    drawn: Drawn | None = None
 
     __repr__ = brief
 
     @property
     def shown(self) -> Columns:
         """The judgments table, long form: what was shown on which side."""
-        return {
+        grade = self.grade
+        if grade is None:
+            grade = np.where(self.winner == self.left, 1, -1)
+        sides = np.where(grade > 0, "left", np.where(grade < 0, "right", "tie")).astype(object)
+        steps = np.array(["", "", "+", "++"], dtype=object)[np.abs(grade)]
+        found: Columns = {
             "annotator": self.annotator_ids[self.annotator],
             "left": self.item_ids[self.left],
             "right": self.item_ids[self.right],
-            "outcome": np.where(self.winner == self.left, "left", "right").astype(object),
+            "outcome": sides + steps,
         }
+        drawn = self.drawn
+        if drawn is not None and drawn.terms.contexts:
+            found["context"] = self.context_ids[drawn.context]
+        if drawn is not None and drawn.terms.categories:
+            found["category"] = self.category_ids[drawn.category]
+        return found
+
+    @property
+    def context_ids(self) -> TextArray:
+        """The contexts."""
+        return _numbered("context", 0 if self.drawn is None else self.drawn.terms.contexts)
+
+    @property
+    def category_ids(self) -> TextArray:
+        """The categories."""
+        return _numbered("category", 0 if self.drawn is None else self.drawn.terms.categories)
 
     @property
     def judgments(self) -> Columns:
-        """The judgments table, short form."""
+        """The judgments table: the short form, and with further terms the long one."""
+        if self.drawn is not None:
+            return self.shown
         return {
             "annotator": self.annotator_ids[self.annotator],
             "winner": self.item_ids[self.winner],
@@ -75,8 +109,57 @@ class Simulation:
 
     @property
     def annotators(self) -> Columns:
-        """The true reliabilities."""
-        return {"annotator": self.annotator_ids, "reliability": self.reliability}
+        """The true reliabilities, and with further terms all that annotators differ in."""
+        found: Columns = {"annotator": self.annotator_ids, "reliability": self.reliability}
+        drawn = self.drawn
+        if drawn is None:
+            return found
+        found["position"] = drawn.position
+        if drawn.terms.ties != "none":
+            found["tie_readiness"] = drawn.tie_readiness
+        if drawn.terms.axis_sd:
+            found["stance"] = drawn.stance
+        return found
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """All tables by the name of their file."""
+        found = {
+            "judgments.csv": self.judgments,
+            "scores.csv": self.scores,
+            "truth.csv": self.truths,
+            "annotators.csv": self.annotators,
+        }
+        return found if self.drawn is None else found | self._further(self.drawn)
+
+    def _further(self, drawn: Drawn) -> dict[str, Columns]:
+        """Return the tables of what items do in contexts and categories, and of the covariate."""
+        found: dict[str, Columns] = {}
+        n = len(self.item_ids)
+        if drawn.terms.axis_sd:
+            found["axis.csv"] = {"item": self.item_ids, "axis": drawn.axis}
+        groups = (
+            ("category", self.category_ids, drawn.category_effects),
+            ("context", self.context_ids, drawn.context_effects),
+        )
+        scale = float(np.ptp(self.truth) / np.ptp(self.latent))
+        for name, ids, effects in groups:
+            if not len(ids):
+                continue
+            latent = (self.latent + effects).ravel()
+            plural = "categories" if name == "category" else "contexts"
+            found[f"{plural}.csv"] = {
+                name: np.repeat(ids, n),
+                "item": np.tile(self.item_ids, len(ids)),
+                "truth": np.tile(self.truth, len(ids)) + scale * effects.ravel(),
+                "latent": latent,
+            }
+        if drawn.terms.control:
+            control: Columns = {"item": np.tile(self.item_ids, len(drawn.length))}
+            if drawn.terms.contexts:
+                control["context"] = np.repeat(self.context_ids, n)
+            found["control.csv"] = control | {"length": drawn.length.ravel()}
+        return found
 
 
 def simulate(
@@ -97,6 +180,7 @@ def simulate(
     copied_share: float = 0.0,
     camp_share: float = 0.0,
     camp_correlation: float = 0.0,
+    terms: SimulatedTerms = _NO_TERMS,
     seed: int = 0,
 ) -> Simulation:
     """Simulate a study: random pairs, log-normal reliabilities, a noisy model.
@@ -121,6 +205,9 @@ def simulate(
         annotator's judgments for their own, and who go by another order.
     camp_correlation
         Correlation between that order and the first: −1 is the opposite, 0 unrelated.
+    terms
+        What judgments depend on beside items and reliabilities: ties, sides, contexts, categories
+        (see `SimulatedTerms`).
     seed
         Seed for all random numbers.
 
@@ -144,6 +231,7 @@ def simulate(
         "copies": copied_share, "camp": camp_share,
     }  # fmt: skip
     _check_shares(kinds, camp_correlation)
+    _check_link(link, terms)
     probability = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
@@ -165,9 +253,23 @@ def simulate(
         camp_latent[first] - camp_latent[second],
         latent[first] - latent[second],
     )
-    wins = random.random(judgments) < probability(reliability[annotator] * gap)
+    drawn, grade, chance = None, None, random.random(judgments)
+    if terms.plain:
+        wins = chance < probability(reliability[annotator] * gap)
+    else:
+        further = random.spawn(1)[0]
+        sizes = {"items": items, "annotators": annotators, "judgments": judgments}
+        drawn = draw(terms, further, **sizes)
+        advantage = reliability[annotator] * (gap + drawn.gap(first, second))
+        advantage += drawn.lean(annotator, first, second)
+        grade = drawn.answers(advantage, annotator, chance, further.random(judgments))
+        grade[(role == "left")[annotator] & (grade <= 0)] = 1
+        wins = grade >= 0
     wins |= (role == "left")[annotator]
-    copied = _copy(annotator, role, (first, second, wins), more)
+    columns: list[Any] = [first, second, wins]
+    if drawn is not None:
+        columns += [grade, drawn.context, drawn.category]
+    copied = _copy(annotator, role, columns, more)
     truth = location + scale * latent
     noise = model_sd * random.standard_normal(items)
     return Simulation(
@@ -175,7 +277,7 @@ def simulate(
         location + model_bias + model_slope * (truth - location) + noise,
         _numbered("annotator", annotators), reliability, annotator,
         np.where(wins, first, second), np.where(wins, second, first), first, second,
-        role, copied, camp_latent,
+        role, copied, camp_latent, grade, drawn,
     )  # fmt: skip
 
 
@@ -197,6 +299,15 @@ def _check_shares(kinds: dict[str, float], camp_correlation: float) -> None:
         raise OptionError(f"the shares add up to {sum(kinds.values()):g}; give at most 1 in all.")
     if not -1.0 <= camp_correlation <= 1.0:
         raise OptionError(f"camp_correlation is {camp_correlation}; give a number from -1 to 1.")
+
+
+def _check_link(link: str, terms: SimulatedTerms) -> None:
+    """Refuse further terms with another link than theirs."""
+    if not terms.plain and link != LOGISTIC.name:
+        raise OptionError(
+            f"ties, sides, contexts and categories are simulated with --link {LOGISTIC.name} only; "
+            f"the link is {link}."
+        )
 
 
 def _roles(order: IntArray, kinds: dict[str, float]) -> TextArray:
@@ -223,7 +334,7 @@ def _related(latent: FloatArray, correlation: float, random: np.random.Generator
 def _copy(
     annotator: CodeArray,
     role: TextArray,
-    rows: tuple[CodeArray, CodeArray, BoolArray],
+    rows: Sequence[Any],
     random: np.random.Generator,
 ) -> dict[int, int]:
     """Put an honest annotator's judgments in the place of each copier's, as far as they go."""

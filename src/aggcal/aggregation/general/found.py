@@ -1,0 +1,275 @@
+"""What a fit of the general model found beside scores and reliabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.text import brief
+from aggcal.aggregation.consensus import LEVEL
+from aggcal.aggregation.effects import (
+    EDGES,
+    AnnotatorEffect,
+    Axis,
+    CategoryScores,
+    Coefficients,
+)
+from aggcal.aggregation.general.choice import Chosen
+from aggcal.aggregation.general.criteria import correlations, weighted, weighted_covariance
+from aggcal.aggregation.general.fit import GeneralFit
+from aggcal.aggregation.general.posing import general_problem
+from aggcal.aggregation.general.posterior import Posterior, posterior
+from aggcal.aggregation.general.prediction import Labels, Predictor
+from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.solve.prior_sd import centred
+from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import CRITERION
+from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
+from aggcal.models.general.design import CONTROL, SCORES, Block
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralEffects:
+    """Everything beside scores and reliabilities that was fitted (see `Effects`)."""
+
+    judgments: Judgments
+    chosen: Chosen
+    fit: GeneralFit
+    uncontrolled: FloatArray | None = None
+    """Scores of the fit in which nothing is held equal, where something is in this one."""
+
+    __repr__ = brief
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What was fitted."""
+        return general_problem(self.judgments, self.chosen)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """How sure it is."""
+        return posterior(self.fit, self.problem)
+
+    @property
+    def ties(self) -> str:
+        """How ties were fitted."""
+        return self.chosen.ties
+
+    @cached_property
+    def position(self) -> AnnotatorEffect | None:
+        """Preference for the left side."""
+        return self._of(POSITION)
+
+    @cached_property
+    def readiness(self) -> AnnotatorEffect | None:
+        """Readiness to call a tie."""
+        return self._of(READINESS)
+
+    def _of(self, name: str) -> AnnotatorEffect | None:
+        known, layout = self.fit.known, self.problem.layout
+        if self.chosen.alike:
+            return self._common(name)
+        if name not in known.names:
+            return None
+        at = layout.at_means + layout.means.index(name)
+        return AnnotatorEffect(
+            known.mean(known.of(name)),
+            self.posterior.annotators[name],
+            float(self.fit.state.unknowns[at]),
+            float(np.sqrt(self._variances[at])),
+            float(self.fit.state.sds[known.names.index(name)]),
+        )
+
+    def _common(self, name: str) -> AnnotatorEffect | None:
+        """Return a parameter that all annotators share."""
+        layout = self.problem.layout
+        block = layout.design.blocks.get(POSITION)
+        where = layout.where_ties if name == READINESS else getattr(block, "where", slice(0))
+        if where.stop == where.start or not where.stop:
+            return None
+        at, m = int(where.start), self.judgments.n_annotators
+        value, variance = float(self.fit.state.unknowns[at]), float(self._variances[at])
+        both = np.full(m, value), np.full(m, variance)
+        return AnnotatorEffect(*both, value, float(np.sqrt(variance)), 0.0)
+
+    @cached_property
+    def _variances(self) -> FloatArray:
+        covariance = self.posterior.covariance
+        return covariance if covariance.ndim == 1 else np.diag(covariance)
+
+    @property
+    def control(self) -> Coefficients | None:
+        """Coefficients of what is held equal."""
+        block = self.problem.layout.design.blocks.get(CONTROL)
+        if block is None:
+            return None
+        assert self.chosen.control is not None  # noqa: S101  # there are coefficients of it
+        values = self.fit.state.unknowns[block.where]
+        names = self.chosen.control.names
+        return Coefficients(names, values, np.sqrt(self._variances[block.where]))
+
+    @cached_property
+    def categories(self) -> tuple[CategoryScores, ...]:
+        """Scores by category."""
+        return tuple(self._category(name) for name in self.chosen.cells if name != "context")
+
+    def _category(self, name: str) -> CategoryScores:
+        layout, n = self.problem.layout, self.judgments.n_items
+        block, overall = layout.design.blocks[name], layout.design.blocks[SCORES]
+        column = next(c for c in self.judgments.categories if f"by {c.name}" == name)
+        shape = len(column.ids), n
+        scores, se = np.full(shape, np.nan), np.full(shape, np.nan)
+        unknowns, covariance = self.fit.state.unknowns, self.posterior.covariance
+        own = np.arange(block.begin, block.end)
+        base = overall.begin + block.item
+        where = block.group, block.item
+        scores[where] = unknowns[base] + unknowns[own]
+        if covariance.ndim == 1:
+            variances = covariance[base] + covariance[own]
+        else:
+            variances = covariance[base, base] + covariance[own, own] + 2.0 * covariance[base, own]
+        se[where] = np.sqrt(np.maximum(variances, 0.0))
+        known = column.code >= 0
+        weight = np.asarray(self.judgments.weight)
+        given = sums(column.code[known], weight[known], len(column.ids))
+        sd = self.fit.state.block_sds[name]
+        sds = self.fit.state.block_sds[SCORES], sd
+        alike = correlations(column.ids, block, unknowns, covariance, sds)
+        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
+
+    @cached_property
+    def scores(self) -> FloatArray:
+        """What the items are ordered by: the scores, or the weighted mean of those by criterion."""
+        n, unknowns = self.judgments.n_items, self.fit.state.unknowns
+        if self.chosen.weights is None:
+            return unknowns[:n]
+        return weighted(self._criteria, self.chosen.weights, unknowns, n)[0]
+
+    @cached_property
+    def score_covariance(self) -> FloatArray | None:
+        """Their covariance about the mean of their component; None where unknowns are many."""
+        weights, found = self.chosen.weights, self.posterior
+        if weights is None or found.scores is None:
+            return found.scores
+        block, unknowns = self._criteria, self.fit.state.unknowns
+        map_ = weighted(block, weights, unknowns, self.judgments.n_items)[1]
+        own_sd = self.fit.state.block_sds[block.name]
+        matrix = weighted_covariance(block, weights, map_, found.covariance, own_sd)
+        return centred(matrix, self.problem.component)
+
+    @property
+    def _criteria(self) -> Block:
+        return self.problem.layout.design.blocks[f"by {CRITERION}"]
+
+    def _weights(self) -> dict[str, float] | None:
+        """Return the weight of each criterion, where scores are their weighted mean."""
+        if self.chosen.weights is None:
+            return None
+        column = next(c for c in self.judgments.categories if c.name == CRITERION)
+        return dict(zip(map(str, column.ids), self.chosen.weights, strict=True))
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """The axis of disagreement."""
+        if STANCE not in self.chosen.names:
+            return None
+        layout, known, unknowns = self.problem.layout, self.fit.known, self.fit.state.unknowns
+        stances = known.mean(known.of(STANCE))
+        where = layout.where_axis
+        items, n = unknowns[where], self.judgments.n_items
+        middle = float(np.quantile(stances, EDGES).mean())
+        covariance = self.posterior.covariance
+        variances = self._variances
+        ground = variances[:n] + middle**2 * variances[where]
+        if covariance.ndim > 1:
+            ground = ground + 2.0 * middle * np.diag(covariance[:n, where])
+        return Axis(
+            items,
+            np.sqrt(variances[where]),
+            stances,
+            self.posterior.annotators[STANCE],
+            unknowns[:n] + middle * items,
+            np.sqrt(np.maximum(ground, 0.0)),
+            self._axis_share(items, stances),
+        )
+
+    def _axis_share(self, items: FloatArray, stances: FloatArray) -> float:
+        """Return the part of the axis in the squared advantages of items over others."""
+        rows, known, scores = self.problem.layout.rows, self.fit.known, self.fit.state.unknowns
+        weight, who = rows.answers.weight, np.repeat(np.arange(rows.n_annotators), rows.sizes)
+        gap = scores[rows.left] - scores[rows.right]
+        shared = known.mean(known.of(RELIABILITY))[who] * gap
+        own = stances[who] * (items[rows.left] - items[rows.right])
+        parts = [float(weight @ np.square(each)) for each in (own, shared)]
+        return parts[0] / max(sum(parts), 1e-300)
+
+    @property
+    def grades(self) -> FloatArray:
+        """How common each strength is between equal items, relative to the first."""
+        return self.fit.state.grades
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        judgments = self.judgments
+        labels = Labels(
+            judgments.item_ids,
+            judgments.annotator_ids,
+            judgments.context_ids,
+            {f"by {column.name}": column.ids for column in judgments.categories},
+        )
+        return Predictor(labels, self.problem.layout, self.chosen, self.fit, self.posterior)
+
+    def outcomes(self, judgments: Judgments) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row."""
+        control, held = self.chosen.control, None
+        if control is not None:
+            sides = judgments.left, judgments.right
+            held = control.differences(judgments, *sides, judgments.context)
+        return self._predictor.probabilities(judgments, held)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        found: dict[str, Any] = {"ties": self.ties}
+        for name, effect in (("position", self.position), ("tie_readiness", self.readiness)):
+            found[name] = None if effect is None else effect.to_dict()
+        found["position_evidence"] = self.chosen.evidence
+        ties = np.asarray(self.judgments.outcome) == 0.5  # noqa: PLR2004
+        found["n_ties"] = int(np.asarray(self.judgments.count)[ties].sum())
+        context = self.judgments.context_name if "context" in self.chosen.cells else None
+        found["context"] = context
+        found["contexts"] = self._contexts()
+        found["categories"] = {
+            column.name: {
+                "sd": column.sd,
+                "categories": [str(one) for one in column.ids],
+                "judgments": column.judgments.tolist(),
+                "correlations": []
+                if column.correlation is None
+                else column.correlation.to_dict(LEVEL),
+            }
+            for column in self.categories
+        }
+        found["criteria_weights"] = self._weights()
+        found["control"] = None if self.control is None else self.control.to_dict()
+        found["bridge"] = self.axis is not None
+        found["axis"] = None if self.axis is None else self.axis.to_dict()
+        if len(self.grades) > 1:
+            found["grades"] = self.grades.tolist()
+        return found
+
+    def _contexts(self) -> dict[str, Any] | None:
+        """Say which contexts there are, and what they do to items where that was fitted."""
+        ids = self.judgments.context_ids
+        if ids is None:
+            return None
+        fitted, sds = "context" in self.chosen.cells, self.fit.state.block_sds
+        return {
+            "name": self.judgments.context_name,
+            "number": len(ids),
+            "fitted": fitted,
+            "sd": sds["context"] if fitted else None,
+        }
