@@ -133,6 +133,14 @@ def _annotator_sd(
     own = known.mean(off**2)
     unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
+    if name in problem.layout.means:
+        # What counts is how sure the distance from the mean is, which moves with the annotators.
+        at = problem.layout.at_means + problem.layout.means.index(name)
+        toward = covariance[at] if covariance.ndim > 1 else np.zeros(len(covariance))
+        toward = toward.copy()
+        toward[at] = covariance[at, at] if covariance.ndim > 1 else covariance[at]
+        with_mean = curvature.sums.forms(known.weights * off, covariance, toward)[1]
+        unsure = np.maximum(unsure - 2.0 * with_mean + toward[at], 1e-12)
     if name != RELIABILITY:
         seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
         least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
