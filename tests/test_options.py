@@ -172,6 +172,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
     "order": "A,B,a", "by": "topic,topic", "criteria": "some",
+    "control": "missing.csv", "criteria_weights": "content",
     # Names and files, of which only reading can tell whether they are there.
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
     "context": None,

@@ -76,6 +76,8 @@ class ThurstoneAggregator:
         on_iteration: Progress | None = None,
     ) -> Consensus:
         """Fit the model, and warn of what the data do not determine."""
+        integrates = self._integrates(judgments) if self.heterogeneous else None
+        check_terms(self.terms, judgments, integrates=integrates)
         return self._fitted(judgments, start, on_iteration)
 
     def _fitted(
@@ -89,8 +91,7 @@ class ThurstoneAggregator:
         began = time.perf_counter()
         self._check(judgments)
         rows, graph = rows_of(judgments), judgments.graph
-        said = data_warnings(judgments)
-        begin = start_scores(start, judgments)
+        said, begin = data_warnings(judgments), start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             return self._integrated(judgments, found, said, began, on_iteration)
@@ -103,8 +104,7 @@ class ThurstoneAggregator:
             return alike_consensus(self, wider, fit.scores, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
-        said += divided(fit.objective, fit.rival)
-        said += not_converged(self.name, fit.convergence)
+        said += [*divided(fit.objective, fit.rival), *not_converged(self.name, fit.convergence)]
         unit = 1.0
         if self.heterogeneous and prior is not None:
             # The likelihood does not change along (c·s, γ/c): the unit is a convention.
@@ -132,9 +132,6 @@ class ThurstoneAggregator:
             judgments.on_one_machine("a fit without a prior")
         if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
             refuse_auto(self.name)
-        if self.fixed is None:
-            integrates = self._integrates(judgments) if self.heterogeneous else None
-            check_terms(self.terms, judgments, integrates=integrates)
 
     def _integrated(
         self,

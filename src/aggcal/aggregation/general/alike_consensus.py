@@ -41,7 +41,7 @@ def alike_consensus(
     """
     found, uncontrolled = fit.fit(scores)
     effects = GeneralEffects(fit.judgments, fit.chosen, found, uncontrolled)
-    said = [*warnings, *not_converged(aggregator.name, found.convergence)]
+    said = [*fit.chosen.heeded(warnings), *not_converged(aggregator.name, found.convergence)]
     prior = None
     if fit.score_sd is None:
         said += no_maximum(found)

@@ -13,7 +13,13 @@ from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
-from aggcal.errors import OptionError, did_you_mean, some
+from aggcal.errors import (
+    AggcalWarning,
+    OptionError,
+    PooledCriteriaWarning,
+    did_you_mean,
+    some,
+)
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
 from aggcal.models.general.design import design
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
@@ -75,6 +81,12 @@ class Chosen:
         names += [POSITION] if self.position else []
         names += [READINESS] if self.ties != "halves" else []
         return (*names, STANCE) if self.bridge else tuple(names)
+
+    def heeded(self, warnings: list[AggcalWarning]) -> list[AggcalWarning]:
+        """Return warnings of the data without what the fit allows for: several criteria."""
+        if f"by {CRITERION}" not in self.cells:
+            return warnings
+        return [each for each in warnings if not isinstance(each, PooledCriteriaWarning)]
 
     @property
     def plain(self) -> bool:

@@ -101,7 +101,7 @@ class Further:
             effects.scores,
             method=name,
             reliabilities=known.mean(known.of(RELIABILITY)),
-            warnings=(*warnings, *not_converged(name, fit.convergence)),
+            warnings=(*self.chosen.heeded(warnings), *not_converged(name, fit.convergence)),
             objective=fit.objective,
             log_likelihood=known.log_evidence,
             convergence=fit.convergence,
