@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from typing import NoReturn
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError
 from aggcal.models.general.terms import PLAIN
@@ -271,8 +273,16 @@ class Quantify:
                 f"{judgments.source}: every item is in the consensus already; aggregate all "
                 "judgments again to move them."
             )
-        rows = rows_of(judgments)
-        problem = own.problem(rows, consensus)
+        found, sd = self._placed(judgments, new, fixed, consensus)
+        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+
+    def _placed(
+        self, judgments: Judgments, new: IntArray, fixed: FloatArray, consensus: Consensus
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return scores of new items and their standard deviations, the others' scores fixed."""
+        own = self.aggregator
+        assert isinstance(own, Curved)  # noqa: S101  # others cannot place
+        problem = own.problem(rows_of(judgments), consensus)
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
         typical = float(np.median(consensus.reliabilities))
         theta = own.parameters(np.where(np.isnan(known), typical, known))
@@ -283,16 +293,13 @@ class Quantify:
             won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
             lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
             if not (won | lost).any():
-                raise TooLittleDataError(
-                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
-                    "item of the consensus; add such a judgment or leave it out."
-                )
+                refuse_apart(judgments, item)
             mine = won | lost
             sign = np.where(won, 1.0, -1.0)[mine]
             other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
             weight = rows.weight[mine]
             found[k], sd[k] = place_item(problem, sign, other, theta[mine], weight)
-        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+        return found, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
@@ -369,6 +376,14 @@ class Quantify:
         return found | relative_variances(
             known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
         )
+
+
+def refuse_apart(judgments: Judgments, item: int) -> NoReturn:
+    """Refuse to place an item that nothing relates to the others."""
+    raise TooLittleDataError(
+        f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no item of the "
+        "consensus; add such a judgment or leave it out."
+    )
 
 
 def _refuse_pieces(judgments: AnyJudgments) -> None:

@@ -10,15 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.effects import AnnotatorEffect, Axis, CategoryScores, Coefficients
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import Quantify, refuse_apart
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
+from aggcal.aggregation.general.placing import Placing
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
@@ -200,11 +201,20 @@ class GeneralEffects:
 
     def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row."""
-        control, held = self.chosen.control, None
-        if control is not None:
-            sides = judgments.left, judgments.right
-            held = control.differences(judgments, *sides, judgments.context)
-        return self._predictor.probabilities(judgments, held)
+        return self._predictor.probabilities(judgments, self._held(judgments))
+
+    def placing(self, judgments: Judgments) -> Placing:
+        """Return what places the new items of some judgments."""
+        held = self._held(judgments)
+        return Placing.of(self._predictor, judgments, self.chosen, held)
+
+    def _held(self, judgments: Judgments) -> FloatArray | None:
+        """Return the differences of what is held equal, rows by covariates."""
+        control = self.chosen.control
+        if control is None:
+            return None
+        sides = judgments.left, judgments.right
+        return control.differences(judgments, *sides, judgments.context)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
@@ -319,6 +329,25 @@ class QuantifyGeneral(Quantify):
     def _by_context(self, consensus: Consensus) -> bool:
         """Whether answers in one context depend on each other in ways that were not fitted."""
         return "context" not in self.effects.chosen.cells and super()._by_context(consensus)
+
+    def _placed(
+        self,
+        judgments: Judgments,
+        new: IntArray,
+        fixed: FloatArray,
+        consensus: Consensus,  # noqa: ARG002
+    ) -> tuple[FloatArray, FloatArray]:
+        """Place new items by all that was fitted: sides, ties, contexts."""
+        placing, known = self.effects.placing(judgments), np.isfinite(fixed)
+        found = []
+        for item in new.tolist():
+            mine = (judgments.left == item) & known[judgments.right]
+            mine |= (judgments.right == item) & known[judgments.left]
+            if not mine.any():
+                refuse_apart(judgments, item)
+            found.append(placing.place(mine, item))
+        scores, sd = np.array(found).T
+        return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""
