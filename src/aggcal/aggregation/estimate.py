@@ -15,6 +15,7 @@ from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Alike, Curved
 from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.resampling import MOST_GROUPS, bootstrap, jackknife, n_contexts, n_groups
 from aggcal.aggregation.solve.placing import place_item
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -30,6 +31,7 @@ from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
+from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, TooLittleDataError
 from aggcal.models.general.terms import PLAIN
@@ -280,8 +282,16 @@ class Quantify:
                 f"{judgments.source}: every item is in the consensus already; aggregate all "
                 "judgments again to move them."
             )
-        rows = rows_of(judgments)
-        problem = own.problem(rows, consensus)
+        found, sd = self._placed(judgments, new, fixed, consensus)
+        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+
+    def _placed(
+        self, judgments: Judgments, new: IntArray, fixed: FloatArray, consensus: Consensus
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return scores of new items and their standard deviations, the others' scores fixed."""
+        own = self.aggregator
+        assert isinstance(own, Curved)  # noqa: S101  # others cannot place
+        problem = own.problem(rows_of(judgments), consensus)
         known = aligned(consensus.reliabilities, consensus.annotator_ids, judgments.annotator_ids)
         typical = float(np.median(consensus.reliabilities))
         theta = own.parameters(np.where(np.isnan(known), typical, known))
@@ -292,16 +302,13 @@ class Quantify:
             won = (rows.winner == item) & np.isfinite(fixed[rows.loser])
             lost = (rows.loser == item) & np.isfinite(fixed[rows.winner])
             if not (won | lost).any():
-                raise TooLittleDataError(
-                    f"{judgments.source}: item '{judgments.item_ids[item]}' was compared with no "
-                    "item of the consensus; add such a judgment or leave it out."
-                )
+                refuse_apart(judgments, item)
             mine = won | lost
             sign = np.where(won, 1.0, -1.0)[mine]
             other = np.where(won, fixed[rows.loser], fixed[rows.winner])[mine]
             weight = rows.weight[mine]
             found[k], sd[k] = place_item(problem, sign, other, theta[mine], weight)
-        return Scores(judgments.item_ids[new], found, sd, judgments.source)
+        return found, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:
         """Return the probability that each row's annotator prefers its left item."""
@@ -377,14 +384,4 @@ class Quantify:
             return found
         return found | relative_variances(
             known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
-        )
-
-
-def refuse_pieces(judgments: AnyJudgments) -> None:
-    """Refuse errors that would be endless: without a prior nothing relates separate pieces."""
-    pieces = len(judgments.graph.component_sizes)
-    if pieces > 1:
-        raise OptionError(
-            f"the comparisons form {pieces:,} connected components and there is no prior, so "
-            "scores of different components have no common scale; use a prior (the default)."
         )

@@ -16,7 +16,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import as_text
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import MOST_PAIRS, candidates
-from aggcal.advice.suggest.criterion import criterion, information
+from aggcal.advice.suggest.criterion import Answering, criterion, information
 from aggcal.advice.suggest.suggestions import About
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.errors import OptionError
@@ -95,7 +95,7 @@ def test_the_stake_follows_many_updates() -> None:
     assert beliefs.covariance is not None
     i, j = np.triu_indices(beliefs.n_items, 1)
     value = criterion(beliefs, i, j, about_scores=False)
-    told = information(beliefs.link, 1.0, beliefs.scores[i] - beliefs.scores[j])
+    told = information(Answering(beliefs.link, 1.0), beliefs.scores[i] - beliefs.scores[j])
     left = beliefs.covariance.copy()
     before = value.worth(told).copy()
     for k in np.random.default_rng(1).integers(len(i), size=70):
@@ -113,7 +113,7 @@ def test_the_order_by_item_agrees_with_the_exact_one() -> None:
 
     beliefs = believed(study(200, 2500))
     i, j = np.triu_indices(beliefs.n_items, 1)
-    told = information(beliefs.link, 1.0, beliefs.scores[i] - beliefs.scores[j])
+    told = information(Answering(beliefs.link, 1.0), beliefs.scores[i] - beliefs.scores[j])
     exact = criterion(beliefs, i, j, about_scores=False).worth(told)
     rough = criterion(replace(beliefs, covariance=None), i, j, about_scores=False).worth(told)
     assert np.corrcoef(exact, rough)[0, 1] > 0.97

@@ -72,7 +72,7 @@ def log_marginal(problem: Problem, state: State) -> float:
     Where the grid lies is taken from `Problem.known`; the integral does not depend on it.
     """
     return sum(
-        float(np.logaddexp(*(_log_half(problem, state, u, half) for half in range(2))))
+        float(np.logaddexp(_log_half(problem, state, u, 0), _log_half(problem, state, u, 1)))
         for u in range(problem.layout.rows.n_annotators)
     )
 

@@ -135,7 +135,10 @@ def copies(fitted: Fitted, dropped: Iterable[int] = ()) -> Copies:
 
 @dataclass(frozen=True, eq=False)
 class _Said:
-    """The decided answers of each annotator to each pair, and what the model expects of them."""
+    """The decided answers of each annotator to each pair, and what the model expects of them.
+
+    Where contexts are known, a pair in two of them counts as two.
+    """
 
     annotator: IntArray
     pair: IntArray
@@ -151,7 +154,7 @@ class _Said:
     @classmethod
     def of(cls, fitted: Fitted, dropped: set[int]) -> _Said:
         answers, m = fitted.answers, fitted.judgments.n_annotators
-        grouped = answers.grouped
+        grouped, question = answers.asked, answers.question
         ups, downs = answers.decided
         number = ups + downs
         toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)
@@ -159,16 +162,16 @@ class _Said:
         kept = number > 0
         kept[np.isin(grouped.annotator, list(dropped))] = False
         kept &= np.bincount(grouped.annotator[kept], minlength=m)[grouped.annotator] >= LEAST_SHARED
-        judged = np.bincount(grouped.pair[kept], minlength=answers.n_pairs).astype(np.float64)
-        kept &= judged[grouped.pair] > 1.0
+        judged = np.bincount(question[kept], minlength=int(question.max(initial=-1)) + 1)
+        kept &= judged[question] > 1
         return cls(
             grouped.annotator[kept],
-            grouped.pair[kept],
+            question[kept],
             ups[kept],
             number[kept],
             logit(np.clip(mean[kept], 1e-9, 1.0 - 1e-9)),
             np.where(fitted.population.slopes < 0.0, -1.0, 1.0),
-            judged,
+            judged.astype(np.float64),
         )
 
     def table(self, values: FloatArray) -> csr_array:

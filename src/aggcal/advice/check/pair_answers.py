@@ -68,8 +68,60 @@ class Answers:
         return Grouped(owner, pair, number, ups / number, group.ravel())
 
     @cached_property
+    def asked(self) -> Grouped:
+        """The same by question: where contexts are known, a pair in two of them is two questions.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> names = ("annotator", "winner", "loser", "prompt")
+        >>> rows = [dict(zip(names, row, strict=True)) for row in ("uab1", "uba2", "uba2")]
+        >>> Answers.of(aggcal.read_judgments(rows, context="prompt")).asked.number
+        array([1., 2.])
+        """
+        judgments = self.judgments
+        if judgments.context is None:
+            return self.grouped
+        contexts = int(judgments.context.max(initial=-1)) + 2
+        key = self.grouped.of_row * contexts + judgments.context + 1
+        codes, group = np.unique(key, return_inverse=True)
+        entry = codes // contexts
+        number = sums(group.ravel(), judgments.count, len(codes))
+        ups = sums(group.ravel(), judgments.count * self.up, len(codes))
+        owner, pair = self.grouped.annotator[entry], self.grouped.pair[entry]
+        return Grouped(owner, pair, number, ups / number, group.ravel())
+
+    @cached_property
+    def question(self) -> IntArray:
+        """The number of the question of each entry of `asked`: its pair, or pair and context."""
+        context = self.judgments.context
+        if context is None:
+            return self.grouped.pair
+        contexts = int(context.max(initial=-1)) + 2
+        by_row = self.pair.astype(np.int64) * contexts + context + 1
+        first = np.unique(self.asked.of_row, return_index=True)[1]
+        return np.asarray(np.unique(by_row[first], return_inverse=True)[1]).ravel()
+
+    @cached_property
+    def units(self) -> tuple[IntArray, IntArray]:
+        """What answers to a pair may depend on each other in: annotators, or known contexts.
+
+        The unit of each row, and the pair of each unit.
+        """
+        judgments = self.judgments
+        if judgments.context is None:
+            return self.grouped.of_row, self.grouped.pair
+        context = judgments.context.astype(np.int64)
+        contexts = int(context.max(initial=-1)) + 1
+        # An answer in no context is its annotator's.
+        code = np.where(context >= 0, context, contexts + judgments.annotator)
+        room = contexts + judgments.n_annotators
+        codes, unit = np.unique(self.pair.astype(np.int64) * room + code, return_inverse=True)
+        return unit.ravel(), codes // room
+
+    @cached_property
     def decided(self) -> tuple[IntArray, IntArray]:
-        """Decided answers of each entry of `grouped`, for the first item and for the second.
+        """Decided answers of each entry of `asked`, for the first item and for the second.
 
         Examples
         --------
@@ -78,9 +130,9 @@ class Answers:
         >>> Answers.of(aggcal.read_judgments(rows)).decided
         (array([2, 1]), array([1, 0]))
         """
-        number, size = self.judgments.count, len(self.grouped.pair)
-        ups = sums(self.grouped.of_row, np.where(self.up > TIE, number, 0), size)
-        downs = sums(self.grouped.of_row, np.where(self.up < TIE, number, 0), size)
+        number, size = self.judgments.count, len(self.asked.pair)
+        ups = sums(self.asked.of_row, np.where(self.up > TIE, number, 0), size)
+        downs = sums(self.asked.of_row, np.where(self.up < TIE, number, 0), size)
         return ups.astype(np.int64), downs.astype(np.int64)
 
 

@@ -65,7 +65,7 @@ class Shared:
 
 
 def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Shared | None:
-    """Test whether answers to a pair by different annotators share an effect.
+    """Test whether answers to a pair by different annotators, or in contexts, share an effect.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     Returns
     -------
     Shared or None
-        None where no pair was judged by two annotators.
+        None where no pair was judged by two annotators (or, where they are known, in two contexts).
 
     Examples
     --------
@@ -89,10 +89,11 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     True
     """
     rows = _Rows.of(fitted, without)
-    # Units are annotators, and sets are pairs.
-    grouped = fitted.answers.grouped
-    pull, information, skew = (sums(grouped.of_row, x, len(grouped.pair)) for x in rows.once)
-    return _tested((pull, information, skew), grouped.pair, rows.gap_variance)
+    # Units are annotators, and sets are pairs. Where contexts are known they are the units: what
+    # an item does in one of them is allowed for in the fit or in its errors.
+    of_row, pair = fitted.answers.units
+    pull, information, skew = (sums(of_row, x, len(pair)) for x in rows.once)
+    return _tested((pull, information, skew), pair, rows.gap_variance)
 
 
 def repeated_answers(fitted: Fitted) -> Shared | None:
@@ -106,8 +107,14 @@ def repeated_answers(fitted: Fitted) -> Shared | None:
     True
     """
     rows, grouped = _Rows.of(fitted, frozenset()), fitted.answers.grouped
-    number = fitted.judgments.count.astype(np.float64)
     variance = rows.gap_variance[grouped.pair]
+    if fitted.judgments.context is not None:
+        # What an item does in a context is allowed for: only other contexts are a surprise.
+        asked = fitted.answers.asked
+        first = np.unique(asked.of_row, return_index=True)[1]
+        pull, information, skew = (sums(asked.of_row, x, len(first)) for x in rows.once)
+        return _tested((pull, information, skew), grouped.of_row[first], variance)
+    number = fitted.judgments.count.astype(np.float64)
     return _tested(rows.single, grouped.of_row, variance, number)
 
 

@@ -16,6 +16,7 @@ from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.presentation import both_orders, order_findings
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
+from aggcal.aggregation.effects import AnnotatorEffect
 from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
@@ -36,6 +37,11 @@ _WEAKER = 0.25  # prior of the second fit: what it moves tells what the first on
 _WORTH_A_LOOK = 2.0  # deviations: below, the exact test is not worth its time
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
 _ROUNDS = 12  # of Newton's steps: it has settled before
+_NOTHING = "Answers that follow the side say nothing about the items."
+_TAKEN_OUT = (
+    "The fit estimates each annotator's preference for a side and takes it out of the scores; what "
+    "follows the side alone says nothing about the items."
+)
 _ENOUGH_ANNOTATORS = 10  # fewer make the robust error itself too uncertain
 
 
@@ -237,7 +243,10 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
 def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
     """Report position bias."""
     orders = both_orders(fitted)
-    return [*_per_annotator(fitted, found), *_over_the_study(found), *order_findings(orders)]
+    effects = fitted.consensus.effects
+    position = None if effects is None else effects.position
+    study = _over_the_study(found) if position is None else _taken_out(found, position)
+    return [*_per_annotator(fitted, found), *study, *order_findings(orders)]
 
 
 def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
@@ -263,6 +272,8 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
     judgments, who = fitted.judgments, found.biased
     ids, first = judgments.annotator_ids[who], int(found.biased[0])
     given, (side, chosen) = int(found.decided[first]), _chosen(found, first)
+    effects = fitted.consensus.effects
+    taken_out = effects is not None and effects.position is not None
     always = int(np.sum((found.lefts[who] == found.decided[who]) | (found.lefts[who] == 0.0)))
     blind = f" {count(always, 'of them always chooses', 'of them always choose')} one side."
     one = len(who) == 1
@@ -273,8 +284,7 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
             f"'{ids[0]}' chose the {side}-hand item in {chosen:,} of {given:,} decided judgments; "
             "someone who looks only at the items would do so "
             f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{annotators_named(ids)}"
-            f"{blind if always and not one else ''} Answers that follow the side say nothing about "
-            "the items.",
+            f"{blind if always and not one else ''} {_TAKEN_OUT if taken_out else _NOTHING}",
             f"Show {'this annotator' if one else 'these annotators'} every pair in both orders, or "
             f"leave {'them' if not one else 'the annotator'} out.",
             {
@@ -289,6 +299,34 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
             title=f"{count(len(who), 'annotator')} of {judgments.n_annotators:,} "
             f"{'favours' if one else 'favour'} one side of the screen",
             affects=Affects.by_annotators(judgments, who.tolist()),
+        )
+    ]
+
+
+def _taken_out(found: Sides, position: AnnotatorEffect) -> list[Finding]:
+    """Report the preference for a side that the fit has found, and taken out of the scores."""
+    common, error, sd = position.common, position.common_se, position.sd
+    side = "left" if common > 0.0 else "right"
+    even = float(LOGISTIC.probability(np.array([abs(common)]))[0])
+    return [
+        Finding(
+            "note",
+            "side-preferred",
+            f"Of two equal items the {side} one would win {even:.1%} of the decided judgments "
+            f"({common:+.2f} logits for the left, standard error {error:.2f}); annotators differ "
+            f"by {sd:.2f} logits (sd). The fit takes this out of the scores.",
+            "Nothing needs to be corrected. Showing each pair in both orders about equally often "
+            "makes the scores more certain.",
+            {
+                "left_advantage_logits": round(common, 4),
+                "standard_error": round(error, 4),
+                "annotators_sd_logits": round(sd, 4),
+                "taken_out": True,
+                "chose_left": int(found.lefts.sum()),
+                "decided": int(found.decided.sum()),
+            },
+            title=f"A preference for the {side} side is taken out of the scores",
+            affects=Affects(judgments=int(found.decided.sum())),
         )
     ]
 

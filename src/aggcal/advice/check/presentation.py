@@ -57,7 +57,7 @@ def both_orders(fitted: Fitted) -> BothOrders:
     (1, 1, False)
     """
     judgments, answers = fitted.judgments, fitted.answers
-    grouped, first_left = answers.grouped, answers.first_is_left
+    grouped, first_left = answers.asked, answers.first_is_left
     size = len(grouped.pair)
 
     def verdict(rows: BoolArray) -> FloatArray:
@@ -82,7 +82,7 @@ def order_findings(found: BothOrders) -> list[Finding]:
     """Report annotators whose answers follow the order of presentation."""
     if not found.found:
         return []
-    judgments, grouped = found.fitted.judgments, found.fitted.answers.grouped
+    judgments, grouped = found.fitted.judgments, found.fitted.answers.asked
     answers = found.fitted.answers
     side = "left" if found.left_twice > found.right_twice else "right"
     more, flips = max(found.left_twice, found.right_twice), len(found.changed)
@@ -128,5 +128,5 @@ def _two(first: IntArray, second: IntArray, labels: np.ndarray, pair: int) -> li
 
 def _judgments(found: BothOrders) -> int:
     """Count the judgments of the pairs whose answer changed."""
-    of_row = found.fitted.answers.grouped.of_row
+    of_row = found.fitted.answers.asked.of_row
     return int(found.fitted.judgments.count[np.isin(of_row, found.changed)].sum())

@@ -51,7 +51,7 @@ def repeated_questions(answers: Answers) -> int:
     1
     """
     judgments = answers.judgments
-    return judgments.n_judgments - len(answers.grouped.pair) - judgments.n_duplicates
+    return judgments.n_judgments - len(answers.asked.pair) - judgments.n_duplicates
 
 
 def contradictions(fitted: Fitted) -> list[Finding]:
@@ -62,7 +62,7 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     known only so well: the lowest likely one counts, so that a careless annotator is not accused
     of more than that.
     """
-    judgments, grouped = fitted.judgments, fitted.answers.grouped
+    judgments, grouped = fitted.judgments, fitted.answers.asked
     ups, downs = fitted.answers.decided
     times = ups + downs
     again = times > 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal.advice.guarantees.statement import ANNOTATORS, MODEL, independent
+from aggcal.advice.guarantees.statement import ANNOTATORS, CONTEXTS, MODEL, independent
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import n_components, pairs_within
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
-from aggcal.registry import LAPLACE
+from aggcal.registry import JACKKNIFE, LAPLACE
 
 
 class OrderClaims:
@@ -24,7 +24,8 @@ class OrderClaims:
         self._posterior = known.kind == LAPLACE.name
         self._pieces = n_components(known.component)
         self._within = pairs_within(known.component, self._n)
-        conditions = [MODEL if self._posterior else ANNOTATORS, independent(independence)]
+        sampled = CONTEXTS if known.kind == JACKKNIFE.name else ANNOTATORS
+        conditions = [MODEL if self._posterior else sampled, independent(independence)]
         record = consensus.convergence
         if record is not None:
             note = "" if record.converged else "the fit did not converge"

@@ -55,6 +55,7 @@ MODEL = Condition(
     "answers are clearer when two items differ more (as the method and its prior assume)"
 )
 ANNOTATORS = Condition("the annotators are a random sample")
+CONTEXTS = Condition("the contexts (such as prompts) are a random sample")
 UNSEEN = Condition("the annotators did not see the model's scores")
 
 

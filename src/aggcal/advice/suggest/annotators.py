@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.advice.suggest.criterion import Answering
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError, count, did_you_mean, some
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD
@@ -28,6 +29,12 @@ class Person:
     reliability: float
     sd: float
     judged: IntArray = field(default_factory=lambda: _NOBODY)
+    readiness: float | None = None
+    """To call a tie, where ties were fitted."""
+
+    def answering(self, beliefs: Beliefs) -> Answering:
+        """Say how the person answers."""
+        return Answering(beliefs.link, self.reliability, self.readiness, beliefs.thresholds)
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Turn:
 
 def anybody(beliefs: Beliefs) -> Person:
     """Return someone of typical reliability, who may have judged anything."""
-    return Person(None, beliefs.typical_reliability, 0.0)
+    return Person(None, beliefs.typical_reliability, 0.0, readiness=beliefs.readiness_mean)
 
 
 def refuse_people(
@@ -97,9 +104,12 @@ def people(
         both = np.stack([whole.left[rows], whole.right[rows]]).astype(np.int64)
         keys = np.unique(both.min(axis=0) * n + both.max(axis=0))
         reliability, sd = float(beliefs.reliabilities[u]), float(beliefs.reliability_sd[u])
-        found.append(Person(who, reliability, sd, _with_unanswered(judgments, beliefs, who, keys)))
+        ready = None if beliefs.readiness is None else float(beliefs.readiness[u])
+        keys = _with_unanswered(judgments, beliefs, who, keys)
+        found.append(Person(who, reliability, sd, keys, ready))
     sd = DEFAULT_RELIABILITY_SD if beliefs.reliability_sd.any() else 0.0
-    return found + [Person(who, beliefs.reliability_mean, sd) for who in fresh]
+    ready = beliefs.readiness_mean
+    return found + [Person(who, beliefs.reliability_mean, sd, readiness=ready) for who in fresh]
 
 
 def _with_unanswered(

@@ -198,7 +198,7 @@ class _Batch:
         elif turn.exploring and person.sd > 0.0:
             # Known gaps tell about who judges them, unknown ones about the items.
             mixed = 1.0 + gained * self._criterion.variance
-            tells = reliability_information(self._beliefs.link, person.reliability, self._gap)
+            tells = reliability_information(person.answering(self._beliefs), self._gap)
             k, reason = self._best(tells / mixed, open_), "to learn about the annotator"
         elif turn.exploring:
             k, reason = self._least_judged(open_), "few judgments"
@@ -212,7 +212,7 @@ class _Batch:
         """Work out what depends on who is asked: most turns are of the same person as before."""
         if self._person is not person:
             self._person = person
-            self._information = information(self._beliefs.link, person.reliability, self._gap)
+            self._information = information(person.answering(self._beliefs), self._gap)
             self._fresh = ~np.isin(self._keys, person.judged)
             self._fresh[self._own.get(person.id, [])] = False
 

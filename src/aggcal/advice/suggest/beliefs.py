@@ -15,7 +15,7 @@ from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.models.links import Link
 from aggcal.models.links import link as link_of
-from aggcal.registry import PREDICTABLE
+from aggcal.registry import PREDICTABLE, TIES
 
 _ENOUGH_TO_PLACE = 10
 """Items in both tables: with fewer, a line through them places new items badly."""
@@ -50,6 +50,11 @@ class Beliefs:
 
     placed: BoolArray
     """New items that the model's scores put among the others."""
+    readiness: FloatArray | None = None
+    """How ready each annotator is to call a tie, where ties were fitted."""
+    readiness_mean: float | None = None
+    thresholds: bool = False
+    """Whether ties were fitted by thresholds (Rao and Kupper's)."""
 
     def unrelated(self, i: IntArray, j: IntArray) -> BoolArray:
         """Tell of each pair whether nothing relates the two: no comparison and no model score."""
@@ -109,7 +114,8 @@ class Beliefs:
         pieces = judgments.graph.component
         apart = int(pieces.max()) + 1 + np.arange(n - old)
         alike = np.zeros(len(consensus.reliabilities))
-        loose = known.reliability_variances
+        loose, effects = known.reliability_variances, consensus.effects
+        ready = None if effects is None else effects.readiness
         return cls(
             ids,
             np.concatenate([scores_now, positions]),
@@ -124,6 +130,9 @@ class Beliefs:
             consensus.reliabilities,
             alike if loose is None else np.sqrt(loose),
             np.concatenate([np.zeros(old, dtype=bool), placed]),
+            None if ready is None else ready.values,
+            None if ready is None else ready.common,
+            thresholds=effects is not None and effects.ties == TIES[2],
         )
 
 

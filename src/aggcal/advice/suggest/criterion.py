@@ -13,7 +13,8 @@ I C a a' C / (1 + I a'Ca) from C, a = e_i − e_j. What it is worth is therefore
     I · a'C L C a / (1 + I · a'Ca),
 
 exactly, and the next pair of a batch is valued with the covariance that the pairs before it leave.
-The gap itself is not moved: its expectation stays what it is.
+The gap itself is not moved: its expectation stays what it is. Where ties were fitted, W is that of
+an answer that may be a tie: between equals it is less by the share of ties.
 
 About calibrated scores the weights are those above times (m_k − m_l)²/2: a wrong order makes the
 projection pool two model scores that should stay apart (or keep apart two that it should pool),
@@ -24,11 +25,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from math import pi
+from typing import NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.models.links import Link
 
 MOST_EXACT = 1500
@@ -40,19 +43,52 @@ _BLOCK = 1 << 22  # numbers at a time: fewer take longer, more take more memory
 _ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
-def information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
+class Answering(NamedTuple):
+    """How someone answers: by a link, with a reliability and, where ties were fitted, readily."""
+
+    link: Link
+    reliability: float
+    readiness: float | None = None
+    thresholds: bool = False
+    """Whether ties come about by thresholds (Rao and Kupper's) instead of Davidson's model."""
+
+    def information(self, x: FloatArray) -> FloatArray:
+        """Return the Fisher information of one answer in the advantage x of an item.
+
+        Examples
+        --------
+        Between equals, someone who calls a tie in a third of the cases tells a third less:
+
+        >>> from aggcal.models.links import link
+        >>> some = Answering(link("logistic"), 1.0, 0.0)
+        >>> round(float(some.information(np.zeros(1))[0]), 4), round(0.25 * 2 / 3, 4)
+        (0.1667, 0.1667)
+        """
+        if self.readiness is None:
+            # f/F times f/(1 − F), each exact in its tail.
+            return np.asarray(self.link.terms(x)[1] * self.link.terms(-x)[1])
+        ready = np.full(len(x), self.readiness)
+        if self.thresholds:
+            left, right, tie = rao_kupper_probabilities(x, ready).T
+            found = left * (1.0 - left) ** 2 + right * (1.0 - right) ** 2
+            return np.asarray(found + tie * (right - left) ** 2)
+        left, right, _ = adjacent_probabilities(x, ready, np.ones(1)).T
+        return np.asarray(0.25 * (left + right - (left - right) ** 2))
+
+
+def information(someone: Answering, gap: FloatArray) -> FloatArray:
     """Return the Fisher information of one judgment in the gap of its two items.
 
     Examples
     --------
     >>> from aggcal.models.links import link
-    >>> information(link("logistic"), 2.0, np.zeros(1))
+    >>> information(Answering(link("logistic"), 2.0), np.zeros(1))
     array([1.])
     """
-    return reliability**2 * _curvature(link, reliability * gap)
+    return someone.reliability**2 * someone.information(someone.reliability * gap)
 
 
-def reliability_information(link: Link, reliability: float, gap: FloatArray) -> FloatArray:
+def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
     """Return the Fisher information of one judgment in the reliability of who gives it.
 
     Examples
@@ -60,15 +96,10 @@ def reliability_information(link: Link, reliability: float, gap: FloatArray) -> 
     A pair of equals tells nothing about an annotator:
 
     >>> from aggcal.models.links import link
-    >>> reliability_information(link("logistic"), 1.0, np.array([0.0, 2.0])).round(2)
+    >>> reliability_information(Answering(link("logistic"), 1.0), np.array([0.0, 2.0])).round(2)
     array([0.  , 0.42])
     """
-    return gap**2 * _curvature(link, reliability * gap)
-
-
-def _curvature(link: Link, x: FloatArray) -> FloatArray:
-    # f/F times f/(1 − F), each exact in its tail.
-    return np.asarray(link.terms(x)[1] * link.terms(-x)[1])
+    return gap**2 * someone.information(someone.reliability * gap)
 
 
 class Criterion(ABC):

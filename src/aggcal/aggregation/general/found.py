@@ -21,6 +21,7 @@ from aggcal.aggregation.effects import (
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.criteria import correlations, weighted, weighted_covariance
 from aggcal.aggregation.general.fit import GeneralFit
+from aggcal.aggregation.general.placing import Placing
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
@@ -225,11 +226,20 @@ class GeneralEffects:
 
     def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row."""
-        control, held = self.chosen.control, None
-        if control is not None:
-            sides = judgments.left, judgments.right
-            held = control.differences(judgments, *sides, judgments.context)
-        return self._predictor.probabilities(judgments, held)
+        return self._predictor.probabilities(judgments, self._held(judgments))
+
+    def placing(self, judgments: Judgments) -> Placing:
+        """Return what places the new items of some judgments."""
+        held = self._held(judgments)
+        return Placing.of(self._predictor, judgments, self.chosen, held)
+
+    def _held(self, judgments: Judgments) -> FloatArray | None:
+        """Return the differences of what is held equal, rows by covariates."""
+        control = self.chosen.control
+        if control is None:
+            return None
+        sides = judgments.left, judgments.right
+        return control.differences(judgments, *sides, judgments.context)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""

@@ -52,9 +52,9 @@ class Predictor:
     def probabilities(self, judgments: Judgments, control: FloatArray | None = None) -> FloatArray:
         """Return the probabilities of left, right and tie for each row; outcomes are not used."""
         gap, variance = self._gaps(judgments, control)
-        ready, ready_variance = self._readiness(judgments)
-        nodes, weights = self._nodes(judgments)
-        axis = self._axis(judgments)
+        ready, ready_variance = self.readiness(judgments)
+        nodes, weights = self.nodes(judgments)
+        axis = self.axis(judgments)
         total = np.zeros((len(gap), 3))
         spots = list(zip(_TIE_POINTS, _TIE_WEIGHTS, strict=True))
         if not ready_variance.any():
@@ -104,7 +104,7 @@ class Predictor:
                 signs.append(np.ones(rows))
             if name in (CONTROL, POSITION):
                 continue
-            group = self._group(name, judgments)
+            group = self.group(name, judgments)
             used = group != _NONE
             for side, sign in zip(sides, (1.0, -1.0), strict=True):
                 at = _columns(block, group, side, n)
@@ -129,8 +129,15 @@ class Predictor:
                 variance = variance + (both if a == b else 2.0 * both)
         return mean, np.maximum(variance, 0.0)
 
-    def _group(self, name: str, judgments: Judgments) -> IntArray:
-        """Return the group of each row in a block: −1 for an unknown one, `_NONE` for none."""
+    def known_gaps(self, judgments: Judgments, control: FloatArray | None = None) -> FloatArray:
+        """Return the mean of each row's gap; what is not known is 0."""
+        return self._gaps(judgments, control)[0]
+
+    def group(self, name: str, judgments: Judgments, *, of_fit: bool = True) -> IntArray:
+        """Return the group of each row in a block: −1 for an unknown one, `_NONE` for none.
+
+        ``of_fit`` says whether groups are numbered as in the fit, or as in the judgments.
+        """
         rows = len(judgments.left)
         if name == SCORES:
             return np.zeros(rows, dtype=np.int64)
@@ -143,17 +150,19 @@ class Predictor:
         if code is None or ids is None or known is None:
             # Asked about no context in particular: the effects are those of a new one.
             return np.full(rows, -1 if name == "context" else _NONE, dtype=np.int64)
+        if not of_fit:
+            return np.asarray(code, dtype=np.int64)
         numbers = _numbers(known, ids)
         return np.where(code >= 0, numbers[np.maximum(code, 0)], _NONE)
 
-    def _readiness(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
+    def readiness(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of what contexts add to the readiness to tie."""
         rows, layout = len(judgments.left), self.layout
         if not layout.contexts:
             return np.zeros(rows), np.zeros(rows)
         group = np.zeros(rows, dtype=np.int64)  # alike, everyone's is the same anywhere
         if not self.chosen.alike:
-            group = self._group("context", judgments)
+            group = self.group("context", judgments)
         known = group >= 0
         at = layout.where_ties.start + np.where(known, group, 0)
         cov = self.posterior.covariance
@@ -162,7 +171,8 @@ class Predictor:
         mean = np.where(known, self.fit.state.unknowns[at], 0.0)
         return mean, np.where(known, own, np.where(group == _NONE, 0.0, wide))
 
-    def _axis(self, judgments: Judgments) -> FloatArray | None:
+    def axis(self, judgments: Judgments) -> FloatArray | None:
+        """Return v_i − v_j of each row, if there is an axis; a new item is in its middle."""
         if STANCE not in self.chosen.names:
             return None
         items = self._items(judgments)
@@ -170,7 +180,7 @@ class Predictor:
         found = np.where(items >= 0, values[np.maximum(items, 0)], 0.0)
         return np.asarray(found[judgments.left] - found[judgments.right])
 
-    def _nodes(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
+    def nodes(self, judgments: Judgments) -> tuple[FloatArray, FloatArray]:
         """Return values of each annotator's parameters and their probabilities."""
         known, state, layout = self.fit.known, self.fit.state, self.layout
         if self.chosen.alike:
@@ -188,6 +198,9 @@ class Predictor:
         weights = np.tile(shares, 2) * odds
         at = np.maximum(number, 0)
         nodes = np.where(seen[:, None, None], known.nodes[at], anyone[None])
+        if POSITION in known.names and not judgments.sided:
+            # Left may be the winner; where the items were shown is not known.
+            nodes[:, :, known.names.index(POSITION)] = 0.0
         return nodes, np.where(seen[:, None], known.weights[at], weights[None])
 
 

@@ -110,19 +110,9 @@ def general_rows(
     >>> rows.answers.weight, rows.answers.lean, rows.answers.tied
     (array([2.]), array([0.5]), array([1.]))
     """
-    outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
+    answers, levels = answers_of(judgments, ties=ties, grades=grades)
+    weight, lean, tied = answers
     left, right = judgments.left, judgments.right
-    tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
-    grade = judgments.grade if grades else None
-    steps = (
-        np.ones(len(weight), dtype=np.int64) if grade is None else np.abs(grade).astype(np.int64)
-    )
-    steps = np.maximum(steps, 1)
-    lean = (outcome - 0.5) * weight * steps
-    top = int(steps.max(initial=1))
-    levels = np.stack(
-        [np.where((steps == g) & (tied == 0.0), weight, 0.0) for g in range(1, top + 1)]
-    )
     if not sides:
         swap = left > right
         left, right = np.where(swap, right, left), np.where(swap, left, right)
@@ -134,6 +124,31 @@ def general_rows(
         others |= {f"by {c.name}": c.code for c in judgments.categories}
     answers = Answers(weight, lean, tied)
     return _merged((judgments.annotator, left, right), answers, levels, judgments.n_items, others)
+
+
+def answers_of(judgments: Judgments, *, ties: bool, grades: bool) -> tuple[Answers, FloatArray]:
+    """Return what was answered in each row, and the weight of each grade, grades by rows.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> two = aggcal.read_judgments([("ann", "a", "b", "left"), ("ann", "a", "c", "tie")])
+    >>> answers_of(two, ties=False, grades=True)[0].lean
+    array([0.5, 0. ])
+    """
+    outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
+    tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
+    grade = judgments.grade if grades else None
+    steps = (
+        np.ones(len(weight), dtype=np.int64) if grade is None else np.abs(grade).astype(np.int64)
+    )
+    steps = np.maximum(steps, 1)
+    lean = (outcome - 0.5) * weight * steps
+    top = int(steps.max(initial=1))
+    levels = np.stack(
+        [np.where((steps == g) & (tied == 0.0), weight, 0.0) for g in range(1, top + 1)]
+    )
+    return Answers(weight, lean, tied), levels
 
 
 def _merged(

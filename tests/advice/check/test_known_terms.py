@@ -1,0 +1,65 @@
+"""What became a parameter of the fit is reported from the fit; contexts tell questions apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import aggcal
+from aggcal.advice.check import check
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.pair_effects import pair_effects, repeated_answers
+from aggcal.advice.check.self_contradiction import contradictions, repeats
+from aggcal.simulation import SimulatedTerms, simulate
+
+
+def judged(terms: SimulatedTerms, **reading: Any) -> aggcal.Judgments:
+    made = simulate(items=8, annotators=15, judgments=4000, terms=terms, seed=5)
+    return aggcal.read_judgments(made.shown, **reading)
+
+
+def test_a_position_that_was_fitted_is_reported_from_the_fit() -> None:
+    judgments = judged(SimulatedTerms(ties="davidson", position=0.6, position_sd=0.1))
+    consensus = aggcal.aggregate(judgments, warn=False)
+    assert consensus.effects is not None
+    position = consensus.effects.position
+    assert position is not None
+    found = {each.code: each for each in check(judgments, consensus=consensus).findings}
+    finding = found["side-preferred"]
+    assert finding.severity == "note"
+    assert finding.details["left_advantage_logits"] == round(position.common, 4)
+    assert "takes this out of the scores" in finding.message
+    # Where it was not fitted, the scores may be biased.
+    plain = aggcal.aggregate(
+        judgments, terms=aggcal.Terms(ties="halves", position="off"), warn=False
+    )
+    found = {each.code: each for each in check(judgments, consensus=plain).findings}
+    assert found["side-preferred"].severity == "problem"
+    assert "taken_out" not in found["side-preferred"].details
+
+
+def test_a_pair_in_two_contexts_is_two_questions() -> None:
+    rows = {
+        "annotator": ["u"] * 8,
+        "winner": ["a", "b"] * 4,
+        "loser": ["b", "a"] * 4,
+        "prompt": [f"p{k}" for k in range(8)],
+    }
+    plain, known = (aggcal.read_judgments(rows, **how) for how in ({}, {"context": "prompt"}))
+    assert repeats(Fitted.of(plain).answers) == {"judged_again": 1, "both_ways": 1}
+    assert repeats(Fitted.of(known).answers) == {"judged_again": 0, "both_ways": 0}
+
+
+def test_what_contexts_explain_is_no_dependence() -> None:
+    terms = SimulatedTerms(contexts=20, context_sd=1.2)
+    known, plain = judged(terms, context="context"), judged(terms)
+    blind, fitted = Fitted.of(plain), Fitted.of(known)
+    for test in (pair_effects, repeated_answers):
+        found = test(fitted)
+        assert found is None or not found.found
+    assert not contradictions(fitted)
+    # Without them, what an item does in a context looks like an effect of the pair or of chance.
+    assert np.isfinite(blind.scores).all()
+    codes = {each.code for each in check(known).findings}
+    assert not codes & {"pair-effects", "repeated-answers", "self-contradiction", "copies"}

@@ -1,0 +1,60 @@
+"""Suggestions where ties were fitted: a question that may end in a tie tells less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal._core.arrays import FloatArray
+from aggcal.advice.suggest.annotators import anybody, people
+from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.advice.suggest.criterion import Answering
+from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
+from aggcal.models.links import link
+from aggcal.simulation import SimulatedTerms, simulate
+
+X = np.linspace(-4.0, 4.0, 17)
+
+
+@pytest.mark.parametrize("thresholds", [False, True])
+@pytest.mark.parametrize("readiness", [-6.0, -1.0, 0.5])
+def test_the_information_is_that_of_three_answers(thresholds: bool, readiness: float) -> None:
+    someone = Answering(link("logistic"), 1.0, readiness, thresholds)
+
+    def chances(x: FloatArray) -> FloatArray:
+        ready = np.full(len(x), readiness)
+        if thresholds:
+            return rao_kupper_probabilities(x, ready)
+        return adjacent_probabilities(x, ready, np.ones(1))
+
+    slope = (np.log(chances(X + 1e-5)) - np.log(chances(X - 1e-5))) / 2e-5
+    expected = (chances(X) * slope**2).sum(axis=1)
+    np.testing.assert_allclose(someone.information(X), expected, rtol=1e-6)
+    # Next to nobody calls a tie: it is the plain one.
+    if readiness < -5.0:
+        plain = Answering(link("logistic"), 1.0).information(X)
+        np.testing.assert_allclose(someone.information(X), plain, rtol=0.05)
+
+
+def test_everybody_is_asked_with_their_own_readiness() -> None:
+    made = simulate(
+        items=12, annotators=10, judgments=1500, terms=SimulatedTerms("davidson"), seed=2
+    )
+    judgments = aggcal.read_judgments(made.shown)
+    consensus = aggcal.aggregate(judgments, warn=False)
+    assert consensus.effects is not None
+    ready = consensus.effects.readiness
+    assert ready is not None
+    beliefs = Beliefs.of(judgments, consensus, None, np.empty(0, dtype=object))
+    ids = judgments.annotator_ids.tolist()
+    *known, new = people(judgments, beliefs, ids, ["somebody"])
+    assert [each.readiness for each in known] == ready.values.tolist()
+    assert new.readiness == anybody(beliefs).readiness == ready.common
+    most, least = (
+        known[k].answering(beliefs) for k in (ready.values.argmax(), ready.values.argmin())
+    )
+    assert float(most.information(np.zeros(1))[0]) < float(least.information(np.zeros(1))[0])
+    found = aggcal.suggest_pairs(judgments, n=10, consensus=consensus)
+    assert ((found.probability > 0.0) & (found.probability < 1.0)).all()
+    assert (found.information > 0.0).all()
