@@ -29,8 +29,8 @@ class Suggestions:
 
     ``probability`` is the probability that the annotator who is asked, or one of typical
     reliability, puts the left item above (if the answer is no tie); NaN (None in JSON, blank in a
-    table) where no comparisons link the two items yet. ``information`` is in the unit given by ``unit``; NaN where nobody has
-    judged yet.
+    table) where no comparisons link the two items yet. ``information`` is in the unit given by
+    ``unit``; NaN where nobody has judged yet.
     """
 
     left: TextArray

@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import Quantify, refuse_pieces
+from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
@@ -23,6 +23,7 @@ from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.protocols import Aggregator, Curvature
+from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
@@ -165,6 +166,25 @@ class QuantifyGeneral(Quantify):
         rows, n = problem.layout.rows, effects.judgments.n_items
         found = context_sandwich(problem, effects.fit.state, rows.keys["context"])
         return centred(found[:n, :n], problem.component)
+
+    def _placed(
+        self,
+        judgments: Judgments,
+        new: IntArray,
+        fixed: FloatArray,
+        consensus: Consensus,  # noqa: ARG002
+    ) -> tuple[FloatArray, FloatArray]:
+        """Place new items by all that was fitted: sides, ties, contexts."""
+        placing, known = self.effects.placing(judgments), np.isfinite(fixed)
+        found = []
+        for item in new.tolist():
+            mine = (judgments.left == item) & known[judgments.right]
+            mine |= (judgments.right == item) & known[judgments.left]
+            if not mine.any():
+                refuse_apart(judgments, item)
+            found.append(placing.place(mine, item))
+        scores, sd = np.array(found).T
+        return scores, sd
 
     def probabilities(self, consensus: Consensus, judgments: AnyJudgments) -> FloatArray:  # noqa: ARG002
         """Return the probability that each row's annotator prefers its left item: a tie is half."""
