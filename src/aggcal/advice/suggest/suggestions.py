@@ -28,9 +28,9 @@ class Suggestions:
     """Pairs to ask, the most urgent first.
 
     ``probability`` is the probability that the annotator who is asked, or one of typical
-    reliability, puts the left item above (if the answer is no tie); NaN (None in JSON, blank in a table) where no comparisons
-    link the two items yet. ``information`` is in the unit given by ``unit``; NaN where nobody has
-    judged yet.
+    reliability, puts the left item above (if the answer is no tie); NaN (None in JSON, blank in a
+    table) where no comparisons link the two items yet. ``information`` is in the unit given by
+    ``unit``; NaN where nobody has judged yet.
     """
 
     left: TextArray
