@@ -222,8 +222,8 @@ def simulate(
     _check_numbers(2, items=items)
     _check_numbers(1, annotators=annotators, judgments=judgments)
     _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd)
-    bias = {"model_bias": model_bias, "model_slope": model_slope}
-    _check_numbers(None, location=location, scale=scale, **bias)
+    off = {"location": location, "scale": scale, "model_bias": model_bias}
+    _check_numbers(None, model_slope=model_slope, **off)
     check_seed(seed)
     kinds = {
         "reversed": reversed_share, "guesses": guessing_share, "left": left_share,
@@ -244,13 +244,11 @@ def simulate(
     asked = annotator, first, second = _asked(random, annotators, items, judgments)
     more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
     camp_latent = _related(latent, camp_correlation, more)
-    gap = np.where(
-        (role == "camp")[annotator],
-        camp_latent[first] - camp_latent[second],
-        latent[first] - latent[second],
-    )
+    gap = latent[first] - latent[second]
+    theirs = camp_latent[first] - camp_latent[second]
+    gap = np.where((role == "camp")[annotator], theirs, gap)
     chance, is_left = random.random(judgments), (role == "left")[annotator]
-    drawn, grade = None, None
+    drawn = grade = None
     if terms.plain:
         wins = (chance < probability(reliability[annotator] * gap)) | is_left
     else:
@@ -259,9 +257,8 @@ def simulate(
         grade = drawn.answers(asked, reliability, gap, chance)
         grade[is_left & (grade <= 0)] = 1
         wins = grade >= 0
-    columns: list[Any] = [first, second, wins]
-    columns += [] if drawn is None else [grade, drawn.context, drawn.category]
-    copied = _copy(annotator, role, columns, more)
+    further = () if drawn is None else (grade, drawn.context, drawn.category)
+    copied = _copy(annotator, role, (first, second, wins, *further), more)
     truth = location + scale * latent
     noise = model_sd * random.standard_normal(items)
     return Simulation(

@@ -46,7 +46,7 @@ def test_a_pair_in_two_contexts_is_two_questions() -> None:
         "loser": ["b", "a"] * 4,
         "prompt": [f"p{k}" for k in range(8)],
     }
-    plain, known = (aggcal.read_judgments(rows, **how) for how in ({}, {"context": "prompt"}))
+    plain, known = aggcal.read_judgments(rows), aggcal.read_judgments(rows, context="prompt")
     assert repeats(Fitted.of(plain).answers) == {"judged_again": 1, "both_ways": 1}
     assert repeats(Fitted.of(known).answers) == {"judged_again": 0, "both_ways": 0}
 

@@ -120,7 +120,7 @@ def test_one_context_is_no_context() -> None:
     ids=["sides", "contexts", "categories", "strengths"],
 )
 def test_names_and_the_order_of_rows_do_not_matter(
-    terms: SimulatedTerms, reading: dict[str, str]
+    terms: SimulatedTerms, reading: dict[str, Any]
 ) -> None:
     columns = study(terms)
     one = fitted(columns, **reading)

@@ -49,7 +49,7 @@ def fitted(columns: Any, terms: Terms, **reading: Any) -> Consensus:
     ids=["ties and sides", "rao-kupper", "strengths", "contexts", "categories", "axis"],
 )
 def test_a_placed_item_is_where_a_refit_puts_it(
-    study: SimulatedTerms, terms: Terms, reading: dict[str, str]
+    study: SimulatedTerms, terms: Terms, reading: dict[str, Any]
 ) -> None:
     columns, before, later = parted(study)
     whole, part = fitted(columns, terms, **reading), fitted(before, terms, **reading)
