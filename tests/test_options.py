@@ -168,6 +168,10 @@ WRONG_WORDS: dict[str, str | None] = {
     "per_annotator": "0", "explore": "2", "to": "excel", "link": "cubic", "items": None,
     "annotators": "-1", "judgments": "-1", "reversed": "2", "location": "nan", "scale": "nan",
     "model_bias": "nan", "model_slope": "nan", "output": "file.txt/out",
+    "ties": "davidsen", "tie_readiness": "nan", "tie_readiness_sd": "-1", "position_sd": "-1",
+    "contexts": "-1", "context_sd": "-1", "tie_context_sd": "-1", "categories": "-1",
+    "category_sd": "-1", "category_shares": "0,1", "axis_sd": "-1", "second_camp": "1",
+    "grades": "4", "position": "nan", "context_effects": "all", "control": None, "bridge": None,
     "what": "everything", "shell": "tcsh",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
@@ -242,6 +246,8 @@ def test_a_wrong_word_is_refused_before_any_work(
     wrong = WRONG_WORDS[action.dest]
     if command == "simulate" and action.dest in ("items", "model_sd"):
         wrong = "-1"
+    if command == "simulate" and action.dest == "control":
+        wrong = "nan"
     if command == "report" and action.dest == "output":
         return  # renders what is there already
     needs = [w for w in NEEDS[command] if action.dest != "output" or w not in ("-o", "out.csv")]

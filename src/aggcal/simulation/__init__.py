@@ -222,9 +222,8 @@ def simulate(
     _check_numbers(2, items=items)
     _check_numbers(1, annotators=annotators, judgments=judgments)
     _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd)
-    _check_numbers(
-        None, location=location, scale=scale, model_bias=model_bias, model_slope=model_slope
-    )
+    off = {"location": location, "scale": scale, "model_bias": model_bias}
+    _check_numbers(None, model_slope=model_slope, **off)
     check_seed(seed)
     kinds = {
         "reversed": reversed_share, "guesses": guessing_share, "left": left_share,
@@ -242,34 +241,24 @@ def simulate(
     reliability[role == "reversed"] *= -1.0
     reliability[(role == "guesses") | (role == "left")] = 0.0
 
-    annotator, first, second = (
-        random.integers(n, size=judgments, dtype=np.int32) for n in (annotators, items, items - 1)
-    )
-    second += second >= first
+    asked = annotator, first, second = _asked(random, annotators, items, judgments)
     more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
     camp_latent = _related(latent, camp_correlation, more)
-    gap = np.where(
-        (role == "camp")[annotator],
-        camp_latent[first] - camp_latent[second],
-        latent[first] - latent[second],
-    )
-    drawn, grade, chance = None, None, random.random(judgments)
+    gap = latent[first] - latent[second]
+    theirs = camp_latent[first] - camp_latent[second]
+    gap = np.where((role == "camp")[annotator], theirs, gap)
+    chance, is_left = random.random(judgments), (role == "left")[annotator]
+    drawn = grade = None
     if terms.plain:
-        wins = chance < probability(reliability[annotator] * gap)
+        wins = (chance < probability(reliability[annotator] * gap)) | is_left
     else:
-        further = random.spawn(1)[0]
         sizes = {"items": items, "annotators": annotators, "judgments": judgments}
-        drawn = draw(terms, further, **sizes)
-        advantage = reliability[annotator] * (gap + drawn.gap(first, second))
-        advantage += drawn.lean(annotator, first, second)
-        grade = drawn.answers(advantage, annotator, chance, further.random(judgments))
-        grade[(role == "left")[annotator] & (grade <= 0)] = 1
+        drawn = draw(terms, random.spawn(1)[0], **sizes)
+        grade = drawn.answers(asked, reliability, gap, chance)
+        grade[is_left & (grade <= 0)] = 1
         wins = grade >= 0
-    wins |= (role == "left")[annotator]
-    columns: list[Any] = [first, second, wins]
-    if drawn is not None:
-        columns += [grade, drawn.context, drawn.category]
-    copied = _copy(annotator, role, columns, more)
+    further = () if drawn is None else (grade, drawn.context, drawn.category)
+    copied = _copy(annotator, role, (first, second, wins, *further), more)
     truth = location + scale * latent
     noise = model_sd * random.standard_normal(items)
     return Simulation(
@@ -279,6 +268,17 @@ def simulate(
         np.where(wins, first, second), np.where(wins, second, first), first, second,
         role, copied, camp_latent, grade, drawn,
     )  # fmt: skip
+
+
+def _asked(
+    random: np.random.Generator, annotators: int, items: int, judgments: int
+) -> tuple[CodeArray, CodeArray, CodeArray]:
+    """Draw who is asked, and about which two items."""
+    annotator, first, second = (
+        random.integers(n, size=judgments, dtype=np.int32) for n in (annotators, items, items - 1)
+    )
+    second += second >= first
+    return annotator, first, second
 
 
 def _check_numbers(least: int | None, **numbers: float) -> None:

@@ -115,6 +115,17 @@ class SimulatedTerms:
             and not any((self.position, self.position_sd, self.control, self.axis_sd))
         )
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the further tables that tell the truth about the terms."""
+        asked = {
+            "axis.csv": self.axis_sd,
+            "categories.csv": self.categories,
+            "contexts.csv": self.contexts,
+            "control.csv": self.control,
+        }
+        return tuple(name for name, size in asked.items() if size)
+
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -132,6 +143,8 @@ class Drawn:
     category_effects: FloatArray
     length: FloatArray
     """The covariate: contexts by items; one row where there are no contexts."""
+    other: FloatArray
+    """Uniform random numbers, row by row, which decide about the strength of an answer."""
 
     __repr__ = brief
 
@@ -159,24 +172,33 @@ class Drawn:
         )
 
     def answers(
-        self, advantage: FloatArray, annotator: CodeArray, chance: FloatArray, other: FloatArray
+        self,
+        asked: tuple[CodeArray, CodeArray, CodeArray],
+        reliability: FloatArray,
+        gap: FloatArray,
+        chance: FloatArray,
     ) -> IntArray:
         """Return the grade of each answer: positive for the left item, 0 for a tie.
 
         Parameters
         ----------
-        advantage
-            η of each row.
-        annotator
-            Who answers.
-        chance, other
-            Uniform random numbers, which decide about the side and about the strength.
+        asked
+            Annotator, left and right item of each row.
+        reliability
+            Of each annotator.
+        gap
+            Of the two items' scores, row by row.
+        chance
+            Uniform random numbers, which decide about the side.
         """
         from aggcal.models.general.outcomes import (
             adjacent_probabilities,
             rao_kupper_probabilities,
         )
 
+        annotator, first, second = asked
+        advantage = reliability[annotator] * (gap + self.gap(first, second))
+        advantage += self.lean(annotator, first, second)
         terms, ready = self.terms, self.tie_readiness[annotator]
         if terms.contexts and terms.ties != "none":
             ready = ready + self.tie_context[self.context]
@@ -193,7 +215,7 @@ class Drawn:
         steps = np.arange(1, terms.grades + 1)
         weights = np.exp(0.5 * np.outer(side * advantage, steps)) * grades
         edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-        return np.asarray(side * (1 + (other[:, None] >= edges).sum(axis=1)))
+        return np.asarray(side * (1 + (self.other[:, None] >= edges).sum(axis=1)))
 
 
 def draw(
@@ -227,4 +249,5 @@ def draw(
         terms.tie_context_sd * normal(contexts),
         terms.category_sd * normal((categories, items)),
         np.round(length, 1),
+        random.random(judgments),
     )
