@@ -24,21 +24,17 @@ from aggcal.models.general.sums import Layout
 
 _RELIABILITY_PRIOR = 10.0
 """Annotators that the default spread of the reliabilities counts as."""
+_PARAMETER_PRIOR = 5.0
+"""The same for positions and for the readiness to tie. Without it the estimate is 0 in half of the
+studies with five judgments each, and intervals of 90% cover 50% (measured)."""
 REVERSED_PRIOR = (2.0, 20.0)
 """Beta prior of the share of reversed annotators."""
-_WIDEST = {POSITION: 1.0, READINESS: 2.0}
-"""Scale of the half-normal prior of these spreads; that of effects in contexts and categories is
-1. It allows 0, so that an effect which is not there disappears."""
 _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
 LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
-_VISIBLE = 100.0
-"""How much more the prior of an annotator's parameter may say than the annotator: with more, the
-mean over annotators would be told by the errors of cubature, and no study could tell the
-difference."""
 _WEAK = 0.1
 """Spread from which the careful update is used where it is asked for: below, a spread goes to 0,
 which the careful one would take for ever to do."""
@@ -83,9 +79,7 @@ def estimated_again(
     for name in free:
         if name in problem.layout.names:
             k = problem.layout.names.index(name)
-            sds[k] = _annotator_sd(
-                problem, curvature, covariance, name, sd=float(sds[k]), careful=careful
-            )
+            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]))
         else:
             blocks[name] = _block_sd(problem, state, covariance, name, careful=careful)
     share = state.reversed_share
@@ -119,9 +113,7 @@ def _annotator_sd(
     curvature: Curvature,
     covariance: FloatArray,
     name: str,
-    *,
     sd: float,
-    careful: bool,
 ) -> float:
     """Return a better estimate of how far annotators differ in a parameter."""
     known, k = problem.known, problem.layout.names.index(name)
@@ -141,14 +133,10 @@ def _annotator_sd(
         toward[at] = covariance[at, at] if covariance.ndim > 1 else covariance[at]
         with_mean = curvature.sums.forms(known.weights * off, covariance, toward)[1]
         unsure = np.maximum(unsure - 2.0 * with_mean + toward[at], 1e-12)
-    if name != RELIABILITY:
-        seen = float(np.mean(np.maximum(1.0 / own - sd**-2.0, 0.0)))
-        least = min((_VISIBLE * seen + 1e-300) ** -0.5, 0.5 * _WIDEST[name])
-        new = _effect_sd(sd, about, unsure, widest=_WIDEST[name], careful=careful)
-        return float(max(new, least))
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
-    room = max(_RELIABILITY_PRIOR + m - 1 - trace / sd**2, 0.5 * _RELIABILITY_PRIOR)
-    new = sqrt((_RELIABILITY_PRIOR * FIRST_SDS[name] ** 2 + square) / room)
+    weight = _RELIABILITY_PRIOR if name == RELIABILITY else _PARAMETER_PRIOR
+    room = max(weight + m - 1 - trace / sd**2, 0.5 * weight)
+    new = sqrt((weight * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
