@@ -171,7 +171,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "ties": "davidsen", "tie_readiness": "nan", "tie_readiness_sd": "-1", "position_sd": "-1",
     "contexts": "-1", "context_sd": "-1", "tie_context_sd": "-1", "categories": "-1",
     "category_sd": "-1", "category_shares": "0,1", "axis_sd": "-1", "second_camp": "1",
-    "grades": "4", "position": "nan", "context_effects": "all", "control": None, "bridge": None,
+    "grades": "4", "position": "nan", "context_effects": "all", "bridge": None,
     "what": "everything", "shell": "tcsh",
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",

@@ -108,7 +108,7 @@ def digest(made: Simulation) -> str:
 
 
 def test_without_further_terms_studies_are_what_they_were() -> None:
-    everything = {
+    everything: dict[str, Any] = {
         "copied_share": 0.2, "camp_share": 0.3, "left_share": 0.1, "guessing_share": 0.1,
     }  # fmt: skip
     made = simulate(items=7, annotators=9, judgments=300, seed=4, **everything)

@@ -157,9 +157,12 @@ class Drawn:
     def gap(self, left: CodeArray, right: CodeArray) -> FloatArray:
         """Return what contexts, categories and the covariate add to the gap of each row."""
         found = np.zeros(len(left))
-        effects = [(self.context_effects, self.context), (self.category_effects, self.category)]
         rows = self.context if self.terms.contexts else np.zeros(len(left), dtype=np.int32)
-        effects.append((self.terms.control * self.scaled_length, rows))
+        effects = (
+            (self.context_effects, self.context),
+            (self.category_effects, self.category),
+            (self.terms.control * self.scaled_length, rows),
+        )
         for table, group in effects:
             if len(table):
                 found += table[group, left] - table[group, right]

@@ -71,10 +71,9 @@ def log_marginal(problem: Problem, state: State) -> float:
 
     Where the grid lies is taken from `Problem.known`; the integral does not depend on it.
     """
-    return sum(
-        float(np.logaddexp(_log_half(problem, state, u, 0), _log_half(problem, state, u, 1)))
-        for u in range(problem.layout.rows.n_annotators)
-    )
+    every = range(problem.layout.rows.n_annotators)
+    halves = [[_log_half(problem, state, u, half) for u in every] for half in range(2)]
+    return float(np.logaddexp(np.array(halves[0]), np.array(halves[1])).sum())
 
 
 def _log_half(problem: Problem, state: State, u: int, half: int) -> float:

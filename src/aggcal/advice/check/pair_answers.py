@@ -100,7 +100,7 @@ class Answers:
         contexts = int(context.max(initial=-1)) + 2
         by_row = self.pair.astype(np.int64) * contexts + context + 1
         first = np.unique(self.asked.of_row, return_index=True)[1]
-        return np.asarray(np.unique(by_row[first], return_inverse=True)[1]).ravel()
+        return np.asarray(np.unique(by_row[first], return_inverse=True)[1].ravel())
 
     @cached_property
     def units(self) -> tuple[IntArray, IntArray]:
