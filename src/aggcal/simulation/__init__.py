@@ -207,7 +207,7 @@ def simulate(
         Correlation between that order and the first: −1 is the opposite, 0 unrelated.
     terms
         What judgments depend on beside items and reliabilities: ties, sides, contexts, categories
-        (see `SimulatedTerms`).
+        (see `~aggcal.simulation.SimulatedTerms`).
     seed
         Seed for all random numbers.
 
