@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import TextArray
-from aggcal._core.tables import Columns, as_frame
+from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
@@ -166,9 +166,12 @@ class Assessment:
         """Return what the scores are if nothing is held equal, where something is."""
         if self.consensus is None:
             return {}
-        position = {item: k for k, item in enumerate(self.consensus.item_ids.tolist())}
-        order = np.array([position[item] for item in items.tolist()])
-        return uncontrolled_columns(self.consensus, order)
+        ids = self.consensus.item_ids
+        found = uncontrolled_columns(self.consensus, np.arange(len(ids)))
+        columns = {name: aligned(column, ids, items) for name, column in found.items()}
+        # Items that were placed later have none: a column of ranks is then one of numbers.
+        whole = {name: not np.isnan(column).any() for name, column in columns.items()}
+        return {n: c.astype(found[n].dtype) if whole[n] else c for n, c in columns.items()}
 
     def _win_rate(self, items: TextArray) -> Columns:
         """Return the share of its comparisons that each item won; nothing without judgments."""
