@@ -124,6 +124,8 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
                 value = next(iter(action.choices))
             elif key in ("column", "outcome"):
                 value = ["a=b"]
+            elif key == "criteria-weights":
+                value = "content=2,style=1"
             elif key in ("bounds", "digits"):
                 value = [0, 100] if key == "bounds" else 1
             lines.append(f"{key.replace('-', '_')} = {json.dumps(value)}")
