@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from aggcal._core.arrays import TextArray
-from aggcal._core.tables import Columns, aligned, as_frame
+from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
