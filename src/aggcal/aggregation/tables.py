@@ -40,14 +40,11 @@ def annotator_columns(consensus: Consensus) -> Columns:
         column = getattr(known, end, None)
         if column is not None:
             columns[end] = column[order]
-    return (
-        columns
-        | _effect_columns(consensus, order)
-        | {
-            "n_judgments": consensus.judgments_per_annotator[order],
-            "agreement": consensus.agreement[order],
-        }
-    )
+    counts: Columns = {
+        "n_judgments": consensus.judgments_per_annotator[order],
+        "agreement": consensus.agreement[order],
+    }
+    return columns | counts | _effect_columns(consensus, order)
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
