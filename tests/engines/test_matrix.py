@@ -210,6 +210,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
         warn=False,
     ).predict({j.item_ids[1]: 0.3}, j).items,
     "probabilities": lambda j: by_mode(j).judgment_probabilities(j),
+    "outcomes": lambda j: by_mode(j).outcome_probabilities(j),
     "strong components": lambda j: j.graph.strong,
     "resampled": lambda j: j.of_annotators(np.array([2, 2, 0])),
     "swapped": lambda j: j.swapped(),
@@ -243,7 +244,8 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
     }
     assert taking - {"simulate", "Finding.of_warning"} == {  # which take their number
         "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
-        "Consensus.of", "Consensus.place", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
+        "Consensus.of", "Consensus.outcome_probabilities", "Consensus.place", "Control.check",
+        "Control.differences", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
         "assess", "check", "compare_methods", "plot.comparisons", "suggest_pairs",
     }  # fmt: skip
 

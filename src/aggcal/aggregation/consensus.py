@@ -271,7 +271,7 @@ class Consensus:
         >>> consensus = aggcal.aggregate(rows, warn=False)
         >>> asked = aggcal.read_judgments([("ann", "a", "b")])
         >>> consensus.outcome_probabilities(asked).round(1)
-        array([[0.5, 0.2, 0.4]])
+        array([[0.5, 0.2, 0.3]])
         """
         return self._known_fit("gives no probabilities of judgments").outcomes(self, judgments)
 

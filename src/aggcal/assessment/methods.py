@@ -45,7 +45,7 @@ class MethodComparison(Comparison):
     >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> found = aggcal.compare_methods(study.judgments, ["hra-g", "tcv"])
     >>> found.chosen, found.options
-    ('btl', {'method': 'btl'})
+    ('hra-g', {'method': 'hra-g'})
     """
 
     @property
@@ -133,7 +133,7 @@ def compare_methods(
     >>> study = aggcal.simulate(items=6, annotators=5, judgments=200, seed=2)
     >>> found = aggcal.compare_methods(study.judgments, ["hra-g:plain"])
     >>> [one.label for one in found.measured]
-    ['btl', 'hra-g:plain']
+    ['hra-g:plain', 'btl']
     """
     how: dict[str, Any] = {"folds": folds, "seed": seed, "sample": sample, "hold_out": hold_out}
     check_comparison(methods, **how)
