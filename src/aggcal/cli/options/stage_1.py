@@ -78,10 +78,12 @@ def _add_spreads(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--uncertainty",
         choices=(*UNCERTAINTIES, "none"),
+        metavar="KIND",
         default=LAPLACE.name,
         help="how standard errors are computed: from the curvature of the fit (laplace), by "
-        "refitting resampled annotators (bootstrap), by a sandwich estimator (for btl and tcv), or "
-        "not at all (none)",
+        "refitting resampled annotators (bootstrap), by leaving out contexts (jackknife, "
+        "sandwich-context), by a sandwich estimator (sandwich, sandwich-random, sandwich-fixed; for "
+        "btl and tcv), or not at all (none)",
     )
     group.add_argument(
         "--draws", type=int, default=200, metavar="N", help="number of bootstrap refits"
