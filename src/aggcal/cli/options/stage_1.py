@@ -82,8 +82,8 @@ def _add_spreads(group: argparse._ArgumentGroup) -> None:
         default=LAPLACE.name,
         help="how standard errors are computed: from the curvature of the fit (laplace), by "
         "refitting resampled annotators (bootstrap), by leaving out contexts (jackknife, "
-        "sandwich-context), by a sandwich estimator (sandwich, sandwich-random, sandwich-fixed; for "
-        "btl and tcv), or not at all (none)",
+        "sandwich-context), by a sandwich estimator (sandwich, sandwich-random, sandwich-fixed; "
+        "for btl and tcv), or not at all (none)",
     )
     group.add_argument(
         "--draws", type=int, default=200, metavar="N", help="number of bootstrap refits"
