@@ -19,7 +19,7 @@ from aggcal.errors.voice import speaking_options, spoken
 SOURCE = Path(aggcal.__file__).parent
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
 VALUES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.ENGINES}
-VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2"}
+VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all"}
 
 
 def test_the_same_message_in_two_voices() -> None:

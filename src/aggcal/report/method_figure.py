@@ -9,21 +9,19 @@ from math import isfinite
 
 import numpy as np
 
-from aggcal._core.palette import BLUE, GREY, INK, PAPER
+from aggcal._core.palette import BLUE, GREY, INK, NIGHT, PALE, PAPER
 from aggcal._core.text import clipped
 from aggcal.report.axes import Frame
 
 _ROW, _LETTER = 26.0, 7.2
 """Height of a row and width of a letter: smaller ones would touch."""
-_NIGHT, _PALE = "#0d1117", "#e6edf3"
-"""Ground and text on dark screens."""
 _STYLE = (
     f"svg{{color:{INK};font:12px system-ui,sans-serif;fill:currentColor;background:{PAPER}}}"
     f".grid{{stroke:currentColor;stroke-opacity:.14;fill:none}}"
     f".zero{{stroke:currentColor;stroke-dasharray:4 3;stroke-opacity:.6;fill:none}}"
     f".interval{{stroke:{GREY};stroke-width:2;fill:none}}.dot{{fill:{GREY}}}"
     f".chosen .interval{{stroke:{BLUE}}}.chosen .dot{{fill:{BLUE}}}.chosen text{{font-weight:600}}"
-    f"@media(prefers-color-scheme:dark){{svg{{color:{_PALE};background:{_NIGHT}}}}}"
+    f"@media(prefers-color-scheme:dark){{svg{{color:{PALE};background:{NIGHT}}}}}"
 )
 
 

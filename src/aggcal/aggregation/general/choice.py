@@ -189,8 +189,8 @@ def weights_of(terms: Terms, judgments: Judgments) -> tuple[float, ...] | None:
     column = next((c for c in judgments.categories if c.name == CRITERION), None)
     if column is None or not terms.categories:
         raise OptionError(
-            "--criteria-weights needs judgments by several criteria; read all of them with "
-            "--criteria all, or leave the weights out."
+            "There are no judgments by several criteria to weigh with --criteria-weights; read all "
+            "criteria with --criteria all, or leave the weights out."
         )
     ids = [str(one) for one in column.ids]
     given = terms.criteria_weights

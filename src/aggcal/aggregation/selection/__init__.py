@@ -36,7 +36,7 @@ SAMPLE = 200_000
 errors, which rest on annotators and contexts."""
 
 _NO_CATEGORIES = (
-    "The categories of --by do not improve predictions, so items have one score for all of them; "
+    "Categories, given with --by, do not improve predictions, so items have one score for all; "
     f"--method {DEFAULT_METHOD} gives scores by category."
 )
 
