@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.optimize import minimize
@@ -46,6 +47,10 @@ class Exploded:
     looked_at: int
 
 
+_FOUND: WeakKeyDictionary[Judgments, Exploded | None] = WeakKeyDictionary()
+"""What was found, for as long as the judgments live: the fit and the check both ask."""
+
+
 def exploded(judgments: Judgments) -> Exploded | None:
     """Find out whether most answers are all pairs of sets of items, each once, in one order.
 
@@ -64,6 +69,12 @@ def exploded(judgments: Judgments) -> Exploded | None:
     >>> exploded(aggcal.read_judgments([("ann", "a", "b"), ("ann", "b", "c")])) is None
     True
     """
+    if judgments not in _FOUND:
+        _FOUND[judgments] = _looked_for(judgments)
+    return _FOUND[judgments]
+
+
+def _looked_for(judgments: Judgments) -> Exploded | None:
     if judgments.screen is not None or judgments.context is not None:
         return None
     pairs = judgments.judgments_per_annotator
@@ -135,6 +146,8 @@ def _sets(judgments: Judgments, rows: slice) -> list[tuple[list[int], bool]] | N
     None where their pairs are not, most of them, all pairs of such sets, or where one was judged
     twice.
     """
+    if _too_thin(judgments.left[rows], judgments.right[rows]):
+        return None
     left, right = judgments.left[rows].tolist(), judgments.right[rows].tolist()
     edges = {(min(i, j), max(i, j)) for i, j in zip(left, right, strict=True)}
     repeated = int(judgments.count[rows].sum()) > len(edges)
@@ -144,9 +157,7 @@ def _sets(judgments: Judgments, rows: slice) -> list[tuple[list[int], bool]] | N
     for i, j in edges:
         near.setdefault(i, set()).add(j)
         near.setdefault(j, set()).add(i)
-    outcome = judgments.outcome[rows].tolist()
-    above = {(i, j): y - 0.5 for i, j, y in zip(left, right, outcome, strict=True)}
-    above |= {(j, i): -y for (i, j), y in above.items()}
+    above: dict[tuple[int, int], float] = {}
     found: list[tuple[list[int], bool]] = []
     left_over, outside = set(edges), 0
     while left_over:
@@ -159,8 +170,20 @@ def _sets(judgments: Judgments, rows: slice) -> list[tuple[list[int], bool]] | N
                 return None
             continue
         left_over -= inside
+        if not above:
+            answers = zip(left, right, judgments.outcome[rows].tolist(), strict=True)
+            above = {(i, j): y - 0.5 for i, j, y in answers}
+            above |= {(j, i): -y for (i, j), y in above.items()}
         found.append((sorted(members), _in_order(sorted(members), above)))
     return found
+
+
+def _too_thin(left: CodeArray, right: CodeArray) -> bool:
+    """Whether too many pairs have an item that met fewer others than any such set has."""
+    ends, index = np.unique(np.concatenate([left, right]), return_inverse=True)
+    met = np.bincount(index, minlength=len(ends))[index].reshape(2, -1)
+    alone = (met < _FEWEST_ITEMS - 1).any(axis=0)
+    return bool(alone.sum() > (1.0 - _COVERED) * len(left))
 
 
 def _in_order(members: list[int], above: dict[tuple[int, int], float]) -> bool:
