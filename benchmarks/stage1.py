@@ -34,7 +34,7 @@ from aggcal._core.arrays import FloatArray
 
 HERE = Path(__file__).parent
 PEERS = HERE / ".peers"
-PACKAGES = ("evalica", "choix", "scikit-learn", "statsmodels", "arena-rank", "crowd-kit")
+PACKAGES = ("evalica", "polars", "choix", "scikit-learn", "statsmodels", "arena-rank", "crowd-kit")
 SIZES = (
     (500, 13_000, 624),
     (1_000, 100_000, 1_000),

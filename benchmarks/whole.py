@@ -1,0 +1,273 @@
+"""The whole way, from a file to files: `aggcal run` beside what people write by hand.
+
+    python benchmarks/whole.py [--most JUDGMENTS] [--limit SECONDS] [--engine local|gpu|dask]
+    python benchmarks/whole.py --readme benchmarks/results/whole.md
+
+Writes studies as Parquet files (text ids, activity by Zipf's law, 1% ties, weights) with a table of
+model scores, and measures, each in a process of its own, `aggcal run` from the command to its last
+file: seconds on the clock, seconds of all processors, peak memory, and how the clock's seconds
+split. Beside it what a user would write by hand: polars reads the file, evalica (or scikit-learn
+where evalica runs out of memory) fits plain Bradley-Terry, scikit-learn projects the scores; no
+reliabilities, no uncertainty, no checks and no report. The peers run in the environment that
+stage1.py makes for them. Writes benchmarks/results/whole.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "whole.md"
+SIZES = (
+    (500, 13_000, 624),
+    (1_000, 100_000, 1_000),
+    (10_000, 1_000_000, 10_000),
+    (100_000, 10_000_000, 10_000),
+    (100_000, 100_000_000, 100_000),
+)
+PARTS = ("start", "reading", "fitting", "uncertainty", "Stage 2", "check", "writing")
+BY_HAND = ("by hand: polars, evalica", "by hand: polars, scikit-learn")
+PIECE = 10_000_000
+TIES = 0.01
+
+
+def make(folder: Path, items: int, judgments: int, annotators: int) -> tuple[Path, Path]:
+    """Write a study: judgments as one Parquet file, model scores as CSV."""
+    import duckdb
+
+    rng = np.random.default_rng(judgments)
+    scores, strength = rng.normal(size=items), np.exp(rng.normal(0.0, 0.5, annotators))
+    share = np.arange(1, annotators + 1.0) ** -0.8
+    steps = np.cumsum(share / share.sum())
+    file, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
+    pieces = []
+    for k, begin in enumerate(range(0, judgments, PIECE)):
+        size = min(PIECE, judgments - begin)
+        who = np.minimum(np.searchsorted(steps, rng.random(size)), annotators - 1).astype(np.int32)
+        left = rng.integers(0, items, size, dtype=np.int32)
+        right = (left + rng.integers(1, items, size, dtype=np.int32)) % items
+        chance = 1.0 / (1.0 + np.exp(-strength[who] * (scores[left] - scores[right])))
+        won = np.where(rng.random(size) < TIES, 2, (rng.random(size) < chance).astype(np.int8))
+        weight = rng.integers(1, 4, size).astype(np.float64)
+        codes = {"u": who, "l": left, "r": right, "won": won.astype(np.int8), "weight": weight}
+        part = folder / f"part-{k}.parquet"
+        con = duckdb.connect()
+        con.register(
+            "codes", {name: np.ascontiguousarray(column) for name, column in codes.items()}
+        )
+        con.execute(
+            "copy (select 'annotator-' || u as annotator, 'item-' || l as left, 'item-' || r as "
+            "right, case won when 1 then 'left' when 0 then 'right' else 'tie' end as outcome, "
+            f"weight from codes) to '{part}'"
+        )
+        con.close()
+        pieces.append(part)
+    con = duckdb.connect()
+    con.execute(f"copy (from read_parquet({[str(p) for p in pieces]})) to '{file}'")
+    con.close()
+    for part in pieces:
+        part.unlink()
+    model = scores + rng.normal(0.0, 0.5, items)
+    lines = (f"item-{i},{value:.6f}\n" for i, value in enumerate(model.tolist()))
+    table.write_text("item,score\n" + "".join(lines))
+    return file, table
+
+
+def timed(parts: dict[str, float], name: str, what: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, its seconds added to a part; what it calls of other parts, taken out."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        inside, began = sum(parts.values()), time.perf_counter()
+        try:
+            return what(*args, **options)
+        finally:
+            spent = time.perf_counter() - began
+            parts[name] = parts.get(name, 0.0) + spent - (sum(parts.values()) - inside)
+
+    return called
+
+
+def run_aggcal(began: float, judgments: str, scores: str, output: str, engine: str) -> None:
+    """Run the command in this process, its steps timed."""
+    from aggcal import assessment
+    from aggcal.aggregation.consensus import Consensus
+    from aggcal.assessment.result import Assessment
+    from aggcal.cli import main as command
+    from aggcal.cli.commands import run
+
+    parts: dict[str, float] = {}
+    for where, name, part in (
+        (run, "judgments_from", "reading"),
+        (run, "scores_from", "reading"),
+        (assessment, "fitted", "fitting"),
+        (Consensus, "quantify", "uncertainty"),
+        (assessment, "calibrated", "Stage 2"),
+        (Assessment, "with_advice", "check"),
+        (Assessment, "save", "writing"),
+    ):
+        setattr(where, name, timed(parts, part, getattr(where, name)))
+    sys.argv = ["aggcal", "run", judgments, scores, "-o", output, "--quiet"]
+    sys.argv += ["--engine", engine] if engine != "local" else []
+    try:
+        code = command()
+    except SystemExit as left:
+        code = left.code
+    if code:
+        raise SystemExit(str(code))
+    parts["start"] = time.time() - began - sum(parts.values())
+    print(json.dumps(parts))
+
+
+def by_hand(judgments: str, scores: str, output: str, name: str) -> None:
+    """Do the same by hand, as far as these libraries go."""
+    import polars as pl
+    from sklearn.isotonic import IsotonicRegression
+
+    rows, model = pl.read_parquet(judgments), pl.read_csv(scores)
+    ids = pl.concat([rows["left"], rows["right"]]).unique().sort()
+    code = dict(zip(ids.to_list(), range(len(ids)), strict=True))
+    left, right = (rows[side].replace_strict(code).to_numpy() for side in ("left", "right"))
+    if name == BY_HAND[0]:
+        import evalica
+        import pandas as pd
+
+        words = {"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw}
+        won = [words[word] for word in rows["outcome"].to_list()]
+        found = evalica.bradley_terry(
+            left, right, won, weights=rows["weight"].to_numpy(), index=pd.Index(range(len(ids)))
+        )
+        fitted = np.log(found.scores.reindex(range(len(ids))).to_numpy())
+    else:
+        from scipy.sparse import csr_matrix
+        from sklearn.linear_model import LogisticRegression
+
+        at = np.arange(len(rows))
+        ones = np.ones(len(rows))
+        x = csr_matrix(
+            (np.concatenate([ones, -ones]), (np.tile(at, 2), np.concatenate([left, right]))),
+            shape=(len(rows), len(ids)),
+        )
+        outcome = rows["outcome"].to_numpy()
+        keep = outcome != "tie"
+        fit = LogisticRegression(C=1e3, fit_intercept=False, solver="newton-cg", max_iter=100)
+        fit.fit(x[keep], outcome[keep] == "left", sample_weight=rows["weight"].to_numpy()[keep])
+        fitted = fit.coef_[0]
+    consensus = pl.DataFrame({"item": ids, "consensus": fitted})
+    both = model.join(consensus, on="item", how="inner")
+    calibrated = IsotonicRegression().fit_transform(both["consensus"], both["score"])
+    both.with_columns(pl.Series("calibrated", calibrated)).write_csv(output)
+    print("{}")
+
+
+def measure(command: list[str], limit: float) -> dict[str, Any] | str:
+    """Run a command: clock and processor seconds, peak memory, and what it printed last."""
+    began = time.time()
+    with tempfile.TemporaryFile("w+") as out:
+        child = subprocess.Popen([*command, "--began", str(began)], stdout=out, stderr=out)
+        while True:
+            pid, status, used = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.time() - began > limit:
+                child.kill()
+                os.wait4(child.pid, 0)
+                return f"over {limit:.0f} s"
+            time.sleep(0.005)
+        seconds = time.time() - began
+        out.seek(0)
+        printed = out.read().strip().splitlines()
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        return "out of memory" if child.returncode in {-9, 137} else (printed or ["failed"])[-1]
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return {
+        "seconds": seconds,
+        "work": used.ru_utime + used.ru_stime,
+        "gigabytes": used.ru_maxrss * unit / 1e9,
+        "parts": json.loads(printed[-1]),
+    }
+
+
+def line(judgments: int, name: str, found: dict[str, Any] | str) -> str:
+    """Return a row of the table."""
+    if isinstance(found, str):
+        return f"| {judgments:,} | {name} | {found} |" + " |" * (2 + len(PARTS))
+    parts = [f"{found['parts'][part]:.2f}" if found["parts"] else "" for part in PARTS]
+    cells = f"{found['seconds']:.2f} | {found['work']:.2f} | {found['gigabytes']:.2f}"
+    return f"| {judgments:,} | {name} | {cells} | {' | '.join(parts)} |"
+
+
+def into_readme(result: Path) -> None:
+    """Put the table of a kept result between the marks in README."""
+    readme = HERE.parent / "README.md"
+    before, rest = readme.read_text(encoding="utf-8").split("<!-- whole -->", 1)
+    after = rest.split("<!-- /whole -->", 1)[1]
+    text = f"<!-- whole -->\n\n{result.read_text(encoding='utf-8')}\n<!-- /whole -->"
+    readme.write_text(before + text + after, encoding="utf-8")
+
+
+def main() -> None:
+    """Measure every size and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most", type=float, default=1e6)
+    parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--engine", default="local")
+    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--readme", metavar="FILE")
+    parser.add_argument("--only", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.readme:
+        into_readme(Path(asked.readme))
+        return
+    if asked.only:
+        name, *files = asked.only
+        if name in BY_HAND:
+            by_hand(*files, name)
+        else:
+            run_aggcal(asked.began, *files, name)
+        return
+    rows = []
+    peers = None
+    if not asked.no_peers:
+        from stage1 import install_peers
+
+        peers = install_peers()
+    with tempfile.TemporaryDirectory() as temporary:
+        for items, judgments, annotators in SIZES:
+            if judgments > asked.most:
+                break
+            folder = Path(temporary)
+            files = [str(file) for file in make(folder, items, judgments, annotators)]
+            runs = [(f"aggcal run ({asked.engine})", Path(sys.executable), asked.engine)]
+            runs += [(name, peers, name) for name in BY_HAND if peers]
+            for name, python, kind in runs:
+                ending = ".csv" if kind in BY_HAND else ""
+                output = str(folder / f"{judgments}-{len(rows)}{ending}")
+                command = [str(python), __file__, "--only", kind, *files, output]
+                rows.append(line(judgments, name, measure(command, asked.limit)))
+                print(rows[-1], flush=True)
+    head = (
+        f"Seconds on the clock, seconds of all processors, peak memory in GB, and the clock's "
+        f"seconds by part; {os.cpu_count()} cores, {platform.machine()}; Python "
+        f"{platform.python_version()}. `python benchmarks/whole.py`"
+    )
+    titles = ["judgments", "", "seconds", "CPU", "GB", *PARTS]
+    text = [head, "", f"| {' | '.join(titles)} |", "|---" * len(titles) + "|", *rows]
+    RESULTS.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
