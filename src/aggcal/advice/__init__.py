@@ -15,7 +15,6 @@ from typing import Any
 
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
-from aggcal.advice.check.survey import MANY
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
@@ -82,8 +81,7 @@ def advise(
     Returns
     -------
     Advice or None
-        None for more than `aggcal.advice.check.survey.MANY` rows, which would take too long, and
-        for rows that an engine has distributed over machines.
+        None for rows that an engine has distributed over machines.
 
     Examples
     --------
@@ -94,7 +92,7 @@ def advise(
     ('disconnected', 'connects components')
     """
     whole = judgments.local
-    if whole is None or len(whole.count) > MANY:
+    if whole is None:
         return None
     fit = consensus if consensus is not None and consensus.prior is not None else None
     method = DEFAULT_METHOD if consensus is None else consensus.method

@@ -41,6 +41,8 @@ class Accused:
     named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unproven: frozenset[str] = frozenset()
     """Those who agree with the others no more than some of so many guessers would."""
+    looked_at: frozenset[str] | None = None
+    """Where a check looked at a sample: the annotators in it."""
 
     __repr__ = brief
 
@@ -93,6 +95,8 @@ class Verdicts:
             verdict = accused.named.get(str(name)) or _by_interval(
                 ends, given, border, tested=accused.against_others
             )
+            if accused.looked_at is not None and str(name) not in accused.looked_at:
+                verdict = _not_looked_at(ends, given, border)
             if verdict[0] == RELIABLE and str(name) in accused.unproven:
                 verdict = (
                     UNCLEAR,
@@ -131,6 +135,15 @@ def _by_interval(
     if ends[0] <= border:
         return UNCLEAR, f"the reliability interval includes {random}"
     return RELIABLE, f"the whole reliability interval is above {random}"
+
+
+def _not_looked_at(ends: tuple[float, float] | None, given: int, border: float) -> tuple[str, str]:
+    """Give the verdict on somebody outside the sample of a check: nobody is accused unseen."""
+    verdict = _by_interval(ends, given, border, tested=True)
+    if ends is not None and ends[1] < border and verdict[0] == UNCLEAR:
+        why = f"the reliability is below {border:g} (random), but the check looked at a sample only"
+        return UNCLEAR, why
+    return verdict
 
 
 def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:

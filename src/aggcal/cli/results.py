@@ -71,8 +71,7 @@ def finish(
         console.say(*(f"note: {ended(each.message)}" for each in failed), _found(result.advice))
     elif fitted and not options.no_check:
         console.say(
-            "Data check skipped: there are too many rows, or they are on a cluster. Run 'aggcal "
-            "check' on a sample."
+            "Data check skipped: the rows are on a cluster. Run 'aggcal check' on a sample."
         )
     console.say(f"wrote {', '.join(str(path) for path in paths)}")
     if options.json:

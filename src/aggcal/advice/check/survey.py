@@ -32,6 +32,7 @@ from aggcal.advice.check.position import Sides, position_findings, side_verdicts
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
 from aggcal.advice.check.presentation import both_orders
 from aggcal.advice.check.reliability import stray_findings, stray_verdicts, strays
+from aggcal.advice.check.sample import MANY, sample
 from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.speed import too_fast
@@ -46,9 +47,6 @@ from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
-
-MANY = 20_000_000
-"""Rows from which the costly parts are left out unless they are asked for."""
 
 _NOTES = {"duplicate-rows", "unanswered", "separation", "exploded-rankings"}
 _FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
@@ -86,7 +84,9 @@ def check(
         two random items are ordered correctly with probability 90%.
     quick
         Leave out what takes long: copied answers, opposing groups, cycles and, unless a consensus
-        is given, the precision. By default they are left out for more than 20 million rows.
+        is given, the precision. Of more than 5 million rows, a random sample of annotators is
+        checked with all their answers; ``not_checked`` says how many, and what that can miss. By
+        default so for more than 5 million rows.
     with_precision
         Estimate how certain the order is, which takes about half of the time.
     seed
@@ -122,24 +122,26 @@ def check(
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:
         findings += unmatched(judgments, scores)
+    part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     step("fitting")
-    if consensus is None:
+    if part is not None:
+        fitted = Fitted.of(part.judgments, method, seed=seed, on_iteration=on_iteration)
+    elif consensus is None:
         fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
     else:
         fitted = Fitted.by(judgments, consensus)
-    findings += [
-        Finding.of_warning(w) for w in fitted.consensus.warnings if w.code == "not-converged"
-    ]
-    clear += passed.of_fit(fitted.consensus)
+    whole = fitted.consensus if consensus is None else consensus
+    findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
+    clear += passed.of_fit(whole)
     if scores is not None:
-        findings += opposite(fitted.consensus, scores)
-        clear += passed.of_scores(judgments, fitted.consensus, scores)
+        findings += opposite(whole, scores)
+        clear += passed.of_scores(judgments, whole, scores)
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
     clear += looked.passed
     outlook: Precision | None = None
     # What takes long is the uncertainty of the fit, and a consensus comes with it.
-    if with_precision and (consensus is not None or not quick):
+    if with_precision and part is None and (consensus is not None or not quick):
         step("estimating the precision")
         outlook = precision(fitted, wanted_error)
         known = fitted.consensus.uncertainty
@@ -154,8 +156,11 @@ def check(
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = _counts(judgments, graph, scores) | looked.counts
-    accused = Accused(looked.against_others, looked.accused, looked.unproven)
-    bare = Check(counts, (), tuple(looked.not_checked), outlook, accused, tuple(clear))
+    accused = Accused(
+        looked.against_others, looked.accused, looked.unproven, part and part.looked_at
+    )
+    left_out = (*(() if part is None else (str(part),)), *looked.not_checked)
+    bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
 
 
