@@ -118,7 +118,7 @@ def suggest_pairs(
     check_suggestion(about=about, scored=scores is not None, **limits, **fit)
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
-    further = _ids(items)
+    further = further_ids(items)
     if judgments is None:
         check_first(annotators or (), explore)
         return first_suggestions(
@@ -140,7 +140,7 @@ def suggest_pairs(
     if about == "scores":
         _check_scored(beliefs)
     named = people(judgments, beliefs, annotators or [], new_annotators)
-    most = _possible(beliefs.n_items, len(named), per_item, repeat=repeat)
+    most = possible(beliefs.n_items, len(named), per_item, repeat=repeat)
     persons = named or [anybody(beliefs)]
     if n is None:
         n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
@@ -148,13 +148,13 @@ def suggest_pairs(
     asked = turns(persons, n, per_annotator, explore)
     pairs = candidates(beliefs, n, random := np.random.default_rng(seed))
     worth = criterion(beliefs, *pairs, about_scores=about == "scores")
-    batch = _Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
+    batch = Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
     for turn in counted(asked, "choosing pairs"):
         batch.choose(turn)
     return batch.suggestions(consensus, judgments.backend)
 
 
-class _Batch:
+class Batch:
     """A batch in the making."""
 
     def __init__(
@@ -306,7 +306,8 @@ def _offered(scores: Scores | None, further: TextArray) -> TextArray:
     return as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
 
 
-def _ids(items: Any) -> TextArray:
+def further_ids(items: Any) -> TextArray:
+    """Return the ids that were given as a list, a table or a path."""
     if items is None:
         return as_text([])
     if isinstance(items, list | tuple | np.ndarray) and all(isinstance(x, str) for x in items):
@@ -392,7 +393,7 @@ def _respelt(
     return respelt, as_text(dict.fromkeys(spelling.ids(further)))
 
 
-def _possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:
+def possible(n_items: int, n_annotators: int, per_item: int | None, *, repeat: bool) -> float:
     """Return how many pairs there are at most within the limits."""
     most: float = n_items * (n_items - 1) // 2
     if repeat:

@@ -24,6 +24,7 @@ which costs that much in squared error. Where the model's scores are equal, orde
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from math import pi
 from typing import NamedTuple
 
@@ -75,6 +76,26 @@ class Answering(NamedTuple):
         left, right, _ = adjacent_probabilities(x, ready, np.ones(1)).T
         return np.asarray(0.25 * (left + right - (left - right) ** 2))
 
+    def slope(self, x: FloatArray, outcome: float) -> float:
+        """Return the slope of the log-likelihood of an answer in the advantage x of the left item.
+
+        A tie counts as half an answer each way where ties were not fitted.
+
+        Examples
+        --------
+        Someone who hardly doubts is hardly moved by what they expected:
+
+        >>> from aggcal.models.links import link
+        >>> some = Answering(link("logistic"), 1.0)
+        >>> round(some.slope(np.array([3.0]), 1.0), 3), round(some.slope(np.array([3.0]), 0.0), 3)
+        (0.047, -0.953)
+        """
+        if self.readiness is None or self.thresholds:
+            won, lost = float(self.link.terms(x)[1][0]), float(self.link.terms(-x)[1][0])
+            return outcome * won - (1.0 - outcome) * lost
+        left, right, _ = adjacent_probabilities(x, np.full(1, self.readiness), np.ones(1))[0]
+        return float((outcome - 0.5) - 0.5 * (left - right))
+
 
 def information(someone: Answering, gap: FloatArray) -> FloatArray:
     """Return the Fisher information of one judgment in the gap of its two items.
@@ -119,6 +140,13 @@ class Criterion(ABC):
         """Take a judgment of candidate k, with this information, into account."""
 
 
+def exact_criterion(beliefs: Beliefs, i: IntArray, j: IntArray) -> ExactCriterion:
+    """Return the criterion by the whole covariance matrix, however many items there are."""
+    if beliefs.covariance is None:
+        raise ValueError("there is no covariance matrix")
+    return ExactCriterion(beliefs.covariance, beliefs.scores, None, i, j)
+
+
 def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool) -> Criterion:
     """Return the criterion for candidate pairs.
 
@@ -133,7 +161,7 @@ def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool)
     """
     model = beliefs.model if about_scores else None
     if beliefs.covariance is not None and beliefs.n_items <= MOST_EXACT:
-        return _Exact(beliefs.covariance, beliefs.scores, model, i, j)
+        return ExactCriterion(beliefs.covariance, beliefs.scores, model, i, j)
     return _ByItem(beliefs.variances, beliefs.scores, model, i, j)
 
 
@@ -146,7 +174,7 @@ def _weights(gap: FloatArray, variance: FloatArray, apart: FloatArray | None) ->
     return near * np.nan_to_num(0.5 * apart * apart)
 
 
-class _Exact(Criterion):
+class ExactCriterion(Criterion):
     """With the whole covariance matrix."""
 
     def __init__(
@@ -174,13 +202,33 @@ class _Exact(Criterion):
         self._asked = np.empty((_ROOM, len(scores)))
         self._number = 0
 
-    def ask(self, k: int, gained: float) -> None:
-        """Take a judgment of candidate k into account, by an update of rank one."""
-        one, other = self._i[k], self._j[k]
+    def copy(self) -> ExactCriterion:
+        """Return one that can go its own way; what neither changes is shared."""
+        other = copy(self)
+        other.__dict__["_asked"] = self._asked[: self._number + _ROOM].copy()
+        return other
+
+    def toward(self, one: int, other: int) -> FloatArray:
+        """Return C a, C what the judgments so far leave of the covariance, a = e_one − e_other."""
         asked = self._asked[: self._number]
         toward = self._covariance[:, one] - self._covariance[:, other]
-        toward = toward - (asked[:, one] - asked[:, other]) @ asked
-        share = gained / (1.0 + gained * float(self.variance[k]))
+        return np.asarray(toward - (asked[:, one] - asked[:, other]) @ asked)
+
+    @property
+    def covariance_left(self) -> FloatArray:
+        """What the judgments so far leave of the covariance."""
+        asked = self._asked[: self._number]
+        return np.asarray(self._covariance - asked.T @ asked)
+
+    def ask(self, k: int, gained: float) -> None:
+        """Take a judgment of candidate k into account, by an update of rank one."""
+        one, other = int(self._i[k]), int(self._j[k])
+        self.learn(self.toward(one, other), float(self.variance[k]), gained)
+
+    def learn(self, toward: FloatArray, variance: float, gained: float) -> None:
+        """Take a judgment of any pair into account, given C a and a'Ca."""
+        asked = self._asked[: self._number]
+        share = gained / (1.0 + gained * variance)
         pulled = self._laplacian @ toward
         carried = self._covariance @ pulled - (asked @ pulled) @ asked
         step = toward[self._i] - toward[self._j]
