@@ -133,6 +133,22 @@ class Knowledge:
             apart = self.covariance.draws(min(batch, number - done), random)
             yield from self.consensus + apart * scales[done : done + len(apart), None]
 
+    def places(self, *, alone: bool) -> tuple[FloatArray, FloatArray]:
+        """Return mean and standard deviation of each item's place, of many items.
+
+        Given the judgments alone, or the model too: then by each item's own variance, which is
+        exact where errors are independent, and nearly so among many items.
+        """
+        variances = np.maximum(self.covariance.variances, 0.0)
+        slope = self.found.slope
+        if alone or slope <= 0.0:
+            return self.consensus, np.sqrt(variances)
+        noise = max(self.found.residual, self.least_noise, 1e-300)
+        centred = self.model - self.model.mean() - slope * (self.consensus - self.consensus.mean())
+        total = slope**2 * variances + noise
+        mean = self.consensus + slope * variances / total * centred
+        return mean, np.sqrt(variances * noise / total)
+
     def _held(self, seed: int) -> Iterator[tuple[FloatArray, float]]:
         """Draw with λ and σ as estimated (a normal draw is conditioned by Matheron's rule)."""
         random = np.random.default_rng(seed)
