@@ -8,6 +8,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Modules are compiled once, not by each of the many processes that the tests and the documentation start.
+unexport PYTHONDONTWRITEBYTECODE
+
 # uv when it is there and works, pip otherwise.
 define install
 	@if command -v uv >/dev/null 2>&1 && uv pip install --quiet --python $(BIN)/python -e '$(1)'; then :; \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"
 _STARTING = {"LC_ALL", "LANG", "LANGUAGE", "PYTHONIOENCODING", "PYTHONUTF8"}
 _BEFORE = frozenset(os.environ)
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # It is somebody else's package: on the path of the tests its formats would count as installed.
@@ -50,6 +52,31 @@ def reading_level(data_folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def reading_judgments(reading_level: Path) -> aggcal.Judgments:
     return aggcal.read_judgments(reading_level / "judgments.csv")
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """Make a folder once for all processes of a run: whoever asks meanwhile waits for it.
+
+    What is in it must be the same whoever makes it, and is read only.
+    """
+    own = tmp_path_factory.getbasetemp()
+    root = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "made-once"
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        fcntl = pytest.importorskip("fcntl")
+        root.mkdir(exist_ok=True)
+        with (root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (root / f"{name}.done").exists():
+                # Half of it may be there: another process failed.
+                shutil.rmtree(root / name, ignore_errors=True)
+                (root / name).mkdir()
+                make(root / name)
+                (root / f"{name}.done").touch()
+        return root / name
+
+    return made
 
 
 @pytest.fixture(scope="session")

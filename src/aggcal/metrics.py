@@ -97,12 +97,24 @@ def spearman(x: FloatArray, y: FloatArray) -> float:
     >>> round(spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 5.0, 1.0])), 6)
     -1.0
     """
-    from scipy.stats import rankdata
-
-    a, b = rankdata(x), rankdata(y)
+    a, b = mean_ranks(x), mean_ranks(y)
     a, b = a - a.mean(), b - b.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / scale if scale > 0.0 else nan
+
+
+def mean_ranks(x: FloatArray) -> FloatArray:
+    """Rank values from the lowest, equal ones at their mean: SciPy's own takes a second to load.
+
+    Examples
+    --------
+    >>> mean_ranks(np.array([3.0, 1.0, 3.0]))
+    array([2.5, 1. , 2.5])
+    """
+    if np.isnan(x).any():
+        return np.full(len(x), nan)
+    _, level, size = np.unique(x, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(size) - 0.5 * (size - 1.0))[level.ravel()])
 
 
 def wasserstein(x: FloatArray, y: FloatArray) -> float:

@@ -16,6 +16,7 @@ from aggcal._core.tables import as_text
 from aggcal.assessment import Assessment, assess
 from aggcal.cli import main
 from aggcal.simulation import simulate
+from conftest import MadeOnce
 
 DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 Open = Callable[..., AbstractContextManager[Page]]
@@ -62,26 +63,27 @@ def open_page(browser: Browser) -> Open:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--data", "simulated", "-o", str(folder), "-q"]) == 0
-    return folder / "report.html"
+def demo(made_once: MadeOnce) -> Path:
+    def make(folder: Path) -> None:
+        assert main(["demo", "--data", "simulated", "-o", str(folder), "-q"]) == 0
+
+    return made_once("demo", make) / "report.html"
 
 
 @pytest.fixture(scope="module")
-def consensus(demo: Path) -> Path:
-    folder = demo.parent / "consensus"
-    judgments = demo.parent / "data" / "simulated" / "judgments.csv"
-    assert main(["aggregate", str(judgments), "-o", str(folder), "--method", "btl", "-q"]) == 0
-    return folder / "report.html"
+def consensus(demo: Path, made_once: MadeOnce) -> Path:
+    judgments = str(demo.parent / "data" / "simulated" / "judgments.csv")
+
+    def make(folder: Path) -> None:
+        assert main(["aggregate", judgments, "-o", str(folder), "--method", "btl", "-q"]) == 0
+
+    return made_once("consensus", make) / "report.html"
 
 
 @pytest.fixture(scope="module")
-def thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def thousand(made_once: MadeOnce) -> Path:
     """A run of 1,000 items; a few have no score, and numbers in names need a natural order."""
-    folder = tmp_path_factory.mktemp("thousand")
-    thousand_result().save(folder)
-    return folder / "report.html"
+    return made_once("thousand", lambda folder: thousand_result().save(folder)) / "report.html"
 
 
 @cache

@@ -28,6 +28,7 @@ from aggcal.report.html import render
 from aggcal.report.listing import STATIC_ROWS
 from aggcal.simulation import simulate
 from conftest import SCREENSHOTS as SHOTS
+from conftest import MadeOnce
 
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
@@ -60,20 +61,21 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(made_once: MadeOnce) -> Path:
     rows = [(HOSTILE[k % 5], a, b) for k, a in enumerate(HOSTILE) for b in HOSTILE[k + 1 :]]
     scores = [(name, float(k % 4)) for k, name in enumerate(HOSTILE)]
-    folder = tmp_path_factory.mktemp("hostile")
-    assess(rows, scores, warn=False).save(folder)
-    return folder / "report.html"
+    made = made_once("hostile", lambda folder: assess(rows, scores, warn=False).save(folder))
+    return made / "report.html"
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory: pytest.TempPathFactory, data_folder: Path) -> Path:
+def paper(made_once: MadeOnce, data_folder: Path) -> Path:
     assert data_folder.is_dir()
-    folder = tmp_path_factory.mktemp("paper")
-    reproduce("rq3", folder, quick=True, say=lambda _: None)
-    return folder / "index.html"
+
+    def make(folder: Path) -> None:
+        reproduce("rq3", folder, quick=True, say=lambda _: None)
+
+    return made_once("paper-rq3", make) / "index.html"
 
 
 def keep(page: Page, name: str) -> None:

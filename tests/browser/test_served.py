@@ -19,7 +19,7 @@ import aggcal
 from aggcal.serve.runs import Library
 from aggcal.serve.server import Server
 from aggcal.simulation import simulate
-from conftest import SCREENSHOTS
+from conftest import SCREENSHOTS, MadeOnce
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 VIEWS: dict[str, dict[str, Any]] = {
@@ -30,9 +30,12 @@ VIEWS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(made_once: MadeOnce) -> Path:
     """Two runs of the same items, of which four change places."""
-    folder = tmp_path_factory.mktemp("runs")
+    return made_once("runs", _two_runs)
+
+
+def _two_runs(folder: Path) -> None:
     made = simulate(items=12, annotators=6, judgments=900, seed=1).judgments
     columns = (made[name].tolist() for name in ("annotator", "winner", "loser"))
     rows = list(zip(*columns, strict=True))
@@ -42,7 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     new = dict(zip(order, [*order[:1:-1][:2], *order[2:-2], *order[1::-1]], strict=True))
     moved = [(who, new[a], new[b]) for who, a, b in rows]
     aggcal.assess(moved, warn=False).save(folder / "two")
-    return folder
 
 
 @pytest.fixture

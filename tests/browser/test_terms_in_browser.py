@@ -11,21 +11,20 @@ from pages import Open, browser, open_page  # noqa: F401
 from playwright.sync_api import Page, expect
 from test_in_browser import VIEWS, assert_accessible, assert_fits, keep
 
+from conftest import MadeOnce
 from terms_studies import bridged, controlled
 
 
 @pytest.fixture(scope="module")
-def bridge(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bridge")
-    bridged().save(folder, check=False)
-    return folder / "report.html"
+def bridge(made_once: MadeOnce) -> Path:
+    made = made_once("bridge", lambda folder: bridged().save(folder, check=False))
+    return made / "report.html"
 
 
 @pytest.fixture(scope="module")
-def control(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("control")
-    controlled().save(folder, check=False)
-    return folder / "report.html"
+def control(made_once: MadeOnce) -> Path:
+    made = made_once("control", lambda folder: controlled().save(folder, check=False))
+    return made / "report.html"
 
 
 def items(page: Page) -> list[str]:

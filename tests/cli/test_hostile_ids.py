@@ -17,6 +17,7 @@ import pytest
 
 from aggcal.cli import main
 from conftest import Command, table
+from fork_server import ForkServer
 
 ESCAPES = (
     "\x1b]0;owned\x07",
@@ -91,13 +92,12 @@ def test_errors_quote_without_control_characters(
     clean(done.stderr)
 
 
-def on_a_terminal(folder: Path, *words: str) -> str:
+def on_a_terminal(aggcal: Path, folder: Path, *words: str) -> str:
     """Run the command with standard output and error on a terminal; return what it shows."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "aggcal", *words], cwd=folder, stdin=theirs, stdout=theirs,
-        stderr=theirs,
-    ) as process:  # fmt: skip
+        [aggcal, *words], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
         os.close(theirs)
         shown = b""
         while True:
@@ -121,10 +121,11 @@ def on_a_terminal(folder: Path, *words: str) -> str:
     ids=" ".join,
 )  # fmt: skip
 def test_tables_are_cleaned_only_on_a_terminal(
-    words: tuple[str, ...], tmp_path: Path, command: Command
+    words: tuple[str, ...], tmp_path: Path, command: Command, fork_server: ForkServer
 ) -> None:
     judgments(tmp_path)
-    clean(on_a_terminal(tmp_path, *words))
+    fork_server.install(tmp_path / "aggcal")
+    clean(on_a_terminal(tmp_path / "aggcal", tmp_path, *words))
     piped = command(*words).stdout
     if "--json" in words:
         assert any("\x9b" in text for text in texts(json.loads(piped)))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from aggcal.cli import main
 from conftest import Command
 from fork_server import ForkServer
 
@@ -24,10 +25,7 @@ SIZE = ("--items", "8", "--annotators", "4", "--judgments", "60", "-q")
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
-    done = subprocess.run(
-        [sys.executable, "-m", "aggcal", "simulate", "-o", folder / "s", *SIZE], check=False
-    )
-    assert done.returncode == 0
+    assert main(["simulate", "-o", str(folder / "s"), *SIZE]) == 0
     return folder / "s"
 
 

@@ -84,13 +84,11 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def commands_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def commands_folder(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Path:
     """The command that pages run, without lines of progress: which appear depends on the load."""
     folder = tmp_path_factory.mktemp("commands")
-    server = ForkServer()
-    server.install(folder / "aggcal")
-    yield folder
-    server.close()
+    fork_server.install(folder / "aggcal")
+    return folder
 
 
 def run_command(command: str, shown: str, folder: Path, place: str) -> None:

@@ -18,6 +18,7 @@ from aggcal.engines.sharded import dask_cluster
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import EngineError, InputError, OptionError
 from aggcal.simulation import simulate
+from conftest import Command
 
 pl = pytest.importorskip("polars")
 distributed = pytest.importorskip("distributed")
@@ -236,18 +237,16 @@ def test_a_column_that_only_folders_name_is_refused(engine: Dask, tmp_path: Path
         engine.read(str(tmp_path / "votes"))
 
 
-def test_the_command_line(tmp_path: Path) -> None:
+def test_the_command_line(tmp_path: Path, command: Command) -> None:
     pytest.importorskip("cryptography")
     study = simulate(items=60, annotators=6, judgments=600, seed=8)
     folder = write_parts(tmp_path / "judgments", study.judgments, 2)
-    command = [sys.executable, "-m", "aggcal", "aggregate", str(folder), "--uncertainty", "none"]
-    far_away = ["--engine", "dask", "--workers", "1"]
-    for name, more in (("far", far_away), ("near", ["--estimator", "mode"])):
-        done = subprocess.run(
-            [*command, "-o", name, *more], check=False, capture_output=True, text=True, cwd=tmp_path
-        )
-        assert done.returncode == 0, done.stderr
-        assert "distributed" not in done.stderr
+    words = ["aggregate", str(folder), "--uncertainty", "none", "-o"]
+    far_away = [sys.executable, "-m", "aggcal", *words, "far", "--engine", "dask", "--workers", "1"]
+    done = subprocess.run(far_away, check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "distributed" not in done.stderr
+    assert command(*words, "near", "--estimator", "mode").returncode == 0
     far, near = (pl.read_csv(tmp_path / name / "items.csv") for name in ("far", "near"))
     assert far["item"].to_list() == near["item"].to_list()
     np.testing.assert_allclose(far["consensus"], near["consensus"], atol=1e-8)

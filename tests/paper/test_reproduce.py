@@ -21,7 +21,7 @@ from aggcal.paper.ratings import judgments_from_ratings, mean_and_median, read_r
 from aggcal.paper.reading_level import load, recipe_scores
 from aggcal.paper.reproduce import reproduce
 from aggcal.paper.rq3 import corrupted, inversions
-from conftest import Command
+from conftest import Command, MadeOnce
 
 SEVEN = ("hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv")
 BASELINES = ("gppl", "rank-svm", "barcw")
@@ -41,12 +41,10 @@ def counted_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory, data_folder: Path) -> Path:
+def page(made_once: MadeOnce, data_folder: Path) -> Path:
     pytest.importorskip("cv2", reason="needs OpenCV: pip install 'aggcal[reproduce]'")
     assert (data_folder / "dots").is_dir()
-    folder = tmp_path_factory.mktemp("page")
-    reproduce("all", folder, quick=True, say=silent)
-    return folder
+    return made_once("page", lambda folder: reproduce("all", folder, quick=True, say=silent))
 
 
 def table(path: Path) -> list[dict[str, str]]:

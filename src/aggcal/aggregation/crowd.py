@@ -106,7 +106,7 @@ class CrowdAggregator:
         if self.prior == "auto" and judgments.on_engine:
             refuse_auto(self.name)
         rows, graph = rows_of(judgments), judgments.graph
-        said = data_warnings(judgments)
+        said = [] if trusted else data_warnings(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
         starts = [] if begin is None else [begin]
         if not (trusted and starts):

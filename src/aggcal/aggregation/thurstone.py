@@ -91,7 +91,8 @@ class ThurstoneAggregator:
         began = time.perf_counter()
         self._check(judgments)
         rows, graph = rows_of(judgments), judgments.graph
-        said, begin = data_warnings(judgments), start_scores(start, judgments)
+        said = [] if trusted else data_warnings(judgments)  # the first fit has said it
+        begin = start_scores(start, judgments)
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             return self._integrated(judgments, found, said, began, on_iteration)

@@ -9,6 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.calibration.isotonic import isotonic
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.errors import AggcalWarning, HarmfulWarning, count
 from aggcal.registry import ATC as INFO
@@ -94,16 +95,14 @@ def project(
     >>> project(np.array([1.0, 1.0, 2.0]), np.array([0.0, 3.0, 5.0]), np.array([2.0, 1.0, 1.0]))
     (array([1., 1., 5.]), array([2, 2, 1]))
     """
-    from scipy.optimize import isotonic_regression  # half a second
-
     _, level = np.unique(heights, return_inverse=True)
     weights = np.ones(len(values)) if weights is None else weights
     total = np.bincount(level, weights)
     means = np.bincount(level, weights * values) / total
-    fitted = isotonic_regression(means, weights=total)
-    sizes = np.diff(fitted.blocks)
+    fitted, starts = isotonic(means, total)
+    sizes = np.diff(starts)
     block = np.repeat(np.arange(len(sizes), 0, -1), sizes)
-    return fitted.x[level], block[level]
+    return fitted[level], block[level]
 
 
 def projected_values(heights: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -114,14 +113,12 @@ def projected_values(heights: FloatArray, values: FloatArray, weights: FloatArra
     >>> projected_values(np.array([2.0, 1.0, 3.0]), np.array([0.0, 3.0, 5.0]), np.ones(3))
     array([1.5, 1.5, 5. ])
     """
-    from scipy.optimize import isotonic_regression  # half a second
-
     order = np.argsort(heights)
     ordered = heights[order]
     if (ordered[1:] == ordered[:-1]).any():
         return project(heights, values, weights)[0]
     found = np.empty(len(values))
-    found[order] = isotonic_regression(values[order], weights=weights[order]).x
+    found[order] = isotonic(values[order], weights[order])[0]
     return found
 
 

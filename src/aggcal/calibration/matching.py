@@ -10,6 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.data.alike import alike_warning, groups, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
+from aggcal.metrics import mean_ranks
 
 ENOUGH_TO_TELL = 5
 """Items, or anchors, below which nothing is called odd: of fewer, anything may be chance."""
@@ -52,13 +53,7 @@ def rank_correlation(x: FloatArray, y: FloatArray) -> float:
     """
     if len(x) == 0 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
         return 0.0
-    return round(float(np.corrcoef(_mean_ranks(x), _mean_ranks(y))[0, 1]), 12)
-
-
-def _mean_ranks(values: FloatArray) -> FloatArray:
-    """Rank values from the lowest, ties at their mean (without waiting a second for SciPy's)."""
-    _, level, size = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(size) - 0.5 * (size - 1.0))[level]
+    return round(float(np.corrcoef(mean_ranks(x), mean_ranks(y))[0, 1]), 12)
 
 
 def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:

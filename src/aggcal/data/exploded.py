@@ -7,10 +7,9 @@ from itertools import combinations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal.data.judgments import Judgments
 
 _FEWEST_ITEMS = 4
@@ -88,7 +87,7 @@ def _looked_for(judgments: Judgments) -> Exploded | None:
     who: list[int] = []
     found_in: list[list[int]] = []
     looked = enough[np.unique(spread)]
-    for u in looked.tolist():
+    for u in looked[_may_be_sets(judgments, looked, starts)].tolist():
         rows = slice(int(starts[u]), int(starts[u + 1]))
         found = _sets(judgments, rows)
         if found is None:
@@ -126,6 +125,8 @@ def _expected_circles(judgments: Judgments, who: list[int], sets: list[list[int]
 
 def _scores(left: CodeArray, right: CodeArray, outcome: FloatArray) -> FloatArray:
     """Fit scores by Bradley and Terry's model with a wide prior: a rough one will do."""
+    from scipy.optimize import minimize  # half a second, for what few studies come to
+
     n = int(max(left.max(), right.max())) + 1
 
     def negative(scores: FloatArray) -> tuple[float, FloatArray]:
@@ -138,6 +139,26 @@ def _scores(left: CodeArray, right: CodeArray, outcome: FloatArray) -> FloatArra
 
     found: FloatArray = minimize(negative, np.zeros(n), jac=True, method="L-BFGS-B").x
     return found
+
+
+def _may_be_sets(judgments: Judgments, who: IntArray, starts: IntArray) -> BoolArray:
+    """Whether the pairs of these annotators can be such sets: what `_sets` asks, at once.
+
+    They cannot where a pair was judged twice, or where too many pairs have an item with fewer than
+    three neighbours, which is in no set of four.
+    """
+    n, sizes = judgments.n_items, starts[who + 1] - starts[who]
+    rows = np.repeat(starts[who] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    left, right = (ends[rows].astype(np.int64) for ends in (judgments.left, judgments.right))
+    owner = np.repeat(np.arange(len(who)), sizes)
+    pairs = np.unique((owner * n + np.minimum(left, right)) * n + np.maximum(left, right))
+    owner = pairs // (n * n)
+    ends = np.stack([pairs // n, owner * n + pairs % n])
+    _, place, neighbours = np.unique(ends, return_inverse=True, return_counts=True)
+    stray = (neighbours[place.reshape(ends.shape)] < _FEWEST_ITEMS - 1).any(axis=0)
+    number, outside = np.bincount(owner), np.bincount(owner, stray)
+    once: BoolArray = judgments.judgments_per_annotator[who] <= number
+    return once & (outside <= (1.0 - _COVERED) * number)
 
 
 def _sets(judgments: Judgments, rows: slice) -> list[tuple[list[int], bool]] | None:

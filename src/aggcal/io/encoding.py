@@ -25,6 +25,10 @@ _STRONG = "".join(
 )
 """The SQL of outcomes that say how much better an item is."""
 
+_FEW_ROWS = 100_000
+"""Up to so many, what rows mean is worked out once and kept: planning it for each of the questions
+that follow takes longer than they do. Of more rows the memory counts."""
+
 NATURAL = "ORDER BY try_cast(id AS BIGINT) NULLS LAST, id"
 """The order in which ids are numbered: numbers as numbers, then text."""
 
@@ -159,10 +163,13 @@ class _Further:
 def _number_ids(
     source: Source, pair: tuple[str, str], means: str | None, further: _Further, *, chosen: bool
 ) -> None:
-    """Say what each row means (the view ``judged``), and number items and annotators."""
+    """Say what each row means (``judged``), and number items and annotators."""
     run, (left, right) = source.connection.execute, pair
     weighted = "weight" in source.columns
-    strength = "1.0"
+    strength, rows = "1.0", "(SELECT *, rowid AS _row FROM raw)"
+    if means is not None:
+        # What a row means, named: written out wherever it is used, it would be planned each time.
+        means, rows = "_means", f"(SELECT *, rowid AS _row, {means} AS _means FROM raw)"
     reasons = [
         f"WHEN {unanswered(pair, means)} THEN {quoted(NOT_ANSWERED)}",
         f'WHEN "{left}" = "{right}" THEN \'self-pair\'',
@@ -177,14 +184,15 @@ def _number_ids(
         reasons.insert(0, "WHEN other THEN 'other criterion'")
     if weighted:
         reasons.append("WHEN weight::DOUBLE = 0 THEN 'zero weight'")
+    kind = "TABLE" if source.rows() <= _FEW_ROWS else "VIEW"
     run(
-        f'CREATE TEMP VIEW judged AS SELECT annotator, "{left}" AS l, "{right}" AS r, '
+        f'CREATE TEMP {kind} judged AS SELECT annotator, "{left}" AS l, "{right}" AS r, '
         f"{strength}::DOUBLE AS outcome, {'weight::DOUBLE' if weighted else '1.0'} AS weight, "
-        f"CASE {' '.join(reasons)} END AS reason, rowid AS n, "
+        f"CASE {' '.join(reasons)} END AS reason, _row AS n, "
         f"{'location' if 'location' in source.columns else 'NULL'} AS location, "
         f"{'reason' if 'reason' in source.columns else 'NULL'} AS detail, "
         f"{'seconds' if 'seconds' in source.columns else 'NULL'} AS seconds, "
-        f"{_screen_column(source) or 'NULL'} AS screen{further.judged(means)} FROM raw"
+        f"{_screen_column(source) or 'NULL'} AS screen{further.judged(means)} FROM {rows}"
     )
     # Items in two steps: DuckDB 1 knows no groups of what it takes apart.
     sides = "SELECT unnest([l, r]) AS id FROM judged WHERE reason IS NULL"

@@ -126,6 +126,8 @@ def _refuse_off_scale(reading: Reading, outcomes: Mapping[str, str | float]) -> 
 
 
 def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | None) -> None:
+    if not source.any_row(f'"{column}" IS NULL' for column in columns):
+        return  # as nearly always, and asked in a hundredth of the words
     # Of a judgment that was never given it need not be known what was shown.
     given = f"NOT ({unanswered(columns[1:], means)})"
     if means is not None:
@@ -199,9 +201,19 @@ def _meaning(outcomes: Mapping[str, str | float]) -> str:
     for label, value in outcomes.items():
         meaning[str(label).strip().lower()] = str(value).strip().lower()
     meaning = dict.fromkeys(_NOTHING, NOT_ANSWERED) | meaning
-    cases = " ".join(f"WHEN {quoted(k)} THEN {quoted(v)}" for k, v in meaning.items())
-    said = f"CASE lower(outcome) {cases} ELSE outcome END"
-    return f"(CASE WHEN outcome IS NULL THEN {quoted(NOT_ANSWERED)} ELSE {said} END)"
+    # The shorter the better: it is in every query, and planned anew in each.
+    said: dict[str, list[str]] = {}
+    for label, value in meaning.items():
+        said.setdefault(str(value), []).append(quoted(label))
+    same = [quoted(label) for label, value in meaning.items() if label == value]
+    cases = [f"WHEN lower(outcome) IN ({', '.join(same)}) THEN lower(outcome)"] if same else []
+    cases += [
+        f"WHEN lower(outcome) IN ({', '.join(labels)}) THEN {quoted(value)}"
+        for value, labels in said.items()
+        if labels != [quoted(value)]
+    ]
+    blank = f"WHEN outcome IS NULL THEN {quoted(NOT_ANSWERED)}"
+    return f"(CASE {blank} {' '.join(cases)} ELSE outcome END)"
 
 
 def _refuse_outcomes(source: Source, means: str) -> None:

@@ -8,6 +8,7 @@ With a Beta(α, β) prior (α, β ≥ 1) the problem in each η is convex; that 
 from __future__ import annotations
 
 from functools import singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,35 @@ from aggcal.models.rows import Rows
 
 # η stops this short of 0 and 1: no judgment is then impossible, however far the solver looks.
 MARGIN = 1e-12
+
+
+class Seen(NamedTuple):
+    """What annotators see at some gaps: F(x), F(−x) and F's derivatives in the gap.
+
+    Their reports depend on η, too; where many values of η are tried, this is computed once.
+    """
+
+    ahead: FloatArray
+    behind: FloatArray
+    density: FloatArray
+    bend: FloatArray
+
+    def inverse(self, theta: FloatArray) -> FloatArray:
+        """Return 1/P."""
+        return 1.0 / (theta * self.ahead + (1.0 - theta) * self.behind)
+
+    def in_gap(
+        self, theta: FloatArray, inverse: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the loss −log P and its derivatives in the gap."""
+        lean = 2.0 * theta - 1.0
+        slope = lean * self.density * inverse
+        return np.log(inverse), -slope, slope * slope - lean * self.bend * inverse
+
+    def in_theta(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of the loss in η."""
+        slope = (self.ahead - self.behind) * inverse
+        return -slope, slope * slope
 
 
 class Crowd(Objective):
@@ -61,25 +91,23 @@ class Crowd(Objective):
         self._width = width
         self._virtual = virtual
 
-    def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
-        """Loss −log P and its derivatives."""
+    def seen(self, gap: FloatArray) -> Seen:
+        """Return what annotators see at these gaps, whatever they report."""
         x = gap / self._width
         ahead, behind = self.link.probability(x), self.link.probability(-x)
         _, pull, curve = self.link.terms(x)
         density = ahead * pull / self._width
         bend = ahead * (pull * pull - curve) / self._width**2
-        inverse = 1.0 / (theta * ahead + (1.0 - theta) * behind)
-        lean = 2.0 * theta - 1.0
-        in_gap = lean * density * inverse
-        in_theta = (ahead - behind) * inverse
-        return RowTerms(
-            np.log(inverse),
-            -in_gap,
-            in_gap * in_gap - lean * bend * inverse,
-            -in_theta,
-            in_theta * in_theta,
-            in_gap * in_theta - 2.0 * density * inverse,
-        )
+        return Seen(ahead, behind, density, bend)
+
+    def row_terms(self, gap: FloatArray, theta: FloatArray) -> RowTerms:
+        """Loss −log P and its derivatives."""
+        seen = self.seen(gap)
+        inverse = seen.inverse(theta)
+        loss, d, dd = seen.in_gap(theta, inverse)
+        by_theta, bend = seen.in_theta(inverse)
+        across = d * by_theta - 2.0 * seen.density * inverse
+        return RowTerms(loss, d, dd, by_theta, bend, across)
 
     def row_information(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of P in the gap and in η, over √(P(1 − P))."""

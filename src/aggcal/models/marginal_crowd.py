@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, FloatArray
 from aggcal.models.beliefs import NODES, Beliefs, Population
-from aggcal.models.crowd import Crowd
+from aggcal.models.crowd import Crowd, Seen
 from aggcal.models.marginal import EXACT, Integrated
 from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
 
@@ -68,19 +68,21 @@ class IntegratedCrowd(Integrated):
         rows, m = self.rows, self.rows.n_annotators
         gaps = (scores[self._winner] - scores[self._loser]) + GAPS[:, None] * row_sd
         share = GAP_WEIGHTS[:, None] * rows.weight
-        mode, wide = self._find_modes(gaps, share, close)
+        seen = self.problem.seen(gaps)
+        mode, wide = self._find_modes(seen, share, close)
         logits = np.clip(mode[:, None] + self._nodes * wide[:, None], -_FURTHEST, _FURTHEST)
         nodes, logs = expit(logits), np.empty((m, NODES))
         pulls, curves = np.empty((NODES, len(rows))), np.empty((NODES, len(rows)))
         for k in range(NODES):
             eta = nodes[:, k]
-            terms = self.problem.row_terms(gaps, np.repeat(eta, self._sizes))
-            pulls[k] = -(share * terms.d).sum(axis=0)
-            curves[k] = (share * terms.dd).sum(axis=0)
+            theta = np.repeat(eta, self._sizes)
+            loss, d, dd = seen.in_gap(theta, seen.inverse(theta))
+            pulls[k] = -(share * d).sum(axis=0)
+            curves[k] = (share * dd).sum(axis=0)
             logs[:, k] = (
                 self._alpha * np.log(eta)
                 + self._beta * np.log1p(-eta)
-                - self._by_annotator(share * terms.loss)
+                - self._by_annotator(share * loss)
                 + self._log_weights[k]
                 + 0.5 * self._nodes[k] ** 2
                 + np.log(wide)
@@ -97,17 +99,17 @@ class IntegratedCrowd(Integrated):
         return np.asarray(np.add.reduceat(values.sum(axis=0), self._starts[:-1]))
 
     def _find_modes(
-        self, gaps: FloatArray, share: FloatArray, close: float
+        self, seen: Seen, share: FloatArray, close: float
     ) -> tuple[FloatArray, FloatArray]:
         """Return the mode of each annotator's logit and the width of the posterior there."""
         m, mode = self.rows.n_annotators, self._modes[:, 0].copy()
         low, high = np.full(m, -_FURTHEST), np.full(m, _FURTHEST)
         for _ in range(_STEPS):
             eta = expit(mode)
-            terms = self.problem.row_terms(gaps, np.repeat(eta, self._sizes))
+            slope, slope_slope = seen.in_theta(seen.inverse(np.repeat(eta, self._sizes)))
             first, second = eta * (1.0 - eta), eta * (1.0 - eta) * (1.0 - 2.0 * eta)
-            pull = self._by_annotator(share * terms.theta)
-            bend = self._by_annotator(share * terms.theta_theta)
+            pull = self._by_annotator(share * slope)
+            bend = self._by_annotator(share * slope_slope)
             rise = -pull * first + self._alpha * (1.0 - eta) - self._beta * eta
             prior = (self._alpha + self._beta) * first
             curvature = bend * first**2 + pull * second + prior

@@ -10,7 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.calibration.atc import project
-from aggcal.metrics import compare
+from aggcal.metrics import compare, kendall
 from aggcal.paper.pictures import CLEAN, CORRUPTIONS
 from aggcal.paper.plots import radar
 from aggcal.paper.published import NAMES
@@ -35,14 +35,21 @@ def at_every_level(
 ) -> None:
     """Calibrate by each ranking and by the mean rating, at every level; draw the radar charts."""
     rows: list[dict[str, Any]] = []
+    alone = {
+        place: {
+            "model": compare(scores, truth, centred=True),
+            "rate": compare(project(rating, scores)[0], truth, centred=True),
+        }
+        for place, scores in model.items()
+    }
     for method, consensus in orders.items():
         own = compare(consensus, truth, centred=True)
         for (corruption, level), scores in model.items():
             found = {
-                "model": compare(scores, truth, centred=True),
+                "model": alone[corruption, level]["model"],
                 "consensus": own,
                 "rank": compare(project(consensus, scores)[0], truth, centred=True),
-                "rate": compare(project(rating, scores)[0], truth, centred=True),
+                "rate": alone[corruption, level]["rate"],
             }
             place = {"method": method, "corruption": corruption, "level": level}
             rows.append(place | {"found": found})
@@ -127,12 +134,13 @@ def against_ratings(
     """Compare the rankings with the ratings, averaged and as judgments, fitted alike."""
     rows = []
     damaged = [scores for (corruption, _), scores in model.items() if corruption != CLEAN]
-    by_rank = [compare(project(ranked, s)[0], truth)["tau_b"] for s in damaged]
+    by_rank = [kendall(project(ranked, s)[0], truth)[1] for s in damaged]
     for name, order in ({"rankings": ranked} | dict(ratings)).items():
-        by_it = [compare(project(order, s)[0], truth)["tau_b"] for s in damaged]
+        own = compare(order, truth)
+        by_it = [kendall(project(order, s)[0], truth)[1] for s in damaged]
         rows.append(
             {"name": name, "levels": len(damaged)}
-            | {metric: compare(order, truth)[metric] for metric in ("tau_a", "tau_b", "spearman")}
+            | {metric: own[metric] for metric in ("tau_a", "tau_b", "spearman")}
             | {"rank_wins": sum(a > b for a, b in zip(by_rank, by_it, strict=True))}
         )
     result.facts["ratings"] = rows

@@ -84,9 +84,9 @@ class Ground:
     @cached_property
     def reach(self) -> float:
         """Standard errors on each side of an interval."""
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
-        return float(norm.ppf(0.5 + 0.5 * level_of(self.summary)))
+        return float(ndtri(0.5 + 0.5 * level_of(self.summary)))
 
     @property
     def ends(self) -> list[tuple[str, list[str]]]:

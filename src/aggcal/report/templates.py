@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aggcal._version import __version__
 from aggcal.report.numerals import MINUS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.bccache import Bucket
 
 
 @cache
 def environment(package: str) -> Environment:
     """Return what renders the templates of a package; it keeps them, as compiling takes long.
 
+    Compiled templates are kept beside the compiled modules, and like them only where that may be
+    written.
+
     Examples
     --------
     >>> environment("aggcal.report").from_string("{{ x }}").render(x="<b>")
     '&lt;b&gt;'
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    import jinja2
+    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 
+    class Beside(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            if not sys.dont_write_bytecode:
+                with suppress(OSError):
+                    super().dump_bytecode(bucket)
+
+    folder = Path(str(files(package))) / "__pycache__"
+    release = f"{__version__}-jinja-{jinja2.__version__}"
     return Environment(
         loader=PackageLoader(package, "."),
+        bytecode_cache=Beside(str(folder), f"%s.{release}.template"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

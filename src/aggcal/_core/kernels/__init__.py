@@ -67,6 +67,9 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    if hasattr(kernels, "aggcal_isotonic"):
+        kernels.aggcal_isotonic.restype = count
+        kernels.aggcal_isotonic.argtypes = [count, array, array, array]
     _declare_general(kernels)
     return kernels
 

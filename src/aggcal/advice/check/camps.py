@@ -14,6 +14,7 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.aggregation.methods import BTL, HRA
 from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import unsaid
 from aggcal.errors import some
 from aggcal.metrics import spearman
 from aggcal.models.links import LOGISTIC
@@ -269,7 +270,8 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         found = _division(part, starts)
         if found is None:
             return 0.0
-        whole = HRA().fit(part)
+        with unsaid():
+            whole = HRA().fit(part)
         # Someone who answers the other way round is not explained by one consensus.
         one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
         two = [_log_likelihood(rest, order) for order in found.orders]
@@ -309,7 +311,8 @@ def _correlation(one: FloatArray, other: FloatArray, common: BoolArray) -> float
 
 def _order_of(judgments: Judgments, side: BoolArray) -> FloatArray:
     """Return the scores that one camp alone gives, 0 where it judged nothing."""
-    part = BTL().fit(judgments.of_annotators(np.flatnonzero(side)))
+    with unsaid():
+        part = BTL().fit(judgments.of_annotators(np.flatnonzero(side)))
     return np.nan_to_num(aligned(part.scores, part.item_ids, judgments.item_ids))
 
 

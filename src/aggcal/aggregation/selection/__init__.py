@@ -27,6 +27,7 @@ from aggcal.aggregation.selection.measures import MEASURES, estimate, measured
 from aggcal.aggregation.start import Progress
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.data.judgments import Judgments
+from aggcal.data.warnings import unsaid
 from aggcal.errors import AggcalError, OptionError, TooLittleDataError, count, ended
 from aggcal.models.general.terms import DEFAULT
 from aggcal.registry import AUTO, BTL, DEFAULT_METHOD, METHODS
@@ -118,7 +119,7 @@ def _predictions(
         for k, (train, test) in enumerate(bare if each.ignores_contexts else parts):
             report("comparing methods", j * parted.number + k, total)
             try:
-                with listening(_nobody):
+                with listening(_nobody), unsaid():
                     fit = each.make(seed).fit(train)
                     chances[parted.fold == k] = _outcomes(fit, train, test)
             except AggcalError as error:

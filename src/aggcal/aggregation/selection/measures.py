@@ -13,8 +13,7 @@ from math import isfinite, nan, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from scipy.stats import t
+from scipy.special import expit, stdtrit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal.data.judgments import Judgments
@@ -90,7 +89,7 @@ def estimate(found: Influence, clusters: tuple[IntArray, ...]) -> Estimate:
             best, number = se, n
     if not isfinite(best):
         return Estimate(found.value, nan, nan, nan, number)
-    reach = float(t.ppf(0.5 + 0.5 * LEVEL, number - 1)) * best
+    reach = float(stdtrit(number - 1, 0.5 + 0.5 * LEVEL)) * best
     return Estimate(found.value, best, found.value - reach, found.value + reach, number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -67,6 +68,17 @@ _NAMED_SIDES = {
 """What people call the sides in sentences such as "A is much better"."""
 _LONGEST = 80
 """Characters of a label: a longer text is no outcome."""
+_MANY = 1_000
+"""Different texts in a column from which DuckDB picks the candidates: of fewer Python is faster."""
+_KNOWN = re.compile(
+    "|".join(
+        [
+            *(rf"\A{re.escape(each).replace('_', '[ _-]')}\Z" for each in (*LABELS, *STRONG)),
+            CANDIDATE.replace("$", r"\Z"),
+        ]
+    )
+)
+"""The same as what DuckDB is asked."""
 
 
 def is_label(text: str) -> bool:
@@ -92,6 +104,21 @@ def is_both_bad(label: str) -> bool:
     return spelt(label) in _BOTH_BAD
 
 
+def _candidates(source: Source, said: str) -> dict[str, int]:
+    """Return what of a column may be a label, in small letters, and how often it is there."""
+    every = f"SELECT lower({said}) AS v, count(*) AS n FROM raw WHERE length({said}) <= {_LONGEST}"
+    found = source.connection.execute(f"{every} GROUP BY v ORDER BY v LIMIT {_MANY}").fetchall()
+    if len(found) < _MANY:
+        return {v: n for v, n in found if _KNOWN.search(v)}
+    known = ", ".join(map(quoted, (*LABELS, *STRONG)))
+    found = source.connection.execute(
+        f"SELECT v, n FROM ({every} GROUP BY v) "
+        f"WHERE replace(replace(v, ' ', '_'), '-', '_') IN ({known}) "
+        f"OR regexp_matches(v, {quoted(CANDIDATE)}) ORDER BY v"
+    ).fetchall()
+    return {str(v): int(n) for v, n in found}
+
+
 @dataclass(frozen=True)
 class Labels:
     """The labels of one column: what those that occur mean, and how often they do."""
@@ -111,14 +138,8 @@ class Labels:
     def of(cls, source: Source, said: str, choices: Choices) -> Labels:
         """Look at a column of a table; ``said`` is its SQL."""
         asked = {str(k).strip().lower(): str(v) for k, v in choices.outcomes.items()}
-        known = ", ".join(map(quoted, (*LABELS, *STRONG)))
-        found = source.connection.execute(
-            f"SELECT v, n FROM (SELECT lower({said}) AS v, count(*) AS n FROM raw "
-            f"WHERE length({said}) <= {_LONGEST} GROUP BY v) "
-            f"WHERE replace(replace(v, ' ', '_'), '-', '_') IN ({known}) "
-            f"OR regexp_matches(v, {quoted(CANDIDATE)}) ORDER BY v"
-        ).fetchall()
-        number = {str(v): int(n) for v, n in found if v not in asked and is_label(str(v))}
+        found = _candidates(source, said)
+        number = {v: n for v, n in found.items() if v not in asked and is_label(v)}
         bad = next((means for label, means in asked.items() if is_both_bad(label)), None)
         means = {
             label: bad if bad is not None and is_both_bad(label) else LABELS.get(spelt(label), "")
