@@ -40,7 +40,7 @@ from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
-from aggcal.models.marginal import Integrated
+from aggcal.models.marginal import integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
@@ -130,7 +130,7 @@ class ThurstoneAggregator:
         """Refuse what cannot be fitted to these judgments."""
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
+        if self.prior == "auto" and self.heterogeneous and not judgments.integrates:
             refuse_auto(self.name)
 
     def _integrated(
@@ -165,9 +165,9 @@ class ThurstoneAggregator:
         return None if found.plain else found
 
     def _integrates(self, judgments: AnyJudgments) -> bool:
-        """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
+        """Whether reliabilities are integrated out: not on a device, and not without a prior."""
         integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and not judgments.on_engine
+        return integrates and self.prior is not None and judgments.integrates
 
     def _marginal(
         self,
@@ -201,7 +201,7 @@ class ThurstoneAggregator:
         """Return the likelihood of these rows with the reliabilities integrated out."""
         link = link_of(self.link)
         return MarginalProblem(
-            Integrated(rows, link), graph.component, default_prior(link).score_sd
+            integrated(rows, link), graph.component, default_prior(link).score_sd
         )
 
     @property
@@ -327,8 +327,7 @@ class HRA(ThurstoneAggregator):
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
-        the typical annotator has reliability 1. Data held by an engine are always fitted by the
-        mode.
+        the typical annotator has reliability 1. A graphics card always fits the mode.
     terms
         What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
         categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a

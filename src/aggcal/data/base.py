@@ -95,7 +95,7 @@ class AnyJudgments(ABC):
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
     on_engine: ClassVar[bool] = False
-    """Whether an engine sums over the rows: reliabilities are then not integrated out."""
+    """Whether an engine sums over the rows."""
 
     if TYPE_CHECKING:  # worked out from rows in memory, attributes where an engine told them
 
@@ -131,6 +131,11 @@ class AnyJudgments(ABC):
     @abstractmethod
     def local(self) -> Judgments | None:
         """The same with all rows on this machine; None where it does not have them."""
+
+    @property
+    def integrates(self) -> bool:
+        """Whether annotators' parameters can be integrated out where the rows lie."""
+        return True
 
     @property
     def graph(self) -> ComparisonGraph:

@@ -105,6 +105,11 @@ class RemoteJudgments(AnyJudgments):
         """The same with all rows on this machine; None where it does not have them."""
         return self.host
 
+    @property
+    def integrates(self) -> bool:
+        """Whether annotators' parameters can be integrated out: a device does not."""
+        return self.shards is not None
+
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
         if self.shards is None:

@@ -17,10 +17,8 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
-import numpy as np
-
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import FitPoint, InformationPoint
+from aggcal.engines.base import Lasting, size_of
 from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
@@ -71,6 +69,7 @@ class Dask:
     """
 
     name = "dask"
+    integrates = True
 
     def __init__(
         self,
@@ -202,7 +201,7 @@ class DaskShards:
     def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
         self._engine, self._make = engine, make
         self._futures: list[Future] = []
-        self._sent: dict[int, tuple[object, Future]] = {}
+        self._sent: dict[type, tuple[object, Future]] = {}
         engine.surviving(self._made, self._renew)
 
     def __len__(self) -> int:
@@ -278,16 +277,15 @@ class DaskShards:
 
     def _on_workers(self, parameter: Any) -> Any:
         """Send a parameter to all workers, unless it is small or there already."""
-        lasting = isinstance(parameter, FitPoint | InformationPoint)
         if _small(parameter):
             return parameter
-        if id(parameter) in self._sent:
-            return self._sent[id(parameter)][1]
-        if lasting:
-            self._sent.clear()
+        kind = type(parameter)
+        before, future = self._sent.get(kind, (None, None))
+        if before is parameter:
+            return future
         future = self._engine.client.scatter(parameter, broadcast=True, hash=False)
-        if lasting:
-            self._sent[id(parameter)] = parameter, future
+        if isinstance(parameter, Lasting):
+            self._sent[kind] = parameter, future
         return future
 
 
@@ -297,11 +295,7 @@ def _answer(shard: Shard, question: str, *parameters: Any) -> Any:
 
 def _small(parameter: Any) -> bool:
     """Whether something travels with the question itself: sending it ahead takes longer."""
-    if isinstance(parameter, FitPoint):
-        return _small(parameter.scores)
-    if isinstance(parameter, InformationPoint):
-        return _small(parameter.scores) and _small(parameter.theta)
-    return not isinstance(parameter, np.ndarray) or parameter.nbytes < _AHEAD
+    return size_of(parameter) < _AHEAD
 
 
 def _added(answers: Sequence[Any]) -> Any:

@@ -58,6 +58,7 @@ class LocalEngine:
     """
 
     name = "shards"
+    integrates = True
 
     def __init__(self, shards: int = 2) -> None:
         self._number = shards

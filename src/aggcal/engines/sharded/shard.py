@@ -13,6 +13,8 @@ from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint, Model
 from aggcal.engines.remote import RowColumns, nameless
+from aggcal.engines.sharded.integrals import IntegralOfShard
+from aggcal.engines.sharded.questions import IntegralQuestions
 from aggcal.models.information import Information, key_from
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-class Shard:
+class Shard(IntegralQuestions):
     """Rows of consecutive annotators. Every answer follows from them and the question alone.
 
     Parameters
@@ -51,6 +53,7 @@ class Shard:
         self.rows, self.index, self.first = rows, index, first
         self._counts = item_counts, annotator_counts
         self._distinct = distinct
+        self._lock = RLock()
         self._forget()
 
     @classmethod
@@ -68,12 +71,12 @@ class Shard:
         )
 
     def _forget(self) -> None:
-        self._lock = RLock()
         self._fit: str | None = None
         self._number = -1
         self._problem: Objective | None = None
         self._informed_at: str | None = None
         self._information: Information | None = None
+        self._integral: IntegralOfShard | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = {k: v for k, v in vars(self).items() if k in _KEPT}
@@ -87,6 +90,7 @@ class Shard:
         rows = self.rows
         if len(rows.weight) == 1 < len(rows):
             self.rows = replace(rows, weight=constant(float(rows.weight[0]), len(rows)))
+        self._lock = RLock()
         self._forget()
 
     def __sizeof__(self) -> int:
@@ -217,6 +221,17 @@ class Shard:
         rows = self.rows.alone(annotator)
         return type(self)(rows, 0, 0)
 
+    def every(self, step: int) -> Shard:
+        """Return a shard of every so many annotators (of all); it may have none."""
+        rows, begin = self.rows, -self.first % step
+        sizes = np.diff(rows.starts)
+        chosen = np.arange(rows.n_annotators) % step == begin
+        kept = np.repeat(chosen, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        columns = rows.winner[kept], rows.loser[kept], rows.weight[kept]
+        fewer = Rows(*columns, starts, rows.n_items, whole=False)
+        return type(self)(fewer, self.index, -(-self.first // step))
+
     def turned(self, annotator: int) -> Shard:
         """Return the same with the answers of one annotator (of all) turned round."""
         within = annotator - self.first
@@ -230,7 +245,7 @@ class Shard:
         return np.ascontiguousarray(values[self.first : self.first + self.rows.n_annotators])
 
     def _moved(self, point: FitPoint) -> Sums:
-        self._information = self._informed_at = None
+        self._information = self._informed_at = self._integral = None
         if self._problem is None or self._fit != point.fit:
             self._problem, self._fit = self._objective(point.model), point.fit
         self._number = -1
@@ -251,7 +266,7 @@ class Shard:
 
     def _informed(self, point: InformationPoint) -> Information:
         if self._information is None or self._informed_at != point.name:
-            self._problem = None
+            self._problem = self._integral = None
             problem = point.model.formulae(self.rows)
             theta = point.of(self.first, self.first + self.rows.n_annotators)
             self._information = Information(problem, point.scores, theta)
