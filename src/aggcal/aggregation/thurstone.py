@@ -99,8 +99,8 @@ class ThurstoneAggregator:
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
         if alike is not None:
-            local, held = judgments.on_one_machine("further terms"), isinstance(self.prior, Prior)
-            wider = AlikeFit(local, alike, getattr(prior, "score_sd", None), held, on_iteration)
+            held, here = isinstance(self.prior, Prior), judgments.local or judgments
+            wider = AlikeFit(here, alike, getattr(prior, "score_sd", None), held, on_iteration)
             return alike_consensus(self, wider, fit.scores, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
@@ -146,7 +146,7 @@ class ThurstoneAggregator:
         chosen = self._chosen(judgments, found.scores)
         if chosen is not None:
             held = isinstance(self.prior, Prior)
-            further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
+            further = Further(self, judgments, chosen, held)
             return further.consensus(found, said, began, on_iteration)
         size, share = found.population, found.population.reversed_share
         estimated = Prior(size.score_sd, size.reliability_sd)
@@ -156,9 +156,9 @@ class ThurstoneAggregator:
 
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
         """Return the further terms that the judgments need; None where there are none."""
-        if self.terms.plain or judgments.local is None:
+        if self.terms.plain:
             return None
-        asked = self.terms, judgments.local
+        asked = self.terms, judgments.local or judgments
         found = self.fixed or (
             chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
         )

@@ -94,6 +94,9 @@ class AnyJudgments(ABC):
     """Which spellings of ids mean the same, where the user had some merged."""
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
+    context_ids: TextArray | None = None
+    context_name: str = "context"
+    """What the context is, as the user or the format calls it: prompt, session, ranking."""
     on_engine: ClassVar[bool] = False
     """Whether an engine sums over the rows."""
 
@@ -102,6 +105,10 @@ class AnyJudgments(ABC):
         @property
         def engine_name(self) -> str:
             """Name of the engine that holds the rows; ``local`` for this machine."""
+
+        @property
+        def category_ids(self) -> dict[str, TextArray]:
+            """The categories of each column by which rows are parted."""
 
         @property
         def n_judgments(self) -> int:

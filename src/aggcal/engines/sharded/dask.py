@@ -19,7 +19,14 @@ from uuid import uuid4
 
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Lasting, size_of
-from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
+from aggcal.engines.remote import (
+    RemoteJudgments,
+    RowColumns,
+    cuts,
+    further_columns,
+    held_in_shards,
+    pieces,
+)
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
@@ -121,7 +128,7 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``scale``,
-            ``criterion``, ``annotator``, ``blank``, ``memory``.
+            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = DaskShards(self, made)
@@ -135,13 +142,13 @@ class Dask:
         def made() -> list[Future]:
             futures = []
             for k, (first, piece) in enumerate(pieces(judgments, cut)):
-                columns = (
+                columns = RowColumns(
                     piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
-                    piece.count,
+                    piece.count, further_columns(piece),
                 )  # fmt: skip
                 sent = self.client.scatter(dask_tasks.Piece.of(columns), hash=False)
-                numbers = (judgments.n_items, piece.n_annotators)
-                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
+                more = (judgments.n_items, piece.n_annotators), judgments.sided
+                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *more))
             return futures
 
         return RemoteJudgments.of_shards(about, DaskShards(self, made), self)

@@ -68,7 +68,8 @@ class LocalEngine:
         about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [
-            Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
+            Shard.of(piece, k, first, sided=judgments.sided)
+            for k, (first, piece) in enumerate(pieces(judgments, cut))
         ]
         return RemoteJudgments.of_shards(about, LocalShards(shards), self)
 

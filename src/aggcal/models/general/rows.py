@@ -64,15 +64,15 @@ class GeneralRows:
         """Give each row what is its annotator's."""
         return np.repeat(values, self.sizes, axis=0)
 
-    def every(self, step: int) -> GeneralRows:
-        """Return the rows of every so many annotators."""
-        kept = np.repeat(np.arange(self.n_annotators) % step == 0, self.sizes)
+    def every(self, step: int, begin: int = 0) -> GeneralRows:
+        """Return the rows of every so many annotators, from one of the first on."""
+        kept = np.repeat(np.arange(self.n_annotators) % step == begin, self.sizes)
         return GeneralRows(
             self.left[kept],
             self.right[kept],
             Answers(*(part[kept] for part in self.answers)),
             self.levels[:, kept],
-            np.concatenate([[0], np.cumsum(self.sizes[::step])]),
+            np.concatenate([[0], np.cumsum(self.sizes[begin::step])]),
             self.n_items,
             {name: code[kept] for name, code in self.keys.items()},
         )
@@ -85,7 +85,13 @@ class GeneralRows:
 
 
 def general_rows(
-    judgments: Judgments, *, ties: bool, sides: bool, keys: bool, grades: bool = True
+    judgments: Judgments,
+    *,
+    ties: bool,
+    sides: bool,
+    keys: bool,
+    grades: bool = True,
+    top: int = 1,
 ) -> GeneralRows:
     """Lay out judgments for the general model.
 
@@ -101,6 +107,8 @@ def general_rows(
         Whether contexts and categories matter.
     grades
         Whether strengths of answers matter, where there are some.
+    top
+        How many of them there are at least: judgments may be a part of others.
 
     Examples
     --------
@@ -111,6 +119,8 @@ def general_rows(
     (array([2.]), array([0.5]), array([1.]))
     """
     answers, levels = answers_of(judgments, ties=ties, grades=grades)
+    if len(levels) < top:
+        levels = np.pad(levels, ((0, top - len(levels)), (0, 0)))
     weight, lean, tied = answers
     left, right = judgments.left, judgments.right
     if not sides:
