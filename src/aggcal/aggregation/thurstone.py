@@ -15,7 +15,13 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit
 from aggcal.aggregation.general.alike_consensus import alike_consensus
-from aggcal.aggregation.general.choice import Chosen, alike_terms, check_terms, chosen_terms
+from aggcal.aggregation.general.choice import (
+    Chosen,
+    alike_terms,
+    check_terms,
+    chosen_terms,
+    left_out,
+)
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
@@ -95,6 +101,7 @@ class ThurstoneAggregator:
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             return self._integrated(judgments, found, said, began, on_iteration)
+        said += self._left_out(judgments)
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
@@ -153,6 +160,11 @@ class ThurstoneAggregator:
         return marginal_consensus(
             self, judgments, found, said, began, prior=estimated, reversed_share=share
         )
+
+    def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
+        """Say what a device does not fit, though the same options would elsewhere."""
+        asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
+        return left_out(judgments) if asked and self.terms == DEFAULT else []
 
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
         """Return the further terms that the judgments need; None where there are none."""

@@ -132,10 +132,9 @@ class Control:
         left, right, context
             Codes of each row.
         """
+        if self.context_ids is not None:
+            self.refuse_without(judgments, None if context is None else int((context < 0).sum()))
         coded = self.coded(judgments)
-        if coded.by_context:
-            known = context is not None
-            self.refuse_without(judgments, int((context < 0).sum()) if known else None)
         lacking = coded.lacking(left, right, context)
         if len(lacking):
             raise self.lacking(judgments, lacking)

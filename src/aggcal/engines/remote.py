@@ -19,7 +19,6 @@ from aggcal.engines.sharded.rows import ShardedRows
 from aggcal.models.general.facts import codes_of
 from aggcal.models.rows import Rows, rows_of
 
-
 GRADE, CONTEXT = "grade", "context"
 
 

@@ -16,6 +16,7 @@ from aggcal.errors import (
     AggcalWarning,
     OptionError,
     PooledCriteriaWarning,
+    TermsLeftOutWarning,
     did_you_mean,
     some,
 )
@@ -131,6 +132,33 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
         f"{what} are fitted by the estimator 'marginal' and with a prior only; leave the "
         "estimator and the prior as they are, or leave the terms out."
     )
+
+
+def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Say which terms of the default are not fitted where annotators are not integrated out."""
+    if judgments.integrates:
+        return []
+    facts = facts_of(judgments)
+    shares = {
+        "ties (each counts as half a win for either side)": facts.n_ties > 0,
+        "strengths of answers": facts.top_grade > 1,
+        "a preference for the left side": judgments.sided,
+        "effects of contexts": facts.n_contexts > 1,
+        "scores by category": bool(judgments.category_ids),
+    }
+    named = [what for what, there in shares.items() if there]
+    if not named:
+        return []
+    listed = ", ".join(named[:-1]) + " and " + named[-1] if named[1:] else named[0]
+    return [
+        TermsLeftOutWarning(
+            f"The engine '{judgments.engine_name}' does not fit {listed}, as the default does on "
+            "other engines: scores may differ from theirs.",
+            f"Choose the engine '{LOCAL}' or '{DASK}' to have them fitted, or --estimator mode "
+            "to leave them out everywhere.",
+            title=f"Terms that the engine '{judgments.engine_name}' does not fit",
+        )
+    ]
 
 
 def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> Chosen:

@@ -10,7 +10,9 @@ from aggcal.models.general.annotators import READINESS
 from aggcal.models.general.plan import Plan, layout_of
 
 
-def general_problem(judgments: AnyJudgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
+def general_problem(
+    judgments: AnyJudgments, chosen: Chosen, *, by_context: bool = False
+) -> Problem:
     """Return the problem that the terms make of some judgments.
 
     ``by_context`` keeps rows of different contexts apart, also where it makes no difference.

@@ -30,6 +30,7 @@ from aggcal.engines.remote import (
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
+from aggcal.engines.sharded.dask_pieces import Piece
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
 
@@ -72,7 +73,7 @@ class Dask:
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     with Dask(client, shards=2) as engine:
     ...         aggcal.aggregate(rows, engine=engine, warn=False).scores.round(3)
-    array([ 0.272,  0.   , -0.272])
+    array([ 0.164,  0.   , -0.164])
     """
 
     name = "dask"
@@ -146,7 +147,7 @@ class Dask:
                     piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
                     piece.count, further_columns(piece),
                 )  # fmt: skip
-                sent = self.client.scatter(dask_tasks.Piece.of(columns), hash=False)
+                sent = self.client.scatter(Piece.of(columns), hash=False)
                 more = (judgments.n_items, piece.n_annotators), judgments.sided
                 futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *more))
             return futures

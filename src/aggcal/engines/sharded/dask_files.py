@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal._core.arrays import IntArray
 from aggcal.engines.remote import cuts
 from aggcal.engines.sharded import dask_tasks
+from aggcal.engines.sharded.dask_pieces import cut_out
 from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
 from aggcal.io.formats._parting import OF_A_RANKING, categories_of
@@ -67,7 +68,7 @@ class ShardsOfFiles:
         n, shards = len(numbering.about["item_ids"]), []
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
-            mine = [submit(dask_tasks.cut_out, part, first, last) for part in ours]
+            mine = [submit(cut_out, part, first, last) for part in ours]
             sizes, sided = (n, last - first), bool(numbering.about["sided"])
             shards.append(submit(dask_tasks.shard_of, mine, k, first, sizes, sided))
         return shards

@@ -104,7 +104,8 @@ class FactsAway(Facts):
         if control.context_ids is not None and judgments.context_ids is None:
             control.refuse_without(judgments, None)
         found: Explained = self._shards.total("explained", control.coded(judgments))
-        control.refuse_without(judgments, found.without_context) if found.without_context else None
+        if control.context_ids is not None:
+            control.refuse_without(judgments, found.without_context)
         if len(found.lacking):
             raise control.lacking(judgments, found.lacking)
         control.refuse_unable(found.largest)

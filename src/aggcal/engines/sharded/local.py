@@ -51,7 +51,7 @@ class LocalEngine:
     >>> import aggcal
     >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
     >>> judgments = aggcal.read_judgments(rows)
-    >>> whole = aggcal.aggregate(judgments, estimator="mode", warn=False)
+    >>> whole = aggcal.aggregate(judgments, warn=False)
     >>> cut = aggcal.aggregate(judgments, engine=LocalEngine(shards=2), warn=False)
     >>> bool(abs(whole.scores - cut.scores).max() < 1e-12)
     True

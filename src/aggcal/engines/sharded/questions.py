@@ -120,7 +120,11 @@ class GeneralQuestions:
             return self._general_for(plan).grades(point, unknowns, grades)
 
     def general_item_pulls(
-        self, plan: ShardPlan, point: GeneralPoint, vector: FloatArray, back: bool  # noqa: FBT001
+        self,
+        plan: ShardPlan,
+        point: GeneralPoint,
+        vector: FloatArray,
+        back: bool,  # noqa: FBT001
     ) -> Parts:
         """Multiply by what annotators pull scores by, or by its transpose."""
         with self._lock:
