@@ -155,6 +155,7 @@ def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
     # In the first file nobody was sure, and the last has a topic of its own.
     columns["outcome"][::3] = np.where(columns["outcome"][::3] == 3, 3, 2)
     columns["topic"][2::3] = "tail"
+    columns["number"] = np.arange(900)  # so that no row is a duplicate of another
     folder = write_parts(tmp_path / "terms", columns, 3)
     how: dict[str, Any] = {"scale": "1:5", "context": "prompt", "by": "topic"}
     read, held = aggcal.read_judgments(folder, **how), engine.read(str(folder), **how)
