@@ -6,6 +6,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem
 from aggcal.data.base import AnyJudgments
+from aggcal.data.control import coded
 from aggcal.models.general.annotators import READINESS
 from aggcal.models.general.plan import Plan, layout_of
 
@@ -29,7 +30,7 @@ def general_problem(
         cells=chosen.cells,
         contexts=int(ties) if chosen.alike else contexts,
         axis=chosen.bridge,
-        covariates=None if control is None else control.coded(judgments),
+        covariates=None if control is None else coded(control, judgments),
         alike=chosen.alike,
         outcomes=chosen.outcomes,
     )

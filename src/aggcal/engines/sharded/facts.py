@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal.data.control import Control, Covariates
+from aggcal.data.control import (
+    Control,
+    Covariates,
+    coded,
+    lacking,
+    refuse_unable,
+    refuse_without,
+)
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.models.general.facts import Facts, facts_of
@@ -102,13 +109,13 @@ class FactsAway(Facts):
         """Refuse judgments for which values are missing, or of which they cannot explain any."""
         judgments = self._remote
         if control.context_ids is not None and judgments.context_ids is None:
-            control.refuse_without(judgments, None)
-        found: Explained = self._shards.total("explained", control.coded(judgments))
+            refuse_without(control, judgments, None)
+        found: Explained = self._shards.total("explained", coded(control, judgments))
         if control.context_ids is not None:
-            control.refuse_without(judgments, found.without_context)
+            refuse_without(control, judgments, found.without_context)
         if len(found.lacking):
-            raise control.lacking(judgments, found.lacking)
-        control.refuse_unable(found.largest)
+            raise lacking(control, judgments, found.lacking)
+        refuse_unable(control, found.largest)
 
 
 @facts_of.register
