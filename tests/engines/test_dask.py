@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from test_sharded import assert_same, by_mode, judged
-from test_terms_in_shards import answered, assert_same_terms
+from test_terms_in_shards import answered, assert_same_terms, effects_of
 
 import aggcal
 from aggcal.cli import main
@@ -166,7 +166,7 @@ def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
     assert held.notes == read.notes
     assert (held.n_judgments, held.n_merged) == (read.n_judgments, read.n_merged)
     wanted, found = (aggcal.aggregate(each, warn=False) for each in (read, held))
-    assert len(found.effects.grades) == 2
+    assert len(effects_of(found).grades) == 2
     assert_same_terms(found, wanted)
 
 

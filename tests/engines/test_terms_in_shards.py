@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.problem import FIRST_SDS
 from aggcal.engines.gpu.engine import GpuEngine
@@ -73,12 +74,16 @@ def assert_same_terms(
         assert (ours is None) == (others is None)
         if others is not None:
             np.testing.assert_allclose(ours, others, atol=close)
-    assert (found.effects is None) == (wanted.effects is None)
-    if wanted.effects is not None:
-        assert_same_numbers(found.effects.to_dict(), wanted.effects.to_dict())
-        for one, two in zip(found.effects.categories, wanted.effects.categories, strict=True):
-            np.testing.assert_allclose(one.scores, two.scores, atol=close)
-            np.testing.assert_allclose(one.se, two.se, atol=close)
+    ours, others = effects_of(found), effects_of(wanted)
+    assert_same_numbers(ours.to_dict(), others.to_dict())
+    for one, two in zip(ours.categories, others.categories, strict=True):
+        np.testing.assert_allclose(one.scores, two.scores, atol=close)
+        np.testing.assert_allclose(one.se, two.se, atol=close)
+
+
+def effects_of(consensus: aggcal.Consensus) -> GeneralEffects:
+    assert isinstance(consensus.effects, GeneralEffects)
+    return consensus.effects
 
 
 def assert_same_numbers(found: Any, wanted: Any) -> None:
@@ -119,7 +124,6 @@ def test_terms_are_those_of_one_machine(name: str) -> None:
     wanted = aggcal.aggregate(judgments, method, terms=asked, warn=False)
     engine = LocalEngine(shards=4)
     found = aggcal.aggregate(judgments, method, terms=asked, engine=engine, warn=False)
-    assert wanted.effects is not None
     assert_same_terms(found, wanted)
 
 
@@ -128,17 +132,18 @@ def test_strengths() -> None:
     judgments = aggcal.read_judgments(columns, scale="1:5")
     wanted = aggcal.aggregate(judgments, warn=False)
     found = aggcal.aggregate(judgments, engine=LocalEngine(shards=4), warn=False)
-    assert len(wanted.effects.grades) == 2
+    assert len(effects_of(wanted).grades) == 2
     assert_same_terms(found, wanted)
 
 
-def test_errors_by_context_where_its_effects_are_not_fitted() -> None:
+@pytest.mark.parametrize(("method", "asked"), [("hra-g", {}), ("btl", {"ties": "davidson"})])
+def test_errors_by_context_where_its_effects_are_not_fitted(method: str, asked: Options) -> None:
     columns, _ = answered(400, contexts=80)
     columns["prompt"][::19] = None
     judgments = aggcal.read_judgments(columns, context="prompt")
-    terms = aggcal.Terms(context="errors")
-    wanted = aggcal.aggregate(judgments, terms=terms, warn=False)
-    found = aggcal.aggregate(judgments, terms=terms, engine=LocalEngine(shards=3), warn=False)
+    terms, engine = aggcal.Terms(context="errors", **asked), LocalEngine(shards=3)
+    wanted = aggcal.aggregate(judgments, method, terms=terms, warn=False)
+    found = aggcal.aggregate(judgments, method, terms=terms, engine=engine, warn=False)
     assert wanted.uncertainty is not None
     assert wanted.uncertainty.kind == "sandwich-context"
     assert_same_terms(found, wanted)
@@ -160,8 +165,8 @@ def test_a_sample_of_the_annotators_tells_of_sides(monkeypatch: pytest.MonkeyPat
     judgments = aggcal.read_judgments(answered()[0])
     wanted = aggcal.aggregate(judgments, warn=False)
     found = aggcal.aggregate(judgments, engine=LocalEngine(shards=ANNOTATORS), warn=False)
-    assert found.effects.to_dict()["position_evidence"] == pytest.approx(
-        wanted.effects.to_dict()["position_evidence"], rel=1e-8
+    assert effects_of(found).to_dict()["position_evidence"] == pytest.approx(
+        effects_of(wanted).to_dict()["position_evidence"], rel=1e-8
     )
     assert_same_terms(found, wanted)
 
@@ -245,7 +250,7 @@ def test_what_is_sent_has_the_size_of_the_unknowns() -> None:
 def test_the_layout_away_has_the_same_unknowns() -> None:
     columns, _ = answered()
     judgments = aggcal.read_judgments(columns, context="prompt", by="topic")
-    here = aggcal.aggregate(judgments, warn=False).effects
+    here = effects_of(aggcal.aggregate(judgments, warn=False))
     there = general_problem(LocalEngine(shards=5).distribute(judgments), here.chosen)
     mine, theirs = there.layout, here.problem.layout
     assert mine.size == theirs.size
@@ -290,7 +295,7 @@ AFTER: dict[str, Callable[[aggcal.Consensus, Any], Any]] = {
         aggcal.calibrate(MODEL, c, warn=False).predict({"new": 0.3}, later()).items
     ),
     "suggest": lambda c, j: aggcal.suggest_pairs(j, MODEL, consensus=c, n=5).left.tolist(),
-    "summary": lambda c, _: c.effects.to_dict(),
+    "summary": lambda c, _: effects_of(c).to_dict(),
     "refit from it": lambda c, j: aggcal.aggregate(j, start=c, warn=False).scores,
 }
 """What asks for more once terms were fitted."""

@@ -199,12 +199,17 @@ def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
     items, annotators = (
         np.broadcast_to(np.array("", dtype=object), (k,)) for k in (n_items, n_annotators)
     )
-    *rows, further = columns
+    further = columns.further
     by = {name: code for name, code in further.items() if name not in (GRADE, CONTEXT)}
     return Judgments(
         items,
         annotators,
-        *rows,
+        columns.annotator,
+        columns.left,
+        columns.right,
+        columns.outcome,
+        columns.weight,
+        columns.times,
         grade=further.get(GRADE),
         context=further.get(CONTEXT),
         categories=tuple(

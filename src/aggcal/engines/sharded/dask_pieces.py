@@ -33,7 +33,7 @@ class Piece(tuple[Any, ...]):
             np.broadcast_to(one, (rows,)) if column is None else column
             for column, one in zip(self[3:6], ones, strict=True)
         ]
-        return RowColumns(*self[:3], *rest, self[6])
+        return RowColumns(*self[:3], *rest)._replace(further=self[6])
 
 
 def _ones(column: np.ndarray) -> bool:
@@ -98,7 +98,8 @@ def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
     rows: list[Any] = [column[new] for column in whole[:4]]
     rows += [np.add.reduceat(column, new) for column in whole[4:]]
     rows[3:5] = map(_constant_if_one, rows[3:5])
-    return RowColumns(*rows, {n: c[new] for n, c in zip(names, further, strict=True)})
+    kept = {name: column[new] for name, column in zip(names, further, strict=True)}
+    return RowColumns(*rows)._replace(further=kept)
 
 
 def _constant_if_one(column: FloatArray) -> FloatArray:

@@ -145,12 +145,12 @@ class SumsAway(Sums):
     @cached_property
     def gradient(self) -> FloatArray:
         """Of the log-likelihood."""
-        return self.table[0]
+        return np.asarray(self.table[0])
 
     @cached_property
     def unit_pull(self) -> FloatArray:
         """Σ_u w_u Cov_k(ρ, g_uk)."""
-        return self.table[1]
+        return np.asarray(self.table[1])
 
     @cached_property
     def diagonals(self) -> tuple[FloatArray, FloatArray]:

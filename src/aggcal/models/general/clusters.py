@@ -14,6 +14,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.models.general.outcomes import Outcomes
+from aggcal.models.general.rows import ASKED_IN
 from aggcal.models.general.sums import Sums
 
 
@@ -43,7 +44,8 @@ def context_pulls(
         How many there are.
     """
     layout = sums.layout
-    context = layout.rows.keys["context"].astype(np.int64)
+    keys = layout.rows.keys
+    context = keys.get(ASKED_IN, keys["context"]).astype(np.int64)
     alone = context < 0
     code = np.where(alone, contexts - 1 + np.cumsum(alone), context)
     number = contexts + int(alone.sum())

@@ -18,7 +18,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.models.general.annotators import POSITION
 from aggcal.models.general.design import CONTROL, Block, Design, design
 from aggcal.models.general.outcomes import Outcomes, adjacent
-from aggcal.models.general.rows import general_rows
+from aggcal.models.general.rows import ASKED_IN, general_rows
 from aggcal.models.general.sums import Layout
 
 
@@ -88,7 +88,8 @@ def laid_out(judgments: Judgments, plan: Plan, numbers: Numbers | None = None) -
         unknowns = _with_position(unknowns)
     if plan.alike:
         # Everyone's readiness to tie is that of the one context there is.
-        rows = replace(rows, keys={"context": np.zeros(len(rows), dtype=np.int32)})
+        real = {ASKED_IN: rows.keys["context"]} if "context" in rows.keys else {}
+        rows = replace(rows, keys=real | {"context": np.zeros(len(rows), dtype=np.int32)})
     return Layout(rows, unknowns, plan.names, plan.axis, plan.contexts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
 
+ASKED_IN = "asked in"
+"""The key of the contexts of rows whose readiness to tie is the same in all of them."""
 _TIE = 0.5
 _LARGEST = 2**62
 """Largest number of combinations of codes that one integer tells apart."""
@@ -78,10 +80,13 @@ class GeneralRows:
         )
 
     def pooled(self) -> GeneralRows:
-        """Forget who judged."""
+        """Forget who judged; rows without a context stay apart, as each is one of its own."""
         zero = np.zeros(len(self), dtype=np.int64)
-        asked = (zero, self.left, self.right)
-        return _merged(asked, self.answers, self.levels, self.n_items, self.keys)
+        asked, keys = (zero, self.left, self.right), self.keys
+        if "context" in keys:
+            keys = keys | {"own": np.where(keys["context"] < 0, self.owner, -1)}
+        found = _merged(asked, self.answers, self.levels, self.n_items, keys)
+        return replace(found, keys={name: found.keys[name] for name in self.keys})
 
 
 def general_rows(
