@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from test_sharded import assert_same, by_mode, judged
+from test_terms_in_shards import answered, assert_same_terms, effects_of
 
 import aggcal
 from aggcal.cli import main
@@ -57,7 +58,7 @@ def write_parts(folder: Path, columns: dict[str, Any], number: int) -> Path:
 def test_judgments_in_memory(engine: Dask) -> None:
     judgments = judged("weighted", items=620, judgments=3000)
     wanted = by_mode(judgments)
-    assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
+    assert_same(by_mode(judgments, engine=engine), wanted)
 
 
 def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
@@ -78,12 +79,12 @@ def test_a_folder_is_read_on_the_workers(engine: Dask, tmp_path: Path) -> None:
     wanted = by_mode(folder)
     seen: list[float] = []
     judgments = engine.read(str(folder), on_progress=seen.append)
-    assert_same(aggcal.aggregate(judgments, engine=engine, warn=False), wanted)
+    assert_same(by_mode(judgments), wanted)
     assert seen[-1] == 100.0
     read = aggcal.read_judgments(folder)
     assert judgments.unfitted.counts == read.unfitted.counts
     assert (judgments.n_rows, judgments.n_merged) == (read.n_rows, read.n_merged)
-    url = aggcal.aggregate(f"file://{folder}/*.parquet", engine=engine, warn=False)
+    url = by_mode(f"file://{folder}/*.parquet", engine=engine)
     np.testing.assert_allclose(url.scores, wanted.scores, atol=1e-8)
 
 
@@ -148,25 +149,38 @@ def test_weights_and_own_columns(engine: Dask, tmp_path: Path) -> None:
     assert_same(found, wanted)
 
 
-def test_steps_count_as_sides_and_a_context_is_refused(engine: Dask, tmp_path: Path) -> None:
-    rows = [("u", "a", "b", 1), ("u", "b", "c", 5), ("v", "a", "c", 3), ("v", "b", "a", 4)]
-    names = ("annotator", "left", "right", "outcome")
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    folder = write_parts(tmp_path / "steps", columns | {"prompt": range(4)}, 2)
-    held = engine.read(str(folder), scale="1:5")
-    assert any("left+ counts as left" in note for note in held.notes)
-    means = {1: "left", 3: "tie", 4: "right", 5: "right"}
-    wanted = by_mode(aggcal.read_judgments([(u, i, j, means[y]) for u, i, j, y in rows]))
-    assert_same(aggcal.aggregate(held, warn=False), wanted)
-    with pytest.raises(OptionError, match=r"no context or categories \('prompt'\)"):
-        engine.read(str(folder), scale="1:5", context="prompt")
+def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
+    """Sides, ties, strengths, contexts and categories, also where files have different ones."""
+    columns, _ = answered(rows=900, steps=True)
+    columns["prompt"][::40] = None
+    # In the first file nobody was sure, and the last has a topic of its own.
+    columns["outcome"][::3] = np.where(columns["outcome"][::3] == 3, 3, 2)
+    columns["topic"][2::3] = "tail"
+    columns["number"] = np.arange(900)  # so that no row is a duplicate of another
+    folder = write_parts(tmp_path / "terms", columns, 3)
+    how: dict[str, Any] = {"scale": "1:5", "context": "prompt", "by": "topic"}
+    read, held = aggcal.read_judgments(folder, **how), engine.read(str(folder), **how)
+    assert held.context_ids is not None
+    assert held.context_ids.tolist() == np.asarray(read.context_ids).tolist()
+    assert (held.context_name, held.sided) == ("prompt", True)
+    assert [*held.category_ids["topic"]] == [*read.categories[0].ids]
+    assert held.notes == read.notes
+    assert (held.n_judgments, held.n_merged) == (read.n_judgments, read.n_merged)
+    wanted, found = (aggcal.aggregate(each, warn=False) for each in (read, held))
+    assert len(effects_of(found).grades) == 2
+    assert_same_terms(found, wanted)
+
+
+def test_rankings_are_numbered_on_one_machine(engine: Dask, tmp_path: Path) -> None:
+    columns = {"annotator": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "c"], "screen": [1, 1]}
+    folder = write_parts(tmp_path / "screens", columns, 2)
+    with pytest.raises(OptionError, match="'screen' numbers rankings on one machine"):
+        engine.read(str(folder), context="screen")
 
 
 def test_both_stages(engine: Dask) -> None:
     study = simulate(items=620, annotators=6, judgments=3000, seed=7)
-    wanted = aggcal.assess(
-        study.judgments, study.scores, calibrator="fused", estimator="mode", warn=False
-    )
+    wanted = aggcal.assess(study.judgments, study.scores, calibrator="fused", warn=False)
     found = aggcal.assess(
         study.judgments, study.scores, calibrator="fused", engine=engine, warn=False
     )
@@ -174,7 +188,7 @@ def test_both_stages(engine: Dask) -> None:
     mine, theirs = found.to_dict(), wanted.to_dict()
     assert mine["warnings"] == theirs["warnings"]
     assert mine["n_rows"] == theirs["n_rows"]
-    assert mine["estimator"] == theirs["estimator"] == "mode"
+    assert mine["estimator"] == theirs["estimator"] == "marginal"
 
 
 def test_bad_input_is_told_in_words(engine: Dask, tmp_path: Path) -> None:
@@ -246,7 +260,7 @@ def test_the_command_line(tmp_path: Path, command: Command) -> None:
     done = subprocess.run(far_away, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "distributed" not in done.stderr
-    assert command(*words, "near", "--estimator", "mode").returncode == 0
+    assert command(*words, "near").returncode == 0
     far, near = (pl.read_csv(tmp_path / name / "items.csv") for name in ("far", "near"))
     assert far["item"].to_list() == near["item"].to_list()
     np.testing.assert_allclose(far["consensus"], near["consensus"], atol=1e-8)
@@ -294,7 +308,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
     folder = write_parts(tmp_path / "judgments", study.judgments, 3)
     wanted = by_mode(folder)
     with Dask(workers=2, shards=4) as engine:
-        assert_same(aggcal.aggregate(str(folder), engine=engine, warn=False), wanted)
+        assert_same(by_mode(str(folder), engine=engine), wanted)
         # Shards of files are made again by Dask; what was in memory is sent again.
         for judgments in (
             engine.read(str(folder)),
@@ -311,7 +325,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_fit(tmp_path: Path) -> None:
                     os.kill(killed[0], signal.SIGKILL)
 
             engine._on_pass = kill
-            found = aggcal.aggregate(judgments, warn=False)
+            found = by_mode(judgments)
             assert killed
             np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-8)
             np.testing.assert_allclose(found.reliabilities, wanted.reliabilities, atol=1e-8)

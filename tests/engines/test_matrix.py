@@ -61,9 +61,8 @@ def model() -> aggcal.Scores:
 
 
 def by_mode(judgments: Any, method: str = "hra-g", **options: Any) -> aggcal.Consensus:
-    """Fit as engines do: reliabilities are not integrated out."""
-    apart = not judgments.on_engine and METHODS[method].integrates
-    if apart and not METHODS[method].from_features:
+    """Fit the mode, as a device does: reliabilities are not integrated out."""
+    if METHODS[method].integrates and not METHODS[method].from_features:
         options["estimator"] = "mode"
     return aggcal.aggregate(judgments, method, warn=False, **options)
 
@@ -117,7 +116,7 @@ def later() -> aggcal.Judgments:
 
 
 def assessed(judgments: Any, **options: Any) -> aggcal.Assessment:
-    if not judgments.on_engine and "method" not in options:
+    if "method" not in options:
         options["estimator"] = "mode"
     return aggcal.assess(judgments, model(), warn=False, **options)
 

@@ -36,8 +36,10 @@ from aggcal.models.priors import Prior
 from aggcal.registry import (
     AUTO,
     BOOTSTRAP,
+    DASK,
     DEFAULT_METHOD,
     ENGINES,
+    GPU,
     JACKKNIFE,
     LAPLACE,
     LOCAL,
@@ -79,7 +81,7 @@ def aggregate(
         For the named methods: a `Prior`, ``"default"``, ``"auto"`` or None (see `HRA`).
     estimator
         For the named methods with reliabilities: ``"marginal"`` (the default) or ``"mode"`` (see
-        `HRA`); an engine only supports ``"mode"``.
+        `HRA`); on a graphics card only ``"mode"``.
     features
         For ``gppl``, ``rank-svm`` and ``barcw``, which need them: `Features`, anything that
         `read_features` takes, or ``"identity"``.
@@ -96,9 +98,9 @@ def aggregate(
     engine
         Where the sums over the judgments are computed: ``"local"``, in threads on this machine;
         ``"dask"``, on a cluster that is started here; or an engine (``aggcal.engines.Dask``
-        takes the address of a scheduler). With an engine, methods with reliabilities are fitted
-        by the mode, to the same optimum as ``estimator="mode"`` finds here, and judgments given
-        as a path are read by the engine itself.
+        takes the address of a scheduler); or ``"gpu"``. A graphics card fits methods with
+        reliabilities by the mode, to the same optimum as ``estimator="mode"`` finds here.
+        Judgments given as a path are read by the engine itself.
     warn
         Also emit the warnings of the consensus as Python warnings.
     on_iteration
@@ -113,7 +115,7 @@ def aggregate(
     """
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
-    if isinstance(judgments, AnyJudgments) and judgments.on_engine:
+    if isinstance(judgments, AnyJudgments) and not judgments.integrates:
         check_estimation(method, prior, estimator)
     consensus = fitted(aggregator, prepare(judgments, engine), start, on_iteration)
     if warn:
@@ -165,7 +167,8 @@ def check_engine(
         raise OptionError(f"engine '{engine}' is unknown{near}; choose {', '.join(ENGINES)}.")
     if engine == LOCAL:
         return
-    check_estimation(method, prior, estimator)
+    if engine == GPU or not getattr(engine, "integrates", True):
+        check_estimation(method, prior, estimator)
     if isinstance(method, ThurstoneAggregator | CrowdAggregator):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
@@ -182,11 +185,11 @@ def _called(method: str | Aggregator) -> str:
 def check_estimation(
     method: str | Aggregator, prior: PriorChoice, estimator: Estimator | None
 ) -> None:
-    """Refuse estimates that an engine does not make."""
+    """Refuse estimates that a graphics card does not make."""
     if estimator == MARGINAL:
         raise OptionError(
-            "estimator 'marginal' works on one machine only; leave it out to fit the mode, or "
-            "choose the engine 'local'."
+            f"estimator '{MARGINAL}' does not work on the engine '{GPU}'; leave it out to fit the "
+            f"mode, or choose the engine '{LOCAL}' or '{DASK}'."
         )
     if isinstance(method, str):
         name, apart = method, METHODS.find(method).integrates

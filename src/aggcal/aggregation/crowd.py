@@ -38,7 +38,7 @@ from aggcal.data.warnings import data_warnings
 from aggcal.errors import OptionError
 from aggcal.models.crowd import MARGIN, Crowd, crowd
 from aggcal.models.links import link as link_of
-from aggcal.models.marginal_crowd import IntegratedCrowd
+from aggcal.models.marginal_crowd import integrated_crowd
 from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
@@ -103,7 +103,7 @@ class CrowdAggregator:
         trusted: bool = False,
     ) -> Consensus:
         began = time.perf_counter()
-        if self.prior == "auto" and judgments.on_engine:
+        if self.prior == "auto" and not judgments.integrates:
             refuse_auto(self.name)
         rows, graph = rows_of(judgments), judgments.graph
         said = [] if trusted else data_warnings(judgments)  # the first fit has said it
@@ -111,7 +111,7 @@ class CrowdAggregator:
         starts = [] if begin is None else [begin]
         if not (trusted and starts):
             starts += self._starts(rows)
-        if self.estimator == "marginal" and not judgments.on_engine:
+        if self.estimator == "marginal" and judgments.integrates:
             found = fit_marginal(
                 self.marginal_problem(rows, graph),
                 lambda best: starts if best is None else [],
@@ -193,7 +193,7 @@ class CrowdAggregator:
         problem = self._problem(rows, 0.0)
         default_sd = default_prior(link_of(self.link)).score_sd * self.width
         return MarginalProblem(
-            IntegratedCrowd(problem, self.alpha, self.beta),
+            integrated_crowd(problem, self.alpha, self.beta),
             graph.component,
             default_sd,
             has_unit=False,
@@ -267,7 +267,7 @@ class CrowdBT(CrowdAggregator):
         Seed for all random numbers.
     estimator
         ``"marginal"`` integrates η out; ``"mode"`` maximises over scores and η together, with a
-        standard normal prior on the scores. Data held by an engine are always fitted by the mode.
+        standard normal prior on the scores. A graphics card always fits the mode.
 
     Examples
     --------

@@ -79,7 +79,7 @@ class Quantify:
             known = ", ".join(registry.UNCERTAINTIES)
             raise OptionError(f"uncertainty '{kind}' is unknown; choose {known}.")
         own: object = self.aggregator
-        if kind != registry.LAPLACE.name:
+        if kind not in (registry.LAPLACE.name, registry.SANDWICH_CONTEXT.name):
             self.judgments.on_one_machine(f"uncertainty '{kind}'")
         if kind == registry.LAPLACE.name and self._by_context(consensus):
             few = n_contexts(self.judgments) <= MOST_GROUPS
@@ -184,10 +184,10 @@ class Quantify:
         on_draw: Callable[[int, int], None] | None,
     ) -> Uncertainty:
         """Allow for what answers in a context share; reliabilities keep the errors of the fit."""
-        local = self.judgments.on_one_machine("standard errors by context")
         matrix = self._context_sandwich() if kind == registry.SANDWICH_CONTEXT.name else None
-        number = n_contexts(local)
+        number = n_contexts(self.judgments)
         if matrix is None:
+            local = self.judgments.on_one_machine("a jackknife by context")
             kind, number = registry.JACKKNIFE.name, n_groups(local)
             matrix = jackknife(local, consensus, partial(self._refit, consensus), on_draw)
         covariance, found = DenseCovariance(matrix), self.curvature(consensus)

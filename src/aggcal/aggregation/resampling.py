@@ -13,6 +13,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
+from aggcal.models.general.facts import facts_of
 
 _FEWEST_DRAWS = 10  # with so few a standard error is itself off by about a quarter
 MOST_GROUPS = 50
@@ -91,10 +92,7 @@ def n_groups(judgments: AnyJudgments) -> int:
 
 def n_contexts(judgments: AnyJudgments) -> int:
     """Return how many contexts there are; 0 where none are known."""
-    local = judgments.local
-    if local is None or local.context is None:
-        return 0
-    return len(np.unique(local.context[local.context >= 0]))
+    return facts_of(judgments.local or judgments).n_contexts
 
 
 def _drawn_contexts(

@@ -20,6 +20,7 @@ from aggcal.errors import (
     OptionError,
     some,
 )
+from aggcal.registry import DASK, GPU, LOCAL
 
 Progress = Callable[[int, float], None]
 Start = Consensus | Scores | FloatArray | None
@@ -93,8 +94,8 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
 def refuse_auto(method: str) -> NoReturn:
     """Refuse to estimate the spread of reliabilities, which takes integrating them out."""
     raise OptionError(
-        f"{method} cannot estimate its prior on an engine; leave the prior out, set its "
-        "standard deviations, or choose the engine 'local'."
+        f"{method} cannot estimate its prior on the engine '{GPU}'; leave the prior out, set its "
+        f"standard deviations, or choose the engine '{LOCAL}' or '{DASK}'."
     )
 
 

@@ -15,7 +15,13 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit
 from aggcal.aggregation.general.alike_consensus import alike_consensus
-from aggcal.aggregation.general.choice import Chosen, alike_terms, check_terms, chosen_terms
+from aggcal.aggregation.general.choice import (
+    Chosen,
+    alike_terms,
+    check_terms,
+    chosen_terms,
+    left_out,
+)
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
@@ -40,7 +46,7 @@ from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
-from aggcal.models.marginal import Integrated
+from aggcal.models.marginal import integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
@@ -96,12 +102,13 @@ class ThurstoneAggregator:
         if self._integrates(judgments):
             found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
             return self._integrated(judgments, found, said, began, on_iteration)
+        said += self._left_out(judgments)
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
         if alike is not None:
-            local, held = judgments.on_one_machine("further terms"), isinstance(self.prior, Prior)
-            wider = AlikeFit(local, alike, getattr(prior, "score_sd", None), held, on_iteration)
+            held, here = isinstance(self.prior, Prior), judgments.local or judgments
+            wider = AlikeFit(here, alike, getattr(prior, "score_sd", None), held, on_iteration)
             return alike_consensus(self, wider, fit.scores, said, began)
         if prior is None:
             said += no_prior_warnings(judgments, rows, fit, graph, heterogeneous=self.heterogeneous)
@@ -131,7 +138,7 @@ class ThurstoneAggregator:
         """Refuse what cannot be fitted to these judgments."""
         if self.prior is None:
             judgments.on_one_machine("a fit without a prior")
-        if self.prior == "auto" and self.heterogeneous and judgments.on_engine:
+        if self.prior == "auto" and self.heterogeneous and not judgments.integrates:
             refuse_auto(self.name)
 
     def _integrated(
@@ -147,7 +154,7 @@ class ThurstoneAggregator:
         chosen = self._chosen(judgments, found.scores)
         if chosen is not None:
             held = isinstance(self.prior, Prior)
-            further = Further(self, judgments.on_one_machine("further terms"), chosen, held)
+            further = Further(self, judgments, chosen, held)
             return further.consensus(found, said, began, on_iteration)
         size, share = found.population, found.population.reversed_share
         estimated = Prior(size.score_sd, size.reliability_sd)
@@ -155,20 +162,25 @@ class ThurstoneAggregator:
             self, judgments, found, said, began, prior=estimated, reversed_share=share
         )
 
+    def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
+        """Say what a device does not fit, though the same options would elsewhere."""
+        asked = self.heterogeneous and self.estimator == "marginal" and self.prior is not None
+        return left_out(judgments) if asked and self.terms == DEFAULT else []
+
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
         """Return the further terms that the judgments need; None where there are none."""
-        if self.terms.plain or judgments.local is None:
+        if self.terms.plain:
             return None
-        asked = self.terms, judgments.local
+        asked = self.terms, judgments.local or judgments
         found = self.fixed or (
             chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
         )
         return None if found.plain else found
 
     def _integrates(self, judgments: AnyJudgments) -> bool:
-        """Whether reliabilities are integrated out: not on an engine, and not without a prior."""
+        """Whether reliabilities are integrated out: not on a device, and not without a prior."""
         integrates = self.heterogeneous and self.estimator == "marginal"
-        return integrates and self.prior is not None and not judgments.on_engine
+        return integrates and self.prior is not None and judgments.integrates
 
     def _marginal(
         self,
@@ -202,7 +214,7 @@ class ThurstoneAggregator:
         """Return the likelihood of these rows with the reliabilities integrated out."""
         link = link_of(self.link)
         return MarginalProblem(
-            Integrated(rows, link), graph.component, default_prior(link).score_sd
+            integrated(rows, link), graph.component, default_prior(link).score_sd
         )
 
     @property
@@ -328,8 +340,7 @@ class HRA(ThurstoneAggregator):
     estimator
         ``"marginal"`` integrates the reliabilities out and allows for reversed annotators;
         ``"mode"`` maximises over scores and reliabilities together, as the paper does. Either way
-        the typical annotator has reliability 1. Data held by an engine are always fitted by the
-        mode.
+        the typical annotator has reliability 1. A graphics card always fits the mode.
     terms
         What a judgment may depend on beside items and reliabilities: ties, sides, contexts,
         categories (see `Terms`). With the logistic link and ``estimator="marginal"``; otherwise a

@@ -123,7 +123,7 @@ def assess(
     judgments = prepare(judgments, engine)
     if judgments.spelling is not None:
         scores, features, known = _respelt(judgments.spelling, scores, features, known)
-    if judgments.on_engine:
+    if not judgments.integrates:
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
     _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)

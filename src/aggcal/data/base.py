@@ -94,14 +94,21 @@ class AnyJudgments(ABC):
     """Which spellings of ids mean the same, where the user had some merged."""
     duplicates: int | None = None
     """How many rows repeat an earlier one in every column; None: all that were merged do."""
+    context_ids: TextArray | None = None
+    context_name: str = "context"
+    """What the context is, as the user or the format calls it: prompt, session, ranking."""
     on_engine: ClassVar[bool] = False
-    """Whether an engine sums over the rows: reliabilities are then not integrated out."""
+    """Whether an engine sums over the rows."""
 
     if TYPE_CHECKING:  # worked out from rows in memory, attributes where an engine told them
 
         @property
         def engine_name(self) -> str:
             """Name of the engine that holds the rows; ``local`` for this machine."""
+
+        @property
+        def category_ids(self) -> dict[str, TextArray]:
+            """The categories of each column by which rows are parted."""
 
         @property
         def n_judgments(self) -> int:
@@ -131,6 +138,11 @@ class AnyJudgments(ABC):
     @abstractmethod
     def local(self) -> Judgments | None:
         """The same with all rows on this machine; None where it does not have them."""
+
+    @property
+    def integrates(self) -> bool:
+        """Whether annotators' parameters can be integrated out where the rows lie."""
+        return True
 
     @property
     def graph(self) -> ComparisonGraph:

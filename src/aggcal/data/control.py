@@ -12,6 +12,7 @@ from aggcal._core.tables import aligned
 from aggcal.errors import FeatureError, OptionError, count, some
 
 if TYPE_CHECKING:
+    from aggcal.data.base import AnyJudgments
     from aggcal.data.judgments import Judgments
 
 _SAME = 1e-9
@@ -105,12 +106,7 @@ class Control:
     def check(self, judgments: Judgments) -> None:
         """Refuse judgments for which values are missing, or of which they cannot explain any."""
         found = self.differences(judgments, judgments.left, judgments.right, judgments.context)
-        for name, column in zip(self.names, found.T, strict=True):
-            if not np.abs(column).max(initial=0.0) > _SAME:
-                raise FeatureError(
-                    f"{self.source}: {some([name])} is the same for both items of every judgment, "
-                    "so its effect cannot be estimated; leave the column out."
-                )
+        refuse_unable(self, np.abs(found).max(axis=0, initial=0.0))
 
     def differences(
         self, judgments: Judgments, left: CodeArray, right: CodeArray, context: CodeArray | None
@@ -124,76 +120,137 @@ class Control:
         left, right, context
             Codes of each row.
         """
-        keys, rows = self._keys(judgments)
-        group: IntArray | None = None
         if self.context_ids is not None:
-            group = self._groups(judgments, context)
-        scaled, found = self.scaled, []
+            refuse_without(self, judgments, None if context is None else int((context < 0).sum()))
+        covariates = coded(self, judgments)
+        without = covariates.lacking(left, right, context)
+        if len(without):
+            raise lacking(self, judgments, without)
+        return covariates.differences(left, right, context)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """What is held equal, by the numbers of items: ``keys``, in rising order.
+
+    Where values depend on the context, a key is its number × items + that of the item.
+    """
+
+    keys: IntArray
+    values: FloatArray
+    n_items: int
+    by_context: bool
+
+    @property
+    def nbytes(self) -> int:
+        """How much room it takes."""
+        return self.keys.nbytes + self.values.nbytes
+
+    def differences(
+        self, left: CodeArray, right: CodeArray, context: CodeArray | None
+    ) -> FloatArray:
+        """Return the left item's covariates less those of the right one, rows by covariates."""
+        one, two = (self._found(self._wanted(side, context)) for side in (left, right))
+        return np.asarray(self.values[one] - self.values[two])
+
+    def lacking(self, left: CodeArray, right: CodeArray, context: CodeArray | None) -> IntArray:
+        """Return the keys that rows ask for and that have no values."""
         for side in (left, right):
-            wanted = side.astype(np.int64)
-            if group is not None:
-                wanted = group * judgments.n_items + wanted
-            at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-            lacking = keys[at] != wanted if len(keys) else np.ones(len(wanted), dtype=bool)
-            if lacking.any():
-                raise self._lacking(judgments, np.unique(wanted[lacking]))
-            found.append(scaled[rows[at]])
-        return np.asarray(found[0] - found[1])
+            wanted = self._wanted(side, context)
+            without = np.ones(len(wanted), dtype=bool)
+            if len(self.keys):
+                without = self.keys[self._found(wanted)] != wanted
+            if without.any():
+                return np.unique(wanted[without])
+        return np.empty(0, dtype=np.int64)
 
-    def _keys(self, judgments: Judgments) -> tuple[IntArray, IntArray]:
-        """Return the codes of the entries in rising order, and the row of each."""
-        ids, spelling = self.item_ids, judgments.spelling
-        if spelling is not None:
-            ids = spelling.ids(ids)
-        code = _numbers(judgments.item_ids, ids)
-        known = code >= 0
-        if self.context_ids is not None and judgments.context_ids is not None:
-            group = _numbers(judgments.context_ids, self.context_ids)
-            known &= group >= 0
-            code = group * judgments.n_items + code
-        rows = np.flatnonzero(known)
-        rows = rows[np.argsort(code[rows], kind="stable")]
-        keys = code[rows]
-        again = np.flatnonzero(keys[1:] == keys[:-1])
-        if len(again):
-            one, two = (self._name(int(rows[again[0] + k])) for k in (0, 1))
-            same = f"{one} has" if one == two else f"{one} and {two} are one item and have"
-            raise FeatureError(f"{self.source}: {same} several rows; keep one of them.")
-        return keys, rows
+    def _wanted(self, side: CodeArray, context: CodeArray | None) -> IntArray:
+        wanted = side.astype(np.int64)
+        if self.by_context and context is not None:
+            wanted = context.astype(np.int64) * self.n_items + wanted
+        return wanted
 
-    def _name(self, row: int) -> str:
-        ids = self.context_ids
-        return some([self.item_ids[row] if ids is None else f"{self.item_ids[row]} in {ids[row]}"])
+    def _found(self, wanted: IntArray) -> IntArray:
+        return np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
 
-    def _groups(self, judgments: Judgments, context: CodeArray | None) -> IntArray:
-        """Return the context of each row, and refuse rows that have none."""
-        if context is None or judgments.context_ids is None:
-            raise OptionError(
-                f"{self.source}: its values depend on a context, but the judgments have none; "
-                "name their column with --context."
-            )
-        without = int((context < 0).sum())
-        if without:
-            name = judgments.context_name or "context"
+
+def coded(control: Control, judgments: AnyJudgments) -> Covariates:
+    """Return the covariates by the numbers that judgments give items and contexts."""
+    keys, rows = _keys(control, judgments)
+    by_context = control.context_ids is not None
+    return Covariates(keys, control.scaled[rows], judgments.n_items, by_context=by_context)
+
+
+def refuse_unable(control: Control, largest: FloatArray) -> None:
+    """Refuse covariates that are the same for both items of every judgment.
+
+    ``largest`` is the largest difference of each.
+    """
+    for name, most in zip(control.names, largest.tolist(), strict=True):
+        if not most > _SAME:
             raise FeatureError(
-                f"{self.source}: its values depend on the {name}, which "
-                f"{count(without, 'row of the judgments lacks', 'rows of the judgments lack')}; "
-                "fill it in or leave them out."
+                f"{control.source}: {some([name])} is the same for both items of every judgment, "
+                "so its effect cannot be estimated; leave the column out."
             )
-        return context.astype(np.int64)
 
-    def _lacking(self, judgments: Judgments, keys: IntArray) -> FeatureError:
-        """Say which entries are missing."""
-        group, item = np.divmod(keys, judgments.n_items)
-        names = [str(judgments.item_ids[k]) for k in item.tolist()]
-        if self.context_ids is not None and judgments.context_ids is not None:
-            ids, called = judgments.context_ids, judgments.context_name or "context"
-            pairs = zip(names, group.tolist(), strict=True)
-            names = [f"{name} in {called} {ids[g]}" for name, g in pairs]
-        return FeatureError(
-            f"{self.source}: there is no row for {some(names)}; add what is missing "
-            f"({count(len(names), 'row')}) or leave these judgments out."
+
+def refuse_without(control: Control, judgments: AnyJudgments, without: int | None) -> None:
+    """Refuse judgments of which so many rows have no context; None where none has one."""
+    if without is None or judgments.context_ids is None:
+        raise OptionError(
+            f"{control.source}: its values depend on a context, but the judgments have none; "
+            "name their column with --context."
         )
+    if without:
+        name = judgments.context_name or "context"
+        raise FeatureError(
+            f"{control.source}: its values depend on the {name}, which "
+            f"{count(without, 'row of the judgments lacks', 'rows of the judgments lack')}; "
+            "fill it in or leave them out."
+        )
+
+
+def lacking(control: Control, judgments: AnyJudgments, keys: IntArray) -> FeatureError:
+    """Say which entries are missing."""
+    group, item = np.divmod(keys, judgments.n_items)
+    names = [str(judgments.item_ids[k]) for k in item.tolist()]
+    if control.context_ids is not None and judgments.context_ids is not None:
+        ids, called = judgments.context_ids, judgments.context_name or "context"
+        pairs = zip(names, group.tolist(), strict=True)
+        names = [f"{name} in {called} {ids[g]}" for name, g in pairs]
+    return FeatureError(
+        f"{control.source}: there is no row for {some(names)}; add what is missing "
+        f"({count(len(names), 'row')}) or leave these judgments out."
+    )
+
+
+def _keys(control: Control, judgments: AnyJudgments) -> tuple[IntArray, IntArray]:
+    """Return the codes of the entries in rising order, and the row of each."""
+    ids, spelling = control.item_ids, judgments.spelling
+    if spelling is not None:
+        ids = spelling.ids(ids)
+    code = _numbers(judgments.item_ids, ids)
+    known = code >= 0
+    if control.context_ids is not None and judgments.context_ids is not None:
+        group = _numbers(judgments.context_ids, control.context_ids)
+        known &= group >= 0
+        code = group * judgments.n_items + code
+    rows = np.flatnonzero(known)
+    rows = rows[np.argsort(code[rows], kind="stable")]
+    keys = code[rows]
+    again = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(again):
+        one, two = (_name(control, int(rows[again[0] + k])) for k in (0, 1))
+        same = f"{one} has" if one == two else f"{one} and {two} are one item and have"
+        raise FeatureError(f"{control.source}: {same} several rows; keep one of them.")
+    return keys, rows
+
+
+def _name(control: Control, row: int) -> str:
+    ids = control.context_ids
+    return some(
+        [control.item_ids[row] if ids is None else f"{control.item_ids[row]} in {ids[row]}"]
+    )
 
 
 def _numbers(known: TextArray, ids: TextArray) -> IntArray:

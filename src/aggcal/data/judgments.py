@@ -86,9 +86,6 @@ class Judgments(AnyJudgments):
     screen: IntArray | None = None
     screen_weight: FloatArray | None = None
     context: CodeArray | None = None
-    context_ids: TextArray | None = None
-    context_name: str = "context"
-    """What the context is, as the user or the format calls it: prompt, session, ranking."""
     categories: tuple[Categories, ...] = ()
     grade: GradeArray | None = None
     engine_name = LOCAL
@@ -179,6 +176,11 @@ class Judgments(AnyJudgments):
     def local(self) -> Judgments:
         """All rows are on this machine."""
         return self
+
+    @property
+    def category_ids(self) -> dict[str, TextArray]:
+        """The categories of each column by which rows are parted."""
+        return {each.name: each.ids for each in self.categories}
 
     @cached_property
     def n_judgments(self) -> int:

@@ -14,6 +14,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
 from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.engines.remote import RemoteJudgments
+from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError, did_you_mean
 from aggcal.io import read_judgments

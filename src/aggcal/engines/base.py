@@ -64,8 +64,8 @@ class Shards(Protocol):
         question
             Name of a method of `Shard`.
         parameters
-            Of that method, the same for all shards. `FitPoint` and `InformationPoint` come
-            again with many questions (the same object each time) and need to be sent once only.
+            Of that method, the same for all shards. What is `Lasting` comes again with many
+            questions (the same object each time) and needs to be sent once only.
         """
         ...
 
@@ -84,6 +84,11 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What ``summary.json`` calls it."""
+        ...
+
+    @property
+    def integrates(self) -> bool:
+        """Whether it can integrate annotators' parameters out: what holds shards can."""
         ...
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
@@ -135,8 +140,53 @@ class Model:
         return Crowd(rows, link_of(self.link), 0.0, **{**options, "virtual": 0.0})
 
 
+class Lasting:
+    """A parameter that comes again with many questions, until one of its kind takes its place."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much room its numbers take."""
+        return sum(size_of(part) for part in vars(self).values())
+
+
+def size_of(part: object) -> int:
+    """Return how much room numbers take, also within mappings and tuples; 0 for what has none.
+
+    Examples
+    --------
+    >>> size_of({"a": (np.zeros(2), None)})
+    16
+    """
+    if isinstance(part, Mapping):
+        return sum(map(size_of, part.values()))
+    if isinstance(part, tuple | list):
+        return sum(map(size_of, part))
+    return int(getattr(part, "nbytes", 0))
+
+
 @dataclass(frozen=True, eq=False)
-class FitPoint:
+class Parts:
+    """What a shard answers: sums, which are added up, and columns over its annotators.
+
+    Examples
+    --------
+    >>> one, two = (Parts((k,), (np.array([k]),)) for k in (1.0, 2.0))
+    >>> (one + two).sums, (one + two).columns
+    ((3.0,), (array([1., 2.]),))
+    """
+
+    sums: tuple[Any, ...]
+    columns: tuple[np.ndarray, ...]
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(
+            tuple(one + two for one, two in zip(self.sums, other.sums, strict=True)),
+            tuple(map(np.concatenate, zip(self.columns, other.columns, strict=True))),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FitPoint(Lasting):
     """A point of a fit: a shard that has forgotten its curvature there finds it again from this."""
 
     fit: str
@@ -147,7 +197,7 @@ class FitPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class InformationPoint:
+class InformationPoint(Lasting):
     """Where the Fisher information is taken."""
 
     model: Model

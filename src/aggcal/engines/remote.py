@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, frozen
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, frozen
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.data.row_columns import Categories
 from aggcal.engines.base import Engine, Shards
 from aggcal.engines.sharded.rows import ShardedRows
-from aggcal.errors import OptionError, some
+from aggcal.models.general.facts import codes_of
 from aggcal.models.rows import Rows, rows_of
+
+GRADE, CONTEXT = "grade", "context"
 
 
 class RowColumns(NamedTuple):
@@ -27,6 +31,8 @@ class RowColumns(NamedTuple):
     outcome: FloatArray
     weight: FloatArray
     times: IntArray
+    further: Mapping[str, np.ndarray] = MappingProxyType({})
+    """Grades, and numbers of contexts and categories: ``grade``, ``context``, ``by NAME``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +65,7 @@ class RemoteJudgments(AnyJudgments):
     judgments_per_item: IntArray
     judgments_per_annotator: IntArray
     component: IntArray
+    category_ids: dict[str, TextArray]
     shards: Shards | None = None
     """Where the rows lie, if this machine does not have them all."""
     host: Judgments | None = None
@@ -97,6 +104,7 @@ class RemoteJudgments(AnyJudgments):
             judgments_per_item=judgments.judgments_per_item,
             judgments_per_annotator=judgments.judgments_per_annotator,
             component=judgments.component,
+            category_ids=judgments.category_ids,
             host=judgments,
         )
 
@@ -104,6 +112,11 @@ class RemoteJudgments(AnyJudgments):
     def local(self) -> Judgments | None:
         """The same with all rows on this machine; None where it does not have them."""
         return self.host
+
+    @property
+    def integrates(self) -> bool:
+        """Whether annotators' parameters can be integrated out: a device does not."""
+        return self.shards is not None
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
@@ -124,37 +137,17 @@ class RemoteJudgments(AnyJudgments):
 rows_of.register(RemoteJudgments, attrgetter("rows"))
 
 
-NO_GRADES = "how much better an item was said to be is not held in shards: left+ counts as left"
-"""What is said of judgments with grades, which shards are sent without."""
-
-
 def held_in_shards(judgments: Judgments) -> dict[str, Any]:
-    """Return what is known of judgments without the rows; refuse those that shards cannot hold.
+    """Return what is known of judgments without the rows.
 
     Examples
     --------
     >>> import aggcal
-    >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "prompt": ["p"]}
-    >>> held_in_shards(aggcal.read_judgments(rows, context="prompt"))
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: judgments in shards have no context or categories ('prompt'); ...
+    >>> rows = {"annotator": ["ann"], "winner": ["a"], "loser": ["b"], "topic": ["sport"]}
+    >>> held_in_shards(aggcal.read_judgments(rows, by="topic"))["category_ids"]
+    {'topic': array(['sport'], dtype=object)}
     """
-    named = [] if judgments.context is None else [judgments.context_name]
-    named += [each.name for each in judgments.categories]
-    if named:
-        refuse_in_shards(named)
-    about = judgments.about()
-    if judgments.grade is not None:
-        about["notes"] = (*judgments.notes, NO_GRADES)
-    return about
-
-
-def refuse_in_shards(named: list[str]) -> NoReturn:
-    """Refuse a context or categories, by their names."""
-    raise OptionError(
-        f"judgments in shards have no context or categories ({some(named)}); choose the engine "
-        "'local', or leave them out."
-    )
+    return judgments.about() | {"category_ids": judgments.category_ids}
 
 
 def cuts(rows: IntArray, shards: int) -> IntArray:
@@ -190,8 +183,15 @@ def pieces(judgments: Judgments, cuts: IntArray) -> Iterator[tuple[int, Judgment
             judgments.outcome[rows],
             judgments.weight[rows],
             judgments.count[rows],
+            {name: column[rows] for name, column in further_columns(judgments).items()},
         )
         yield first, nameless(columns, judgments.n_items, int(cuts[k + 1]) - first)
+
+
+def further_columns(judgments: Judgments) -> dict[str, np.ndarray]:
+    """Return grades and the numbers of contexts and categories, by the names of `RowColumns`."""
+    grade = {} if judgments.grade is None else {GRADE: judgments.grade}
+    return grade | codes_of(judgments)
 
 
 def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
@@ -199,4 +199,21 @@ def nameless(columns: RowColumns, n_items: int, n_annotators: int) -> Judgments:
     items, annotators = (
         np.broadcast_to(np.array("", dtype=object), (k,)) for k in (n_items, n_annotators)
     )
-    return Judgments(items, annotators, *columns)
+    further = columns.further
+    by = {name: code for name, code in further.items() if name not in (GRADE, CONTEXT)}
+    return Judgments(
+        items,
+        annotators,
+        columns.annotator,
+        columns.left,
+        columns.right,
+        columns.outcome,
+        columns.weight,
+        columns.times,
+        grade=further.get(GRADE),
+        context=further.get(CONTEXT),
+        categories=tuple(
+            Categories(name.removeprefix("by "), np.empty(0, dtype=object), code)
+            for name, code in by.items()
+        ),
+    )

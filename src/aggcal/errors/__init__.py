@@ -37,6 +37,7 @@ The tree::
     ├── DependentModelsWarning  a second model that tells nothing new
     ├── AnchorsWarning          anchors that cannot be used, or too few of them
     ├── NoGpuWarning            no GPU to work with: the processor took its place
+    ├── TermsLeftOutWarning     ties or sides that an engine does not fit, though others would
     ├── PluginWarning           what an installed package registers wrongly: left out
     ├── KernelWarning           a kernel that the judgments do not determine
     └── ConvergenceWarning      the optimum was not reached
@@ -50,11 +51,9 @@ from collections.abc import Iterable
 from aggcal.errors.nearest import nearest
 from aggcal.errors.voice import spoken
 
-_SHOWN = 3  # ids that a message names before it counts
-_LONGEST = 100  # characters of an id in a message
+_SHOWN, _LONGEST = 3, 100  # ids that a message names before it counts, and characters of each
 
-# What moves a terminal's cursor or begins another line, and what turns the direction of the text
-# beside it or cannot be encoded at all.
+# What moves a cursor or begins a line, and what turns the text beside it or cannot be encoded.
 _BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -62,8 +61,7 @@ _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]
 def printable(text: str) -> str:
     """Return a text on one line that no terminal or log takes for anything but text.
 
-    Whatever people read on a terminal or in a log passes through here, since ids and names of
-    files may hold anything. (What programs read, CSV and JSON, holds them as they are.)
+    Whatever people read passes through here, since ids may hold anything; CSV and JSON do not.
 
     Examples
     --------
@@ -376,6 +374,12 @@ class NoGpuWarning(AggcalWarning):
     """There is no GPU to work with, and the processor took its place."""
 
     code = "no-gpu"
+
+
+class TermsLeftOutWarning(AggcalWarning):
+    """An engine does not fit what the default fits elsewhere: ties, sides, contexts, categories."""
+
+    code = "terms-left-out"
 
 
 class PluginWarning(AggcalWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,30 @@ def encoded(
     )
 
 
+def without_note(number: int, name: str, *, context: bool, taken_apart: bool = False) -> str:
+    """Say how many judgments have no context, or no category of a name.
+
+    Examples
+    --------
+    >>> print(without_note(2, "prompt", context=True))
+    2 judgments have no context ('prompt' is blank there)
+    """
+    verb, what = "has" if number == 1 else "have", "context" if context else "category"
+    why = "is blank there" + (", or differs between the two items" if taken_apart else "")
+    return f"{count(number, 'judgment')} {verb} no {what} ('{name}' {why})"
+
+
+def is_without(note: str) -> bool:
+    """Whether a note says how many judgments have no context or category.
+
+    Examples
+    --------
+    >>> is_without(without_note(1, "topic", context=False))
+    True
+    """
+    return re.match(r"[\d,]+ judgments? (has|have) no (context|category) \('", note) is not None
+
+
 @dataclass(frozen=True)
 class _Further:
     """The columns that part rows beyond annotator, items and outcome, where there are any."""
@@ -129,15 +154,12 @@ class _Further:
     def notes(self, merged: dict[str, Any], *, taken_apart: bool) -> list[str]:
         """Say how many judgments have none."""
         said = []
-        why = "is blank there"
         for column, name in self.coded.items():
             without = int(merged["n"][np.asarray(merged[f"{column}_code"]) < 0].sum())
             if without:
-                verb = "has" if without == 1 else "have"
-                what = "context" if column == "context" else "category"
-                if taken_apart and what == "category":
-                    why = "is blank there, or differs between the two items"
-                said.append(f"{count(without, 'judgment')} {verb} no {what} ('{name}' {why})")
+                context = column == "context"
+                apart = taken_apart and not context
+                said.append(without_note(without, name, context=context, taken_apart=apart))
         return said
 
     def columns(self, source: Source, merged: dict[str, Any]) -> dict[str, Any]:

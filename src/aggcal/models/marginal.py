@@ -15,6 +15,7 @@ It is here as products, as a diagonal and as a dense matrix; nothing grows with 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.beliefs import NODES, Beliefs, Population
 from aggcal.models.links import Link
 from aggcal.models.quadrature import POINTS, Point, integrate
-from aggcal.models.rows import Rows, scatter
+from aggcal.models.rows import Rows, row_deviations, scatter
 from aggcal.registry import LINKS
 
 _LINK_CODES = {name: known.code for name, known in LINKS.items()}
@@ -60,21 +61,12 @@ class Integrated:
     def __init__(self, rows: Rows, link: Link) -> None:
         self.rows, self.link = rows, link
         self.passes = 0
-        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
-        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
-        plain = rows.weight.strides == (0,) and len(rows) > 0 and rows.weight[0] == 1.0
-        self._weight = None if plain else np.ascontiguousarray(rows.weight)
-        self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
-        self._sizes = np.diff(self._starts)
-        self._ranges = rows.ranges(self._starts)
         self.shares: FloatArray = rows.given / rows.given.sum()
         """w_u: the share of the judgments that each annotator gave."""
         self._modes = np.tile(_FIRST_MODES, (rows.n_annotators, 1))
         self._kinds = np.full((rows.n_annotators, 2), _OPEN, dtype=np.uint8)
         self.settled = False
         """Whether it is decided for good how each annotator's rows are averaged."""
-        self._gap_curvature = np.empty(len(rows), dtype=np.float32)
-        self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
         self.gradient: FloatArray
         """Of the log-likelihood, at the last point."""
         self.held_diagonal: FloatArray
@@ -85,11 +77,32 @@ class Integrated:
         self.unit_pull: FloatArray
         """Σ_u w_u Cov_k(ρ, g_uk), at the last point."""
         self.beliefs: Beliefs
+        self._lay_out(rows)
+
+    def _lay_out(self, rows: Rows) -> None:
+        """Bring rows into the form that sums take, and make room for what nodes pull them by."""
+        self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
+        self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
+        plain = rows.weight.strides == (0,) and len(rows) > 0 and rows.weight[0] == 1.0
+        self._weight = None if plain else np.ascontiguousarray(rows.weight)
+        self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
+        self._sizes = np.diff(self._starts)
+        self._ranges = rows.ranges(self._starts)
+        self._gap_curvature = np.empty(len(rows), dtype=np.float32)
+        self._pulls = np.empty((NODES, len(rows)), dtype=np.float32)
+
+    def every(self, step: int) -> Integrated:
+        """Return the same for every so many annotators."""
+        return integrated(self.rows.every(step), self.link)
+
+    def row_sds(self, variances: FloatArray, cap: float) -> Any:
+        """Return the sd of each row's gap, as `evaluate` takes it."""
+        return row_deviations(self.rows, variances, cap)
 
     def evaluate(
         self,
         scores: FloatArray,
-        row_sd: np.ndarray,
+        row_sd: Any,
         population: Population,
         means: FloatArray,
         hopeless: BoolArray | None = None,
@@ -103,7 +116,7 @@ class Integrated:
         scores
             Where.
         row_sd
-            Standard deviation of each row's gap.
+            Standard deviation of each row's gap (see `row_sds`).
         population
             τ and π.
         means
@@ -125,6 +138,15 @@ class Integrated:
         )
         self.beliefs = self._plainly(point) if library() is None else self._compiled(point)
         return self.beliefs
+
+    @property
+    def searched(self) -> tuple[FloatArray, np.ndarray]:
+        """Where the modes are looked for next, and how each annotator's rows are averaged."""
+        return self._modes, self._kinds
+
+    def take_up(self, modes: FloatArray, kinds: np.ndarray, *, settled: bool) -> None:
+        """Go on from where another search has led."""
+        self._modes, self._kinds, self.settled = modes.copy(), kinds.copy(), settled
 
     def restart(self) -> None:
         """Forget where the modes are."""
@@ -335,6 +357,22 @@ class Integrated:
         self.held_diagonal = sums(self._winner, stiff, n) + sums(self._loser, stiff, n)
         loose = (by_row * pulls**2).sum(axis=0) - force**2
         self.loose_diagonal = sums(self._winner, loose, n) + sums(self._loser, loose, n)
+
+
+@singledispatch
+def integrated(rows: Rows, link: Link) -> Integrated:
+    """Return the likelihood of rows with the reliabilities integrated out; engines register theirs.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> from aggcal.models.links import link
+    >>> from aggcal.models.rows import rows_of
+    >>> rows = rows_of(aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")]))
+    >>> integrated(rows, link("logistic")).shares
+    array([0.5, 0.5])
+    """
+    return Integrated(rows, link)
 
 
 def _room(items: int) -> tuple[np.ndarray, np.ndarray, FloatArray]:

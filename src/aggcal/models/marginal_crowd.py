@@ -6,6 +6,9 @@ mode; six Gauss–Hermite nodes lie around it. All else is as in `models.margina
 
 from __future__ import annotations
 
+from functools import singledispatch
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
@@ -56,7 +59,7 @@ class IntegratedCrowd(Integrated):
     def evaluate(
         self,
         scores: FloatArray,
-        row_sd: np.ndarray,
+        row_sd: Any,
         population: Population,  # noqa: ARG002
         means: FloatArray,  # noqa: ARG002
         hopeless: BoolArray | None = None,  # noqa: ARG002
@@ -104,6 +107,8 @@ class IntegratedCrowd(Integrated):
         """Return the mode of each annotator's logit and the width of the posterior there."""
         m, mode = self.rows.n_annotators, self._modes[:, 0].copy()
         low, high = np.full(m, -_FURTHEST), np.full(m, _FURTHEST)
+        # Each stops on their own: whoever else judged must make no difference.
+        bent, far = np.ones(m), np.ones(m, dtype=bool)
         for _ in range(_STEPS):
             eta = expit(mode)
             slope, slope_slope = seen.in_theta(seen.inverse(np.repeat(eta, self._sizes)))
@@ -118,8 +123,16 @@ class IntegratedCrowd(Integrated):
             step = np.clip(rise / curvature, -1.0, 1.0)
             new = mode + step
             new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-            moved, mode = float(np.max((new - mode) ** 2 * curvature)), new
-            if moved < close:
+            bent = np.where(far, curvature, bent)
+            still = far & ((new - mode) ** 2 * curvature >= close)
+            mode, far = np.where(far, new, mode), still
+            if not far.any():
                 break
         self._modes[:, 0] = mode
-        return mode, 1.0 / np.sqrt(curvature)
+        return mode, 1.0 / np.sqrt(bent)
+
+
+@singledispatch
+def integrated_crowd(problem: Crowd, alpha: float, beta: float) -> IntegratedCrowd:
+    """Return the likelihood of a mixture with η integrated out; engines register theirs."""
+    return IntegratedCrowd(problem, alpha, beta)

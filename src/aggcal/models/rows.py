@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced
+from aggcal._core.kernels.threads import balanced, each_range, even
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
@@ -153,6 +153,25 @@ def laplacian(pairs: FloatArray) -> FloatArray:
     found = -(pairs + pairs.T)
     found[np.diag_indices(len(pairs))] = pairs.sum(axis=0) + pairs.sum(axis=1)
     return found
+
+
+def row_deviations(rows: Rows, variances: FloatArray, cap: float) -> np.ndarray:
+    """Return the sd of each row's gap, from a covariance matrix or its diagonal."""
+    kernels = library()
+    if variances.ndim == 1 and kernels is not None and rows.winner.dtype == np.int32:
+        found = np.empty(len(rows), dtype=np.float32)
+        columns = [np.ascontiguousarray(c) for c in (rows.winner, rows.loser, variances)]
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_row_sd(begin, end, *at(*columns), cap, *at(found))
+
+        each_range(work, even(len(rows)))
+        return found
+    diagonal = np.diag(variances) if variances.ndim > 1 else variances
+    total = diagonal[rows.winner] + diagonal[rows.loser]
+    if variances.ndim > 1:
+        total = total - 2.0 * variances[rows.winner, rows.loser]
+    return np.minimum(np.sqrt(np.maximum(total, 0.0)), cap)
 
 
 @singledispatch

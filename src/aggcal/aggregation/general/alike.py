@@ -10,62 +10,18 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, dot
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
+from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.problem import BLOCK_SDS, MEAN_PRIORS, TIE_CONTEXT_SD, Problem
-from aggcal.data.judgments import Judgments
+from aggcal.data.base import AnyJudgments
 from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
 from aggcal.models.general.annotators import POSITION, READINESS
-from aggcal.models.general.design import CONTROL, SCORES, Block, Design, design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.design import CONTROL, SCORES
 
 _VANISHING = (1.0, 10.0, 100.0, 1e4)
 """Spreads of priors that get weaker, each fit beginning at the last: the widest moves nothing by
 more than a hundred-millionth of itself, and still holds what the data leave free, the mean."""
 _FAR_OUT = 15.0
 """Size of a score or an effect beyond which it is taken to run away."""
-
-
-class AlikeProblem(Problem):
-    """The likelihood of pooled rows: no parameters of annotators."""
-
-    def centre(self) -> FloatArray:
-        """Return the prior mean of the unknowns."""
-        found = super().centre()
-        found[self.layout.where_ties] = MEAN_PRIORS[READINESS][0]
-        return found
-
-
-def alike_problem(judgments: Judgments, chosen: Chosen) -> AlikeProblem:
-    """Return the problem that the terms make of some judgments, whoever gave them."""
-    ties, control = chosen.ties != "halves", chosen.control
-    keys = bool(chosen.cells) or (control is not None and control.context_ids is not None)
-    grades = chosen.graded
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
-    rows = rows.pooled()
-    columns = [np.ones((len(rows), 1))] if chosen.position else []
-    if control is not None:
-        context = rows.keys.get("context")
-        columns.append(control.differences(judgments, rows.left, rows.right, context))
-    held = np.concatenate(columns, axis=1) if columns else None
-    unknowns = design(rows, list(chosen.cells), held)
-    if chosen.position:
-        unknowns = _with_position(unknowns)
-    # Everyone's readiness to tie is that of the one context there is.
-    everywhere = {"context": np.zeros(len(rows), dtype=np.int32)}
-    layout = Layout(replace(rows, keys=everywhere), unknowns, (), contexts=int(ties))
-    return AlikeProblem(layout, judgments.graph.component, chosen.outcomes)
-
-
-def _with_position(unknowns: Design) -> Design:
-    """Name the first of the covariates, which is 1 in every row, for what it is."""
-    whole = unknowns.blocks[CONTROL]
-    at, none = whole.begin + 1, np.array([-1])
-    blocks = {name: block for name, block in unknowns.blocks.items() if name != CONTROL}
-    blocks[POSITION] = Block(POSITION, whole.begin, at, none, np.array([0]))
-    if whole.end > at:
-        rest = np.arange(whole.end - at)
-        blocks[CONTROL] = Block(CONTROL, at, whole.end, np.full(len(rest), -1), rest)
-    return replace(unknowns, blocks=blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +32,7 @@ class AlikeFit:
     known. None is no prior at all.
     """
 
-    judgments: Judgments
+    judgments: AnyJudgments
     chosen: Chosen
     score_sd: float | None
     held: bool
@@ -96,7 +52,7 @@ class AlikeFit:
             else:
                 found = replace(self, chosen=uncontrolled).fit(scores)[0]
                 before = start = found.state.unknowns[: self.judgments.n_items]
-        problem = alike_problem(self.judgments, self.chosen)
+        problem = general_problem(self.judgments, self.chosen)
         if self.score_sd is None:
             return self._likelihood_maximum(problem, start), before
         sds = _spreads(self.score_sd)

@@ -67,10 +67,7 @@ def _leading(problem: Problem, state: State) -> FloatArray:
     """Return the axis along which the annotators' residuals differ most."""
     from scipy.sparse.linalg import svds
 
-    sums = problem.integrate(state)
-    n = problem.layout.rows.n_items
-    pulls = sums.borders(sums.weights)[:, :n]
-    weighed = pulls.multiply(1.0 / np.sqrt(problem.layout.rows.given)[:, None]).tocsr()
+    weighed = problem.integrate(state).item_pulls()
     if min(weighed.shape) < 2:  # noqa: PLR2004  # there is no axis among one
-        return np.ones(n)
+        return np.ones(weighed.shape[1])
     return np.asarray(svds(weighed, k=1, random_state=0)[2][0])

@@ -11,21 +11,22 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
-from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import (
     AggcalWarning,
     OptionError,
     PooledCriteriaWarning,
+    TermsLeftOutWarning,
     did_you_mean,
     some,
 )
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
-from aggcal.models.general.design import design
+from aggcal.models.general.facts import facts_of
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout, Sums
+from aggcal.models.general.plan import Plan, layout_of
+from aggcal.models.general.sums import Sums
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
+from aggcal.registry import DASK, LOCAL
 
 _ROUNDS = 8
 """Updates of the spreads while the evidence for a position effect is worked out: they are then
@@ -95,15 +96,14 @@ class Chosen:
         return not further and not self.cells and self.control is None
 
 
-def has_ties(judgments: Judgments) -> bool:
+def has_ties(judgments: AnyJudgments) -> bool:
     """Whether a judgment is a tie."""
-    return bool((np.asarray(judgments.outcome) == 0.5).any())  # noqa: PLR2004
+    return facts_of(judgments).n_ties > 0
 
 
-def graded(judgments: Judgments) -> bool:
+def graded(judgments: AnyJudgments) -> bool:
     """Whether a judgment has a strength of more than one step."""
-    grade = judgments.grade
-    return grade is not None and int(np.abs(grade).max(initial=0)) > 1
+    return facts_of(judgments).top_grade > 1
 
 
 def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | None) -> None:
@@ -117,21 +117,51 @@ def check_terms(terms: Terms, judgments: AnyJudgments, *, integrates: bool | Non
         Whether annotators' parameters are integrated out; None where annotators are alike.
     """
     if terms.control is not None:
-        terms.control.check(judgments.on_one_machine("holding something equal"))
+        facts_of(judgments.local or judgments).check_control(terms.control)
     if terms.criteria_weights is not None:
-        weights_of(terms, judgments.on_one_machine("a weighted sum of criteria"))
-    if integrates or terms in (DEFAULT, PLAIN):
+        weights_of(terms, judgments)
+    if integrates is not False or terms in (DEFAULT, PLAIN):
         return
     what = "ties, positions, contexts, control and axes"
-    judgments.on_one_machine(f"fitting {what}")
-    if integrates is False:
+    if not judgments.integrates:
         raise OptionError(
-            f"{what} are fitted by the estimator 'marginal' and with a prior only; leave the "
-            "estimator and the prior as they are, or leave the terms out."
+            f"{what} are not fitted on the engine '{judgments.engine_name}'; choose the engine "
+            f"'{LOCAL}' or '{DASK}', or leave the terms out."
         )
+    raise OptionError(
+        f"{what} are fitted by the estimator 'marginal' and with a prior only; leave the "
+        "estimator and the prior as they are, or leave the terms out."
+    )
 
 
-def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chosen:
+def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Say which terms of the default are not fitted where annotators are not integrated out."""
+    if judgments.integrates:
+        return []
+    facts = facts_of(judgments)
+    shares = {
+        "ties (each counts as half a win for either side)": facts.n_ties > 0,
+        "strengths of answers": facts.top_grade > 1,
+        "a preference for the left side": judgments.sided,
+        "effects of contexts": facts.n_contexts > 1,
+        "scores by category": bool(judgments.category_ids),
+    }
+    named = [what for what, there in shares.items() if there]
+    if not named:
+        return []
+    listed = ", ".join(named[:-1]) + " and " + named[-1] if named[1:] else named[0]
+    return [
+        TermsLeftOutWarning(
+            f"The engine '{judgments.engine_name}' does not fit {listed}, as the default does on "
+            "other engines: scores may differ from theirs.",
+            f"Choose the engine '{LOCAL}' or '{DASK}' to have them fitted, or --estimator mode "
+            "to leave them out everywhere.",
+            title=f"Terms that the engine '{judgments.engine_name}' does not fit",
+        )
+    ]
+
+
+def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> Chosen:
     """Choose what the data are to be fitted with.
 
     Parameters
@@ -139,18 +169,18 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
     terms
         What was asked for.
     judgments
-        In memory.
+        In memory, or in shards.
     scores
         Of a fit without any of it: the position effect is looked for beside them.
     """
     ties = terms.ties if has_ties(judgments) else "halves"
     ties = "davidson" if ties == "auto" else ties
     cells: list[str] = []
-    if judgments.context is not None and terms.context in ("auto", "fit"):
+    if judgments.context_ids is not None and terms.context in ("auto", "fit"):
         repeated = _cell_weight(judgments) >= _REPEATED
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
-        cells += [f"by {column.name}" for column in judgments.categories]
+        cells += [f"by {name}" for name in judgments.category_ids]
     found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
     if ties != "rao-kupper" and terms.ties != "halves":
         found = replace(found, graded=graded(judgments))
@@ -163,7 +193,7 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
     return replace(found, position=rise > _RISES, evidence=rise)
 
 
-def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
+def alike_terms(terms: Terms, judgments: AnyJudgments) -> Chosen:
     """Choose what judgments of annotators who are alike are fitted with: what was asked for.
 
     Left open, a tie is half a win for each side, sides do not matter, and contexts are only in the
@@ -172,9 +202,9 @@ def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
     modelled = terms.ties in ("davidson", "rao-kupper")
     ties = terms.ties if modelled and has_ties(judgments) else "halves"
     strong = terms.ties == "davidson" and graded(judgments)
-    cells = ["context"] if terms.context == "fit" and judgments.context is not None else []
+    cells = ["context"] if terms.context == "fit" and judgments.context_ids is not None else []
     if terms.categories:
-        cells += [f"by {column.name}" for column in judgments.categories]
+        cells += [f"by {name}" for name in judgments.category_ids]
     position = terms.position == "on" and judgments.sided
     weights = weights_of(terms, judgments)
     cells_, control = tuple(cells), terms.control
@@ -182,17 +212,17 @@ def alike_terms(terms: Terms, judgments: Judgments) -> Chosen:
     return replace(found, graded=strong)
 
 
-def weights_of(terms: Terms, judgments: Judgments) -> tuple[float, ...] | None:
+def weights_of(terms: Terms, judgments: AnyJudgments) -> tuple[float, ...] | None:
     """Return the weights of the criteria, in their order; None where none were given."""
     if terms.criteria_weights is None:
         return None
-    column = next((c for c in judgments.categories if c.name == CRITERION), None)
-    if column is None or not terms.categories:
+    found = judgments.category_ids.get(CRITERION)
+    if found is None or not terms.categories:
         raise OptionError(
             "There are no judgments by several criteria to weigh with --criteria-weights; read all "
             "criteria with --criteria all, or leave the weights out."
         )
-    ids = [str(one) for one in column.ids]
+    ids = [str(one) for one in found]
     given = terms.criteria_weights
     unknown = [name for name in given if name not in ids]
     if unknown:
@@ -211,31 +241,25 @@ def weights_of(terms: Terms, judgments: Judgments) -> tuple[float, ...] | None:
     return tuple(given[name] / total for name in ids)
 
 
-def _cell_weight(judgments: Judgments) -> float:
+def _cell_weight(judgments: AnyJudgments) -> float:
     """Return how many judgments there are for each pair of item and context."""
-    context = np.asarray(judgments.context, dtype=np.int64)
-    known = context >= 0
-    n = judgments.n_items
-    cells = np.concatenate(
-        [context[known] * n + judgments.left[known], context[known] * n + judgments.right[known]]
-    )
-    total = 2.0 * float(np.asarray(judgments.count)[known].sum())
-    return total / max(len(np.unique(cells)), 1)
+    facts = facts_of(judgments)
+    return 2.0 * facts.in_contexts / max(len(facts.cells["context"]), 1)
 
 
-def position_evidence(judgments: Judgments, chosen: Chosen, scores: FloatArray) -> float:
+def position_evidence(judgments: AnyJudgments, chosen: Chosen, scores: FloatArray) -> float:
     """Return by how much the log evidence rises with a position effect, at given scores.
 
     The annotators' parameters are integrated out with and without it; the spreads and means of
     the annotators are fitted, the scores are held.
     """
     ties = chosen.ties != "halves"
-    rows = general_rows(judgments, ties=ties, sides=True, keys=False, grades=False)
-    if len(rows) >= 2 * _SAMPLE:
-        rows = rows.every(len(rows) // _SAMPLE)
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
-    layout = Layout(rows, design(rows, []), names)
-    problem = Problem(layout, np.zeros(rows.n_items, dtype=np.int64), chosen.outcomes)
+    layout = layout_of(judgments, Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes))
+    if len(layout.rows) >= 2 * _SAMPLE:
+        layout = layout.every(len(layout.rows) // _SAMPLE)
+    component = np.zeros(judgments.n_items, dtype=np.int64)
+    problem = Problem(layout, component, chosen.outcomes)
     with_it = max(_evidence(problem, scores, sd) for sd in (FIRST_SDS[POSITION], _ALIKE))
     return float(with_it - _evidence(problem, scores, None))
 

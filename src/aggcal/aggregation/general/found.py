@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.effects import (
@@ -27,17 +27,19 @@ from aggcal.aggregation.general.posterior import Posterior, posterior
 from aggcal.aggregation.general.prediction import Labels, Predictor
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.solve.prior_sd import centred
+from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
-from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
+from aggcal.models.general.annotators import POSITION, READINESS, STANCE
 from aggcal.models.general.design import CONTROL, SCORES, Block
+from aggcal.models.general.facts import facts_of
 
 
 @dataclass(frozen=True, eq=False)
 class GeneralEffects:
     """Everything beside scores and reliabilities that was fitted (see `Effects`)."""
 
-    judgments: Judgments
+    judgments: AnyJudgments
     chosen: Chosen
     fit: GeneralFit
     uncontrolled: FloatArray | None = None
@@ -121,8 +123,9 @@ class GeneralEffects:
     def _category(self, name: str) -> CategoryScores:
         layout, n = self.problem.layout, self.judgments.n_items
         block, overall = layout.design.blocks[name], layout.design.blocks[SCORES]
-        column = next(c for c in self.judgments.categories if f"by {c.name}" == name)
-        shape = len(column.ids), n
+        called = name.removeprefix("by ")
+        ids = self.judgments.category_ids[called]
+        shape = len(ids), n
         scores, se = np.full(shape, np.nan), np.full(shape, np.nan)
         unknowns, covariance = self.fit.state.unknowns, self.posterior.covariance
         own = np.arange(block.begin, block.end)
@@ -134,13 +137,11 @@ class GeneralEffects:
         else:
             variances = covariance[base, base] + covariance[own, own] + 2.0 * covariance[base, own]
         se[where] = np.sqrt(np.maximum(variances, 0.0))
-        known = column.code >= 0
-        weight = np.asarray(self.judgments.weight)
-        given = sums(column.code[known], weight[known], len(column.ids))
+        given = facts_of(self.judgments).category_weights[called]
         sd = self.fit.state.block_sds[name]
         sds = self.fit.state.block_sds[SCORES], sd
-        alike = correlations(column.ids, block, unknowns, covariance, sds)
-        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
+        alike = correlations(ids, block, unknowns, covariance, sds)
+        return CategoryScores(called, ids, scores, se, sd, given, alike)
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -170,8 +171,8 @@ class GeneralEffects:
         """Return the weight of each criterion, where scores are their weighted mean."""
         if self.chosen.weights is None:
             return None
-        column = next(c for c in self.judgments.categories if c.name == CRITERION)
-        return dict(zip(map(str, column.ids), self.chosen.weights, strict=True))
+        ids = self.judgments.category_ids[CRITERION]
+        return dict(zip(map(str, ids), self.chosen.weights, strict=True))
 
     @cached_property
     def axis(self) -> Axis | None:
@@ -195,18 +196,15 @@ class GeneralEffects:
             self.posterior.annotators[STANCE],
             unknowns[:n] + middle * items,
             np.sqrt(np.maximum(ground, 0.0)),
-            self._axis_share(items, stances),
+            self._axis_share(),
         )
 
-    def _axis_share(self, items: FloatArray, stances: FloatArray) -> float:
+    def _axis_share(self) -> float:
         """Return the part of the axis in the squared advantages of items over others."""
-        rows, known, scores = self.problem.layout.rows, self.fit.known, self.fit.state.unknowns
-        weight, who = rows.answers.weight, np.repeat(np.arange(rows.n_annotators), rows.sizes)
-        gap = scores[rows.left] - scores[rows.right]
-        shared = known.mean(known.of(RELIABILITY))[who] * gap
-        own = stances[who] * (items[rows.left] - items[rows.right])
-        parts = [float(weight @ np.square(each)) for each in (own, shared)]
-        return parts[0] / max(sum(parts), 1e-300)
+        state = self.fit.state
+        found = self.problem.integrate(state, hopeless=self.fit.known.reversed == 0.0)
+        own, shared = found.axis_parts(state.unknowns).tolist()
+        return float(own / max(own + shared, 1e-300))
 
     @property
     def grades(self) -> FloatArray:
@@ -220,7 +218,7 @@ class GeneralEffects:
             judgments.item_ids,
             judgments.annotator_ids,
             judgments.context_ids,
-            {f"by {column.name}": column.ids for column in judgments.categories},
+            {f"by {name}": ids for name, ids in judgments.category_ids.items()},
         )
         return Predictor(labels, self.problem.layout, self.chosen, self.fit, self.posterior)
 
@@ -247,8 +245,7 @@ class GeneralEffects:
         for name, effect in (("position", self.position), ("tie_readiness", self.readiness)):
             found[name] = None if effect is None else effect.to_dict()
         found["position_evidence"] = self.chosen.evidence
-        ties = np.asarray(self.judgments.outcome) == 0.5  # noqa: PLR2004
-        found["n_ties"] = int(np.asarray(self.judgments.count)[ties].sum())
+        found["n_ties"] = facts_of(self.judgments).n_ties
         context = self.judgments.context_name if "context" in self.chosen.cells else None
         found["context"] = context
         found["contexts"] = self._contexts()

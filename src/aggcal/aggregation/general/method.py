@@ -34,6 +34,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.annotators import RELIABILITY
 from aggcal.models.general.design import SCORES
+from aggcal.models.general.facts import facts_of
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
 
@@ -55,7 +56,7 @@ class Further:
     """
 
     aggregator: Named
-    judgments: Judgments
+    judgments: AnyJudgments
     chosen: Chosen
     held: bool
 
@@ -162,9 +163,11 @@ class QuantifyGeneral(Quantify):
 
     def _context_sandwich(self) -> FloatArray:
         effects = self.effects
-        problem = general_problem(effects.judgments, effects.chosen, by_context=True)
-        rows, n = problem.layout.rows, effects.judgments.n_items
-        found = context_sandwich(problem, effects.fit.state, rows.keys["context"])
+        judgments, ids = effects.judgments, effects.judgments.context_ids
+        problem, n = general_problem(judgments, effects.chosen, by_context=True), judgments.n_items
+        used = facts_of(judgments).n_contexts
+        contexts = used if ids is None else len(ids)
+        found = context_sandwich(problem, effects.fit.state, contexts, used)
         return centred(found[:n, :n], problem.component)
 
     def _placed(

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-from aggcal.aggregation.general.alike import alike_problem
+from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.choice import Chosen
-from aggcal.aggregation.general.problem import Problem
-from aggcal.data.judgments import Judgments
-from aggcal.models.general.design import design
-from aggcal.models.general.rows import general_rows
-from aggcal.models.general.sums import Layout
+from aggcal.aggregation.general.problem import MEAN_PRIORS, Problem
+from aggcal.data.base import AnyJudgments
+from aggcal.data.control import coded
+from aggcal.models.general.annotators import READINESS
+from aggcal.models.general.plan import Plan, layout_of
 
 
-def general_problem(judgments: Judgments, chosen: Chosen, *, by_context: bool = False) -> Problem:
+def general_problem(
+    judgments: AnyJudgments, chosen: Chosen, *, by_context: bool = False
+) -> Problem:
     """Return the problem that the terms make of some judgments.
 
     ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
     """
-    if chosen.alike:
-        return alike_problem(judgments, chosen)
     ties, control = chosen.ties != "halves", chosen.control
-    keys = (
-        by_context
-        or bool(chosen.cells)
-        or (control is not None and control.context_ids is not None)
-    )
-    grades = chosen.graded
-    rows = general_rows(judgments, ties=ties, sides=chosen.position, keys=keys, grades=grades)
     ids = judgments.context_ids
     contexts = len(ids) if "context" in chosen.cells and ties and ids is not None else 0
-    held = None
-    if control is not None:
-        held = control.differences(judgments, rows.left, rows.right, rows.keys.get("context"))
-    unknowns = design(rows, list(chosen.cells), held)
-    layout = Layout(rows, unknowns, chosen.names, chosen.bridge, contexts)
-    return Problem(layout, judgments.graph.component, chosen.outcomes)
+    plan = Plan(
+        chosen.names,
+        ties=ties,
+        sides=chosen.position,
+        keys=by_context or bool(chosen.cells) or getattr(control, "context_ids", None) is not None,
+        grades=chosen.graded,
+        cells=chosen.cells,
+        contexts=int(ties) if chosen.alike else contexts,
+        axis=chosen.bridge,
+        covariates=None if control is None else coded(control, judgments),
+        alike=chosen.alike,
+        outcomes=chosen.outcomes,
+    )
+    layout, component = layout_of(judgments, plan), judgments.graph.component
+    return (AlikeProblem if chosen.alike else Problem)(layout, component, chosen.outcomes)
+
+
+class AlikeProblem(Problem):
+    """The likelihood of pooled rows: no parameters of annotators."""
+
+    def centre(self) -> FloatArray:
+        """Return the prior mean of the unknowns."""
+        found = super().centre()
+        found[self.layout.where_ties] = MEAN_PRIORS[READINESS][0]
+        return found

@@ -19,7 +19,7 @@ from aggcal.aggregation.uncertainty.covariance import (
 )
 from aggcal.aggregation.uncertainty.laplace import laplace
 from aggcal.models.general.design import SCORES
-from aggcal.models.information import Information
+from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
 
 _WIDER = 1.05
@@ -91,7 +91,7 @@ def many_scores(
     seed
         Seed for random vectors that replace a matrix.
     """
-    information = Information(likelihood, scores, reliabilities)
+    information = information_of(likelihood, scores, reliabilities)
     information.constraints.append(found.unit)
     covariance, _ = laplace(information, seed=seed, probes=_PROBES)
     factors = information.diagonal() / found.score_precision

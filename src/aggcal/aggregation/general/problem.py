@@ -22,10 +22,9 @@ from aggcal.models.general.annotators import (
     RELIABILITY,
     STANCE,
     Known,
-    Point,
 )
+from aggcal.models.general.at import Place, integrate
 from aggcal.models.general.compiled import integration
-from aggcal.models.general.compiled_sums import Prior, sums_of
 from aggcal.models.general.design import CONTROL, SCORES
 from aggcal.models.general.outcomes import Outcomes, adjacent
 from aggcal.models.general.sums import Layout, Sums
@@ -232,35 +231,22 @@ class Problem:
         self, state: State, *, close: float = 1e-10, hopeless: BoolArray | None = None
     ) -> Sums:
         """Integrate the annotators out at a state."""
-        layout, rows, x = self.layout, self.layout.rows, state.unknowns
-        means = np.zeros((rows.n_annotators, len(layout.names)))
-        for k, name in enumerate(layout.names):
-            if name == RELIABILITY:
-                means[:, k] = 1.0 + state.sds[k] ** 2 * state.tilt * self.shares
-            elif name in layout.means:
-                means[:, k] = x[layout.at_means + layout.means.index(name)]
-            elif name in MEAN_PRIORS:
-                means[:, k] = MEAN_PRIORS[name][0]
         share = state.reversed_share
-        design = layout.design
-        point = Point(
-            design.gaps(x[: design.size]),
-            design.row_sds(_gap_part(state.covariance, design.size), _ROW_CAP * BLOCK_SDS[SCORES]),
-            means,
+        place = Place(
+            state.unknowns,
+            _gap_part(state.covariance, self.layout.design.size),
+            _ROW_CAP * BLOCK_SDS[SCORES],
             state.sds,
+            state.tilt,
             (log(1.0 - share), log(share)),
-            layout.axis_gaps(x),
-            layout.readiness(x),
             state.grades,
+            {name: mean for name, (mean, _) in MEAN_PRIORS.items()},
             hopeless,
             close,
         )
-        self.known = self.integration.evaluate(point)
-        self.means = means
-        known = self.known
-        toward = self.shares[:, None] * known.weights * known.off(known.strengths)
-        prior = Prior(state.sds, means)
-        return sums_of(layout, self.integration, known, prior, toward)
+        found, self.means = integrate(self.integration, self.layout, self.shares, place)
+        self.known = found.known
+        return found
 
     def curvature(self, state: State, sums: Sums) -> Curvature:
         """Return the curvature where the annotators were last integrated out."""

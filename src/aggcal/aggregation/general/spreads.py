@@ -17,10 +17,9 @@ from aggcal.aggregation.general.problem import (
     State,
 )
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
-from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, STANCE
+from aggcal.models.general.annotators import RELIABILITY, STANCE
 from aggcal.models.general.design import CONTROL, SCORES
-from aggcal.models.general.outcomes import grade_terms
-from aggcal.models.general.sums import Layout
+from aggcal.models.general.sums import Layout, Sums
 
 _RELIABILITY_PRIOR = 10.0
 """Annotators that the default spread of the reliabilities counts as."""
@@ -87,7 +86,7 @@ def estimated_again(
         a, b = REVERSED_PRIOR
         m = problem.layout.rows.n_annotators
         share = float((problem.known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
-    grades = _grades(problem, state) if len(state.grades) > 1 else state.grades
+    grades = _grades(problem, curvature.sums, state) if len(state.grades) > 1 else state.grades
     return replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
 
 
@@ -171,27 +170,9 @@ def _vanishes(sd: float, about: FloatArray, variances: FloatArray) -> bool:
     return True
 
 
-def _grades(problem: Problem, state: State) -> FloatArray:
+def _grades(problem: Problem, sums: Sums, state: State) -> FloatArray:
     """Return better weights of the grades: what was answered, over what was expected."""
-    layout, known, x = problem.layout, problem.known, state.unknowns
-    rows, names = layout.rows, known.names
-    gaps = layout.design.gaps(x[: layout.design.size])
-    offset = layout.maps["tie"][0] @ x[layout.where_ties] if layout.contexts else 0.0
-    expected, axis = np.zeros(len(state.grades)), layout.axis_gaps(x)
-    for k in range(known.weights.shape[1]):
-        theta = dict(zip(names, known.nodes[:, k].T, strict=True))
-        eta = gaps if RELIABILITY not in theta else rows.per_row(theta[RELIABILITY]) * gaps
-        eta = eta + (rows.per_row(theta[POSITION]) if POSITION in theta else 0.0)
-        if axis is not None:
-            eta = eta + rows.per_row(theta[STANCE]) * axis
-        nu = np.full(len(gaps), -np.inf)
-        if READINESS in theta:
-            nu = rows.per_row(theta[READINESS]) + offset
-        elif layout.contexts:
-            nu = np.asarray(offset)
-        share = rows.per_row(known.weights[:, k]) * rows.answers.weight
-        levels = grade_terms(eta, nu, state.grades)
-        expected += [float((share * level).sum()) for level in levels]
-    seen = rows.levels.sum(axis=1) + _NEVER_USED
+    expected = sums.expected_grades(state.unknowns, state.grades)
+    seen = problem.layout.rows.levels.sum(axis=1) + _NEVER_USED
     ratio = seen / (expected + _NEVER_USED)
     return np.asarray(state.grades * ratio / ratio[0])

@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
-from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.models.beliefs import Population
@@ -117,14 +115,14 @@ class MarginalProblem:
 
     def every(self, step: int) -> MarginalProblem:
         """Return the same problem for every so many annotators."""
-        return replace(self, integral=Integrated(self.rows.every(step), self.integral.link))
+        return replace(self, integral=self.integral.every(step))
 
     def integrate(
         self, state: State, *, close: float = EXACT, hopeless: BoolArray | None = None
     ) -> None:
         """Integrate the annotators out at a state."""
         means = 1.0 + state.population.reliability_sd**2 * state.tilt * self.shares
-        row_sd = _row_deviations(self.rows, state.row_variances, self.row_cap * self.default_sd)
+        row_sd = self.integral.row_sds(state.row_variances, self.row_cap * self.default_sd)
         self.integral.evaluate(state.scores, row_sd, state.population, means, hopeless, close=close)
 
     def curvature(self, state: State) -> Curvature:
@@ -162,22 +160,3 @@ class State:
     """What the sd of rows' gaps is made of: a covariance matrix or its diagonal."""
 
     __repr__ = brief
-
-
-def _row_deviations(rows: Rows, variances: FloatArray, cap: float) -> np.ndarray:
-    """Return the sd of each row's gap, from a covariance matrix or its diagonal."""
-    kernels = library()
-    if variances.ndim == 1 and kernels is not None and rows.winner.dtype == np.int32:
-        found = np.empty(len(rows), dtype=np.float32)
-        columns = [np.ascontiguousarray(c) for c in (rows.winner, rows.loser, variances)]
-
-        def work(begin: int, end: int) -> None:
-            kernels.aggcal_row_sd(begin, end, *at(*columns), cap, *at(found))
-
-        each_range(work, even(len(rows)))
-        return found
-    diagonal = np.diag(variances) if variances.ndim > 1 else variances
-    total = diagonal[rows.winner] + diagonal[rows.loser]
-    if variances.ndim > 1:
-        total = total - 2.0 * variances[rows.winner, rows.loser]
-    return np.minimum(np.sqrt(np.maximum(total, 0.0)), cap)

@@ -20,7 +20,7 @@ from aggcal.aggregation.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import laplace
-from aggcal.models.information import Information
+from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
 
 _WIDER = 1.05
@@ -78,7 +78,7 @@ def _matrix_free(
     fit: MarginalFit, curvature: Curvature, likelihood: Objective, seed: int
 ) -> Covariance:
     """Take how far the variances exceed 1/diagonal from the Fisher information, the unit held."""
-    information = Information(likelihood, fit.scores, fit.beliefs.reliability)
+    information = information_of(likelihood, fit.scores, fit.beliefs.reliability)
     information.constraints.append(curvature.unit)
     found, _ = laplace(information, seed=seed, probes=_PROBES)
     if not isinstance(found, MatrixFreeCovariance):  # pragma: no cover  # there are too many items

@@ -25,6 +25,7 @@ class GpuEngine:
     """Moves rows to the GPU of this machine, which has them, too."""
 
     name = "gpu"
+    integrates = False
 
     def distribute(self, judgments: Judgments, /) -> RemoteJudgments:
         """Move the rows of judgments to the device."""

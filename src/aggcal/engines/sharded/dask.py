@@ -17,14 +17,20 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
-import numpy as np
-
 from aggcal.data.judgments import Judgments
-from aggcal.engines.base import FitPoint, InformationPoint
-from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
+from aggcal.engines.base import Lasting, size_of
+from aggcal.engines.remote import (
+    RemoteJudgments,
+    RowColumns,
+    cuts,
+    further_columns,
+    held_in_shards,
+    pieces,
+)
 from aggcal.engines.sharded import dask_tasks
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
+from aggcal.engines.sharded.dask_pieces import Piece
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import EngineError
 
@@ -67,10 +73,11 @@ class Dask:
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     with Dask(client, shards=2) as engine:
     ...         aggcal.aggregate(rows, engine=engine, warn=False).scores.round(3)
-    array([ 0.272,  0.   , -0.272])
+    array([ 0.164,  0.   , -0.164])
     """
 
     name = "dask"
+    integrates = True
 
     def __init__(
         self,
@@ -122,7 +129,7 @@ class Dask:
             Called with the percentage of files read.
         options
             As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``scale``,
-            ``criterion``, ``annotator``, ``blank``, ``memory``.
+            ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)
         shards = DaskShards(self, made)
@@ -136,13 +143,13 @@ class Dask:
         def made() -> list[Future]:
             futures = []
             for k, (first, piece) in enumerate(pieces(judgments, cut)):
-                columns = (
+                columns = RowColumns(
                     piece.annotator, piece.left, piece.right, piece.outcome, piece.weight,
-                    piece.count,
+                    piece.count, further_columns(piece),
                 )  # fmt: skip
-                sent = self.client.scatter(dask_tasks.Piece.of(columns), hash=False)
-                numbers = (judgments.n_items, piece.n_annotators)
-                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *numbers))
+                sent = self.client.scatter(Piece.of(columns), hash=False)
+                more = (judgments.n_items, piece.n_annotators), judgments.sided
+                futures.append(self.submit(dask_tasks.shard_of, [sent], k, first, *more))
             return futures
 
         return RemoteJudgments.of_shards(about, DaskShards(self, made), self)
@@ -202,7 +209,7 @@ class DaskShards:
     def __init__(self, engine: Dask, make: Callable[[], list[Future]]) -> None:
         self._engine, self._make = engine, make
         self._futures: list[Future] = []
-        self._sent: dict[int, tuple[object, Future]] = {}
+        self._sent: dict[type, tuple[object, Future]] = {}
         engine.surviving(self._made, self._renew)
 
     def __len__(self) -> int:
@@ -278,16 +285,15 @@ class DaskShards:
 
     def _on_workers(self, parameter: Any) -> Any:
         """Send a parameter to all workers, unless it is small or there already."""
-        lasting = isinstance(parameter, FitPoint | InformationPoint)
         if _small(parameter):
             return parameter
-        if id(parameter) in self._sent:
-            return self._sent[id(parameter)][1]
-        if lasting:
-            self._sent.clear()
+        kind = type(parameter)
+        before, future = self._sent.get(kind, (None, None))
+        if before is parameter:
+            return future
         future = self._engine.client.scatter(parameter, broadcast=True, hash=False)
-        if lasting:
-            self._sent[id(parameter)] = parameter, future
+        if isinstance(parameter, Lasting):
+            self._sent[kind] = parameter, future
         return future
 
 
@@ -297,11 +303,7 @@ def _answer(shard: Shard, question: str, *parameters: Any) -> Any:
 
 def _small(parameter: Any) -> bool:
     """Whether something travels with the question itself: sending it ahead takes longer."""
-    if isinstance(parameter, FitPoint):
-        return _small(parameter.scores)
-    if isinstance(parameter, InformationPoint):
-        return _small(parameter.scores) and _small(parameter.theta)
-    return not isinstance(parameter, np.ndarray) or parameter.nbytes < _AHEAD
+    return size_of(parameter) < _AHEAD
 
 
 def _added(answers: Sequence[Any]) -> Any:

@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.arrays import IntArray
-from aggcal.engines.remote import cuts, refuse_in_shards
+from aggcal.engines.remote import cuts
 from aggcal.engines.sharded import dask_tasks
+from aggcal.engines.sharded.dask_pieces import cut_out
 from aggcal.errors import FileError, InputError, OptionError
 from aggcal.io.formats._base import Choices
-from aggcal.io.formats._parting import categories_of
+from aggcal.io.formats._parting import OF_A_RANKING, categories_of
 from aggcal.io.formats._steps import stated_scale
 from aggcal.io.rows import known_columns
 from aggcal.io.tables.parquet import refuse_partitions
@@ -67,8 +68,9 @@ class ShardsOfFiles:
         n, shards = len(numbering.about["item_ids"]), []
         for k in range(len(cut) - 1):
             first, last = int(cut[k]), int(cut[k + 1])
-            mine = [submit(dask_tasks.cut_out, part, first, last) for part in ours]
-            shards.append(submit(dask_tasks.shard_of, mine, k, first, n, last - first))
+            mine = [submit(cut_out, part, first, last) for part in ours]
+            sizes, sided = (n, last - first), bool(numbering.about["sided"])
+            shards.append(submit(dask_tasks.shard_of, mine, k, first, sizes, sided))
         return shards
 
     def _watch(self, level: list[Future]) -> None:
@@ -85,17 +87,21 @@ class ShardsOfFiles:
 def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
     """Take the options of `read_judgments` that make sense for parts of a table."""
     given = dict(options)
+    context, by = given.pop("context", None), given.pop("by", None) or ()
+    if context is not None and context.strip().lower() in OF_A_RANKING:
+        raise OptionError(
+            f"the context '{context}' numbers rankings on one machine; name the column of another "
+            "context, or choose the engine 'local'."
+        )
     choices = Choices(
         given.pop("outcomes", None) or {},
         given.pop("columns", None) or {},
         given.pop("annotator", None),
         blank=given.pop("blank", None) or "skip",
+        context=context,
+        by=categories_of(by, given.get("criterion"), given.pop("criteria", None)),
         scale=stated_scale(given.pop("scale", None)),
     )
-    context, by = given.pop("context", None), given.pop("by", None) or ()
-    by = categories_of(by, given.get("criterion"), given.pop("criteria", None))
-    if context is not None or by:
-        refuse_in_shards([*([] if context is None else [context]), *by])
     how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(
         format=given.pop("format", None),

@@ -9,7 +9,7 @@ annotators (5); a shard is made of its pieces of all parts (6).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -21,15 +21,17 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
-from aggcal.engines.remote import NO_GRADES, RowColumns, nameless
+from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
+from aggcal.engines.sharded.dask_pieces import Piece, joined
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable
+from aggcal.io.encoding import is_without, without_note
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
 from aggcal.io.writing.scratch import scratch_folder
+from aggcal.models.general.facts import codes_of
 
 _MOST_ASIDE = 10_000  # rows named in an error: all of them could fill the memory
-_WIDEST_KEY = 2**62  # largest key that int64 adds up safely
 
 
 Aside = dict[tuple[str, str, str, str, str], tuple[int, str]]
@@ -99,6 +101,11 @@ class Summary:
     files are then not called duplicates: they may differ in those."""
     graded: bool = False
     """Whether an outcome says how much better an item is."""
+    parted: Mapping[str, TextArray] = field(default_factory=dict)
+    """Ids of contexts and categories, by the names of `RowColumns`."""
+    without: Mapping[str, int] = field(default_factory=dict)
+    """How many judgments have none of them."""
+    context_name: str = "context"
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -123,13 +130,21 @@ def summary(path: str, part: Judgments | None) -> Summary:
         _timed(part),
         frozenset([part.format]),
         frozenset(part.criteria),
-        part.notes,
+        tuple(note for note in part.notes if not is_without(note)),
         part.sided,
         _shortened(aside),
         part.n_duplicates,
         part.duplicates is not None,
         part.grade is not None,
+        _parted(part),
+        {name: int(part.count[code < 0].sum()) for name, code in codes_of(part).items()},
+        part.context_name,
     )
+
+
+def _parted(part: Judgments) -> dict[str, TextArray]:
+    context = {} if part.context_ids is None else {CONTEXT: part.context_ids}
+    return context | {f"by {name}": ids for name, ids in part.category_ids.items()}
 
 
 def merged(parts: Sequence[Summary]) -> Summary:
@@ -160,7 +175,19 @@ def merged(parts: Sequence[Summary]) -> Summary:
         sum(part.duplicates for part in parts),
         any(part.further for part in parts),
         any(part.graded for part in parts),
+        _united(parts),
+        dict(sum((Counter(part.without) for part in parts), Counter())),
+        next((part.context_name for part in parts if CONTEXT in part.parted), "context"),
     )
+
+
+def _united(parts: Sequence[Summary]) -> dict[str, TextArray]:
+    """Return all contexts and categories; a part without a row knows of none."""
+    names = list(dict.fromkeys(name for part in parts for name in part.parted))
+    return {
+        name: np.unique(np.concatenate([p.parted[name] for p in parts if name in p.parted]))
+        for name in names
+    }
 
 
 def _timed(part: Judgments) -> FloatArray:
@@ -198,6 +225,9 @@ class Numbering:
     item_numbers: CodeArray
     annotator_text: TextArray
     annotator_numbers: CodeArray
+    graded: bool
+    parted: Mapping[str, TextArray]
+    """Contexts and categories in their order."""
 
 
 def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
@@ -219,6 +249,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     items, annotators = natural_order(total.item_ids), natural_order(total.annotator_ids)
     item_order, annotator_order = np.argsort(items), np.argsort(annotators)
     at = np.searchsorted(total.annotator_ids, annotators)
+    parted = {name: natural_order(ids) for name, ids in total.parted.items()}
     about = {
         "item_ids": items,
         "annotator_ids": annotators,
@@ -228,8 +259,13 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "seconds": _seconds(total.timed[:, at]),
         "sided": total.sided,
         "format": next(iter(total.formats)),
-        "notes": (*(total.notes or ()), *((NO_GRADES,) if total.graded else ())),
+        "notes": (*(total.notes or ()), *_without(total)),
         "duplicates": total.duplicates if total.further else None,
+        "context_ids": parted.get(CONTEXT),
+        "context_name": total.context_name,
+        "category_ids": {
+            name.removeprefix("by "): ids for name, ids in parted.items() if name != CONTEXT
+        },
     }
     return Numbering(
         about,
@@ -238,7 +274,20 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         item_order.astype(np.int32),
         annotators[annotator_order],
         annotator_order.astype(np.int32),
+        total.graded,
+        parted,
     )
+
+
+def _without(total: Summary) -> list[str]:
+    """Say how many judgments have no context or category."""
+    called = {name: name.removeprefix("by ") for name in total.parted}
+    called |= {CONTEXT: total.context_name} if CONTEXT in called else {}
+    return [
+        without_note(number, called[name], context=name == CONTEXT)
+        for name, number in total.without.items()
+        if number
+    ]
 
 
 def _seconds(timed: FloatArray) -> FloatArray | None:
@@ -257,35 +306,6 @@ def _unfitted(aside: Aside) -> Unfitted:
     return Unfitted(who, left, right, reason, numbers, locations, detail)
 
 
-class Piece(tuple[Any, ...]):
-    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
-
-    Pickled, that takes no room.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, columns: Sequence[np.ndarray]) -> Piece:
-        """Leave out what is 1 throughout."""
-        return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:])))
-
-    def columns(self) -> RowColumns:
-        """Return all columns."""
-        rows = len(self[0])
-        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
-        rest: list[Any] = [
-            np.broadcast_to(one, (rows,)) if column is None else column
-            for column, one in zip(self[3:], ones, strict=True)
-        ]
-        return RowColumns(*self[:3], *rest)
-
-
-def _ones(column: np.ndarray) -> bool:
-    # A column that was sent from one worker to another is no longer known to be constant.
-    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
-
-
 def renumbered(part: Judgments | None, names: Numbering) -> Piece | None:
     """Give the rows of a part the numbers that all parts share (4)."""
     if part is None or not len(part.count):
@@ -294,77 +314,43 @@ def renumbered(part: Judgments | None, names: Numbering) -> Piece | None:
     who = names.annotator_numbers[np.searchsorted(names.annotator_text, part.annotator_ids)]
     # Both numberings follow the same order, so rows stay sorted by annotator.
     return Piece.of(
-        (
+        RowColumns(
             who[part.annotator],
             items[part.left],
             items[part.right],
             part.outcome,
             part.weight,
             part.count,
+            _further(part, names),
         )
     )
 
 
-def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
-    """Return the rows of some annotators, who are then counted from 0 (5)."""
-    if part is None:
-        return None
-    begin, end = np.searchsorted(part[0], np.array([first, last], dtype=np.int32))
-    if begin == end:
-        return None
-    rest = (None if column is None else column[begin:end] for column in part[1:])
-    return Piece((part[0][begin:end] - np.int32(first), *rest))
+def _further(part: Judgments, names: Numbering) -> dict[str, np.ndarray]:
+    """Return grades, and contexts and categories by the numbers that all parts share."""
+    found, ids = {}, _parted(part)
+    if names.graded:
+        plain = np.sign(np.asarray(part.outcome) - 0.5).astype(np.int8)
+        found[GRADE] = plain if part.grade is None else part.grade
+    codes = further_columns(part)
+    for name, every in names.parted.items():
+        order = np.argsort(every)
+        number = order[np.searchsorted(every[order], ids[name])].astype(np.int32)
+        code = codes[name]
+        found[name] = np.where(code >= 0, np.append(number, np.int32(-1))[code], np.int32(-1))
+    return found
 
 
 def shard_of(
-    parts: Sequence[Piece | None], index: int, first: int, n_items: int, n_annotators: int
+    parts: Sequence[Piece | None],
+    index: int,
+    first: int,
+    sizes: tuple[int, int],
+    sided: bool,  # noqa: FBT001  # tasks are called by position
 ) -> Shard:
-    """Make a shard of its pieces; rows that are equal are merged (6)."""
-    columns = _joined([part.columns() for part in parts if part is not None], n_items)
-    return Shard.of(nameless(columns, n_items, n_annotators), index, first)
+    """Make a shard of its pieces; rows that are equal are merged (6).
 
-
-def _joined(parts: list[RowColumns], n_items: int) -> RowColumns:
-    """Put columns one after the other, sort them, and merge equal rows."""
-    if len(parts) == 1:
-        return parts[0]
-    plain = all(_ones(p.outcome) and _ones(p.weight) and _ones(p.times) for p in parts)
-    last = max(int(part.annotator[-1]) for part in parts)
-    fits = (last + 1) * n_items * n_items < _WIDEST_KEY
-    if plain and fits:
-        # Three numbers as one: values are sorted several times faster than positions.
-        keys = np.concatenate(
-            [(p.annotator.astype(np.int64) * n_items + p.left) * n_items + p.right for p in parts]
-        )
-        keys.sort()
-        new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-        times: IntArray = np.diff(np.append(new, len(keys)))
-        pair, right = np.divmod(keys[new] if len(new) < len(keys) else keys, n_items)
-        annotator, left = np.divmod(pair, n_items)
-        one = constant(1.0, len(new))
-        again = len(new) < len(keys)
-        return RowColumns(
-            annotator.astype(np.int32),
-            left.astype(np.int32),
-            right.astype(np.int32),
-            one,
-            times.astype(np.float64) if again else one,
-            times if again else np.broadcast_to(np.int64(1), (len(new),)),
-        )
-    whole: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    who, left, right, outcome, weight, _ = whole
-    order = np.lexsort((weight, outcome, right, left, who))
-    whole = [column[order] for column in whole]
-    same = np.ones(len(order), dtype=bool)
-    same[0] = False
-    for column in whole[:4]:
-        same[1:] &= column[1:] == column[:-1]
-    new = np.flatnonzero(~same)
-    rows: list[Any] = [column[new] for column in whole[:4]]
-    rows += [np.add.reduceat(column, new) for column in whole[4:]]
-    rows[3:5] = map(_constant_if_one, rows[3:5])
-    return RowColumns(*rows)
-
-
-def _constant_if_one(column: FloatArray) -> FloatArray:
-    return constant(1.0, len(column)) if bool((column == 1.0).all()) else column
+    ``sizes`` are the numbers of all items and of its annotators.
+    """
+    columns = joined([part.columns() for part in parts if part is not None], sizes[0])
+    return Shard.of(nameless(columns, *sizes), index, first, sided=sided)

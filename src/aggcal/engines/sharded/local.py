@@ -51,13 +51,14 @@ class LocalEngine:
     >>> import aggcal
     >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
     >>> judgments = aggcal.read_judgments(rows)
-    >>> whole = aggcal.aggregate(judgments, estimator="mode", warn=False)
+    >>> whole = aggcal.aggregate(judgments, warn=False)
     >>> cut = aggcal.aggregate(judgments, engine=LocalEngine(shards=2), warn=False)
     >>> bool(abs(whole.scores - cut.scores).max() < 1e-12)
     True
     """
 
     name = "shards"
+    integrates = True
 
     def __init__(self, shards: int = 2) -> None:
         self._number = shards
@@ -67,7 +68,8 @@ class LocalEngine:
         about = held_in_shards(judgments)
         cut = cuts(judgments.judgments_per_annotator, self._number)
         shards = [
-            Shard.of(piece, k, first) for k, (first, piece) in enumerate(pieces(judgments, cut))
+            Shard.of(piece, k, first, sided=judgments.sided)
+            for k, (first, piece) in enumerate(pieces(judgments, cut))
         ]
         return RemoteJudgments.of_shards(about, LocalShards(shards), self)
 

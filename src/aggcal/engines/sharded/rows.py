@@ -86,6 +86,10 @@ class ShardedRows(Rows):
         within = annotator - int(self.bounds[k])
         return ShardedRows.over(self.shards.derived("alone", within, only=k), self.n_items)
 
+    def every(self, step: int) -> Rows:
+        """Return the rows of every so many annotators, where they lie."""
+        return ShardedRows.over(self.shards.derived("every", step), self.n_items)
+
     def turned(self, annotator: int) -> Rows:
         """Return the rows with one annotator's answers turned round, where they lie."""
         return replace(self, shards=self.shards.derived("turned", annotator))
@@ -158,6 +162,11 @@ class ShardedCrowd(_Sharded, Crowd):
     ) -> None:
         super().__init__(rows, link, score_precision, **options)
         self._model = Model(link.name, crowd=options)
+
+    @property
+    def model(self) -> Model:
+        """Which likelihood it is."""
+        return self._model
 
 
 class ShardedInformation(Information):

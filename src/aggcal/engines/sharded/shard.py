@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,11 @@ from aggcal._core.arrays import FloatArray, IntArray, constant, sums
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint, Model
-from aggcal.engines.remote import RowColumns, nameless
+from aggcal.engines.remote import RowColumns, further_columns, nameless
+from aggcal.engines.sharded.general_shard import GeneralOfShard
+from aggcal.engines.sharded.integrals import IntegralOfShard
+from aggcal.engines.sharded.questions import GeneralQuestions, IntegralQuestions
+from aggcal.models.general.facts import Facts
 from aggcal.models.information import Information, key_from
 from aggcal.models.objective import Objective, Sums
 from aggcal.models.rows import Rows, rows_of
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-class Shard:
+class Shard(IntegralQuestions, GeneralQuestions):
     """Rows of consecutive annotators. Every answer follows from them and the question alone.
 
     Parameters
@@ -36,6 +41,8 @@ class Shard:
         How many judgments each item is part of, and each annotator gave.
     distinct
         How many different judgments those are.
+    asked
+        The judgments themselves, where more of them than wins and losses may matter.
     """
 
     def __init__(
@@ -47,16 +54,22 @@ class Shard:
         item_counts: IntArray | None = None,
         annotator_counts: IntArray | None = None,
         distinct: int = 0,
+        asked: Judgments | None = None,
     ) -> None:
         self.rows, self.index, self.first = rows, index, first
         self._counts = item_counts, annotator_counts
-        self._distinct = distinct
+        self._distinct, self._asked = distinct, asked
+        self._lock = RLock()
         self._forget()
 
     @classmethod
-    def of(cls, judgments: Judgments, index: int, first: int) -> Shard:
-        """Make a shard of judgments whose items are numbered among all items."""
+    def of(cls, judgments: Judgments, index: int, first: int, *, sided: bool = False) -> Shard:
+        """Make a shard of judgments whose items are numbered among all items.
+
+        ``sided`` says whether left and right are where items were shown.
+        """
         rows = rows_of(judgments)
+        more = sided or bool(further_columns(judgments)) or Facts(judgments).n_ties > 0
         whole = Rows(rows.winner, rows.loser, rows.weight, rows.starts, rows.n_items, whole=False)
         return cls(
             whole,
@@ -65,15 +78,17 @@ class Shard:
             item_counts=judgments.judgments_per_item,
             annotator_counts=judgments.judgments_per_annotator,
             distinct=len(judgments.count),
+            asked=judgments if more else None,
         )
 
     def _forget(self) -> None:
-        self._lock = RLock()
         self._fit: str | None = None
         self._number = -1
         self._problem: Objective | None = None
         self._informed_at: str | None = None
         self._information: Information | None = None
+        self._integral: IntegralOfShard | None = None
+        self._general: GeneralOfShard | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = {k: v for k, v in vars(self).items() if k in _KEPT}
@@ -87,12 +102,14 @@ class Shard:
         rows = self.rows
         if len(rows.weight) == 1 < len(rows):
             self.rows = replace(rows, weight=constant(float(rows.weight[0]), len(rows)))
+        self._lock = RLock()
         self._forget()
 
     def __sizeof__(self) -> int:
         # Its columns and the curvature that it remembers: engines weigh what they hold by this.
         rows = self.rows
         room = sum(c.nbytes for c in (rows.winner, rows.loser) if c.strides != (0,))
+        room += 0 if self._asked is None else sys.getsizeof(self._asked)
         return room + (0 if rows.weight.strides == (0,) else rows.weight.nbytes) + 8 * len(rows)
 
     # ------------------------------------------------------------------ what it holds
@@ -132,11 +149,18 @@ class Shard:
 
     def agreement(self, scores: FloatArray) -> FloatArray:
         """Return the share of each annotator's weight that the order of the scores confirms."""
+        return self._as_wins().agreement(scores)
+
+    def asked(self) -> Judgments:
+        """Return the judgments: as they were given, or as wins where that is all that matters."""
+        return self._as_wins() if self._asked is None else self._asked
+
+    def _as_wins(self) -> Judgments:
         rows, one = self.rows, constant(1.0, len(self.rows))
         times = np.broadcast_to(np.int64(1), (len(rows),))
         owner = np.repeat(np.arange(rows.n_annotators, dtype=np.int32), self.sizes())
         columns = RowColumns(owner, rows.winner, rows.loser, one, rows.weight, times)
-        return nameless(columns, rows.n_items, rows.n_annotators).agreement(scores)
+        return nameless(columns, rows.n_items, rows.n_annotators)
 
     # ------------------------------------------------------------------ a fit
 
@@ -217,6 +241,17 @@ class Shard:
         rows = self.rows.alone(annotator)
         return type(self)(rows, 0, 0)
 
+    def every(self, step: int) -> Shard:
+        """Return a shard of every so many annotators (of all); it may have none."""
+        rows, begin = self.rows, -self.first % step
+        sizes = np.diff(rows.starts)
+        chosen = np.arange(rows.n_annotators) % step == begin
+        kept = np.repeat(chosen, sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[chosen])])
+        columns = rows.winner[kept], rows.loser[kept], rows.weight[kept]
+        fewer = Rows(*columns, starts, rows.n_items, whole=False)
+        return type(self)(fewer, self.index, -(-self.first // step))
+
     def turned(self, annotator: int) -> Shard:
         """Return the same with the answers of one annotator (of all) turned round."""
         within = annotator - self.first
@@ -230,7 +265,7 @@ class Shard:
         return np.ascontiguousarray(values[self.first : self.first + self.rows.n_annotators])
 
     def _moved(self, point: FitPoint) -> Sums:
-        self._information = self._informed_at = None
+        self._information = self._informed_at = self._integral = self._general = None
         if self._problem is None or self._fit != point.fit:
             self._problem, self._fit = self._objective(point.model), point.fit
         self._number = -1
@@ -251,7 +286,7 @@ class Shard:
 
     def _informed(self, point: InformationPoint) -> Information:
         if self._information is None or self._informed_at != point.name:
-            self._problem = None
+            self._problem = self._integral = self._general = None
             problem = point.model.formulae(self.rows)
             theta = point.of(self.first, self.first + self.rows.n_annotators)
             self._information = Information(problem, point.scores, theta)
@@ -259,4 +294,4 @@ class Shard:
         return self._information
 
 
-_KEPT = ("rows", "index", "first", "_counts", "_distinct")
+_KEPT = ("rows", "index", "first", "_counts", "_distinct", "_asked")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 
@@ -205,8 +206,12 @@ def _doubles(values: FloatArray | None) -> FloatArray | None:
     return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
 
 
+@singledispatch
 def integration(rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> Integration:
-    """Return what integrates the annotators of some rows out: compiled where it can be."""
+    """Return what integrates the annotators of some rows out: compiled where it can be.
+
+    An engine registers what does so with rows of its own.
+    """
     if not names:
         return NoParameters(rows, outcomes)
     compiled = outcomes is adjacent and library() is not None

@@ -227,6 +227,17 @@ class Prior(NamedTuple):
     """Annotators by parameters."""
 
 
+def mean_terms(
+    layout: Layout, integration: Integration, known: Known, prior: Prior
+) -> tuple[FloatArray, FloatArray]:
+    """Return what nodes pull the prior means by, and the curvature in these (see `Sums`)."""
+    columns = [known.names.index(name) for name in layout.means]
+    precision = prior.sds[columns] ** -2.0
+    mean_pulls = precision * (known.nodes[:, :, columns] - prior.means[:, None, columns])
+    nodes, rule = known.nodes[:, :, columns], integration.point_weights
+    return mean_pulls, held_means(nodes, known.weights, rule, precision)
+
+
 def sums_of(
     layout: Layout,
     integration: Integration,
@@ -245,11 +256,7 @@ def sums_of(
     toward
         w_u p_k (ρ_k − ρ̄), annotators by nodes.
     """
-    columns = [known.names.index(name) for name in layout.means]
-    precision = prior.sds[columns] ** -2.0
-    mean_pulls = precision * (known.nodes[:, :, columns] - prior.means[:, None, columns])
-    nodes, rule = known.nodes[:, :, columns], integration.point_weights
-    held = held_means(nodes, known.weights, rule, precision)
+    mean_pulls, held = mean_terms(layout, integration, known, prior)
     found = integration.found
     if isinstance(found, CompiledRowSums):
         return CompiledSums(layout, known, found, mean_pulls, held, toward)

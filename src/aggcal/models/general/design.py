@@ -7,6 +7,7 @@ entries, so that Z is two tables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -123,7 +124,12 @@ class Design:
         return np.maximum(total, 0.0)
 
 
-def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = None) -> Design:
+def design(
+    rows: GeneralRows,
+    cells: list[str],
+    control: FloatArray | None = None,
+    numbers: Mapping[str, IntArray] | None = None,
+) -> Design:
     """Lay out the unknowns of some rows.
 
     Parameters
@@ -134,6 +140,9 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
         Names of the rows' keys in which items have an effect of their own.
     control
         What is held equal: rows by covariates.
+    numbers
+        Of each of the cells, the pairs of a group and an item that have an unknown (group × items +
+        item), where others than those of these rows do.
 
     Examples
     --------
@@ -156,7 +165,10 @@ def design(rows: GeneralRows, cells: list[str], control: FloatArray | None = Non
         group = rows.keys[name].astype(np.int64)
         known: BoolArray = group >= 0
         sides = [np.where(known, group * n + side, -1) for side in (rows.left, rows.right)]
-        found = np.unique(np.concatenate([side[known] for side in sides]))
+        if numbers is None:
+            found = np.unique(np.concatenate([side[known] for side in sides]))
+        else:
+            found = numbers[name]
         for side, sign in zip(sides, (1.0, -1.0), strict=True):
             columns.append(size + np.where(known, np.searchsorted(found, side), 0))
             values.append(np.where(known, sign, 0.0))

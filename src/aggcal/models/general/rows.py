@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
 
+ASKED_IN = "asked in"
+"""The key of the contexts of rows whose readiness to tie is the same in all of them."""
 _TIE = 0.5
 _LARGEST = 2**62
 """Largest number of combinations of codes that one integer tells apart."""
@@ -64,28 +66,37 @@ class GeneralRows:
         """Give each row what is its annotator's."""
         return np.repeat(values, self.sizes, axis=0)
 
-    def every(self, step: int) -> GeneralRows:
-        """Return the rows of every so many annotators."""
-        kept = np.repeat(np.arange(self.n_annotators) % step == 0, self.sizes)
+    def every(self, step: int, begin: int = 0) -> GeneralRows:
+        """Return the rows of every so many annotators, from one of the first on."""
+        kept = np.repeat(np.arange(self.n_annotators) % step == begin, self.sizes)
         return GeneralRows(
             self.left[kept],
             self.right[kept],
             Answers(*(part[kept] for part in self.answers)),
             self.levels[:, kept],
-            np.concatenate([[0], np.cumsum(self.sizes[::step])]),
+            np.concatenate([[0], np.cumsum(self.sizes[begin::step])]),
             self.n_items,
             {name: code[kept] for name, code in self.keys.items()},
         )
 
     def pooled(self) -> GeneralRows:
-        """Forget who judged."""
+        """Forget who judged; rows without a context stay apart, as each is one of its own."""
         zero = np.zeros(len(self), dtype=np.int64)
-        asked = (zero, self.left, self.right)
-        return _merged(asked, self.answers, self.levels, self.n_items, self.keys)
+        asked, keys = (zero, self.left, self.right), self.keys
+        if "context" in keys:
+            keys = keys | {"own": np.where(keys["context"] < 0, self.owner, -1)}
+        found = _merged(asked, self.answers, self.levels, self.n_items, keys)
+        return replace(found, keys={name: found.keys[name] for name in self.keys})
 
 
 def general_rows(
-    judgments: Judgments, *, ties: bool, sides: bool, keys: bool, grades: bool = True
+    judgments: Judgments,
+    *,
+    ties: bool,
+    sides: bool,
+    keys: bool,
+    grades: bool = True,
+    top: int = 1,
 ) -> GeneralRows:
     """Lay out judgments for the general model.
 
@@ -101,6 +112,8 @@ def general_rows(
         Whether contexts and categories matter.
     grades
         Whether strengths of answers matter, where there are some.
+    top
+        How many of them there are at least: judgments may be a part of others.
 
     Examples
     --------
@@ -111,6 +124,8 @@ def general_rows(
     (array([2.]), array([0.5]), array([1.]))
     """
     answers, levels = answers_of(judgments, ties=ties, grades=grades)
+    if len(levels) < top:
+        levels = np.pad(levels, ((0, top - len(levels)), (0, 0)))
     weight, lean, tied = answers
     left, right = judgments.left, judgments.right
     if not sides:

@@ -12,6 +12,7 @@ It is here as products and as a dense matrix.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,11 +25,14 @@ from aggcal.models.general.annotators import (
     GAP,
     POSITION,
     READINESS,
+    RELIABILITY,
+    STANCE,
     TIE,
     Known,
     RowSums,
 )
 from aggcal.models.general.design import Design
+from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
 from aggcal.models.rows import laplacian
 
@@ -75,10 +79,10 @@ class Layout:
         """Where μ begins."""
         return int(self.where_ties.stop)
 
-    def every(self, step: int) -> Layout:
-        """Return the layout of every so many annotators' rows."""
-        kept = np.repeat(np.arange(self.rows.n_annotators) % step == 0, self.rows.sizes)
-        return replace(self, rows=self.rows.every(step), design=self.design.taken(kept))
+    def every(self, step: int, begin: int = 0) -> Layout:
+        """Return the layout of the rows of every so many annotators."""
+        kept = np.repeat(np.arange(self.rows.n_annotators) % step == begin, self.rows.sizes)
+        return replace(self, rows=self.rows.every(step, begin), design=self.design.taken(kept))
 
     def axis_gaps(self, unknowns: FloatArray) -> FloatArray | None:
         """Return v_i − v_j of each row, if there is an axis."""
@@ -91,6 +95,25 @@ class Layout:
             return None
         code = self.rows.keys["context"]
         return np.where(code >= 0, unknowns[self.where_ties][code], 0.0)
+
+    def at_nodes(
+        self, unknowns: FloatArray, known: Known
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield η and ν of each row at each node of its annotator."""
+        rows, x = self.rows, unknowns
+        gaps = self.design.gaps(x[: self.design.size])
+        axis, offset = self.axis_gaps(x), self.readiness(x)
+        for k in range(known.weights.shape[1]):
+            theta = dict(zip(known.names, known.nodes[:, k].T, strict=True))
+            eta = gaps if RELIABILITY not in theta else rows.per_row(theta[RELIABILITY]) * gaps
+            if POSITION in theta:
+                eta = eta + rows.per_row(theta[POSITION])
+            if STANCE in theta and axis is not None:
+                eta = eta + rows.per_row(theta[STANCE]) * axis
+            nu = np.full(len(gaps), -np.inf) if offset is None else offset
+            if READINESS in theta:
+                nu = rows.per_row(theta[READINESS]) + (0.0 if offset is None else offset)
+            yield eta, nu
 
     @cached_property
     def maps(self) -> dict[str, tuple[Any, Any, slice]]:
@@ -277,6 +300,28 @@ class Sums:
         if self.layout.means:
             parts.append(sparse.csr_array(np.einsum("uk,ukj->uj", values, self.mean_pulls)))
         return sparse.hstack(parts).tocsr()
+
+    def expected_grades(self, unknowns: FloatArray, grades: FloatArray) -> FloatArray:
+        """Return the weight of each strength of answer that is to be expected."""
+        rows, expected = self.layout.rows, np.zeros(len(grades))
+        for k, (eta, nu) in enumerate(self.layout.at_nodes(unknowns, self.known)):
+            share = rows.per_row(self.weights[:, k]) * rows.answers.weight
+            expected += [float((share * level).sum()) for level in grade_terms(eta, nu, grades)]
+        return expected
+
+    def item_pulls(self) -> Any:
+        """Return what annotators pull scores by, over the root of the number of their answers."""
+        rows = self.layout.rows
+        pulls = self.borders(self.weights)[:, : rows.n_items]
+        return pulls.multiply(1.0 / np.sqrt(rows.given)[:, None]).tocsr()
+
+    def axis_parts(self, unknowns: FloatArray) -> FloatArray:
+        """Return the squared advantages along the axis, and in the scores, added up."""
+        rows, known = self.layout.rows, self.known
+        gap, axis = unknowns[rows.left] - unknowns[rows.right], self.layout.axis_gaps(unknowns)
+        own = rows.per_row(known.mean(known.of(STANCE))) * np.asarray(axis)
+        shared = rows.per_row(known.mean(known.of(RELIABILITY))) * gap
+        return np.array([float(rows.answers.weight @ np.square(each)) for each in (own, shared)])
 
     def _curve(self, one: str, two: str) -> FloatArray:
         curves = self.found.curves

@@ -1,0 +1,106 @@
+"""Rows on their way to a shard: columns of one part of a table, cut and put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, constant
+from aggcal.engines.remote import RowColumns
+
+_WIDEST_KEY = 2**62  # largest key that int64 adds up safely
+
+
+class Piece(tuple[Any, ...]):
+    """RowColumns of judgments; None for an outcome, weight or count that is 1 throughout.
+
+    Pickled, that takes no room. The last entry maps names to further columns.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, columns: RowColumns) -> Piece:
+        """Leave out what is 1 throughout."""
+        return cls((*columns[:3], *(None if _ones(c) else c for c in columns[3:6]), columns[6]))
+
+    def columns(self) -> RowColumns:
+        """Return all columns."""
+        rows = len(self[0])
+        ones: tuple[Any, ...] = (np.float64(1), np.float64(1), np.int64(1))
+        rest: list[Any] = [
+            np.broadcast_to(one, (rows,)) if column is None else column
+            for column, one in zip(self[3:6], ones, strict=True)
+        ]
+        return RowColumns(*self[:3], *rest)._replace(further=self[6])
+
+
+def _ones(column: np.ndarray) -> bool:
+    # A column that was sent from one worker to another is no longer known to be constant.
+    return bool((column[:1] == 1).all() if column.strides == (0,) else (column == 1).all())
+
+
+def cut_out(part: Piece | None, first: int, last: int) -> Piece | None:
+    """Return the rows of some annotators, who are then counted from 0 (5)."""
+    if part is None:
+        return None
+    begin, end = np.searchsorted(part[0], np.array([first, last], dtype=np.int32))
+    if begin == end:
+        return None
+    rest = (None if column is None else column[begin:end] for column in part[1:6])
+    further = {name: column[begin:end] for name, column in part[6].items()}
+    return Piece((part[0][begin:end] - np.int32(first), *rest, further))
+
+
+def joined(parts: list[RowColumns], n_items: int) -> RowColumns:
+    """Put columns one after the other, sort them, and merge equal rows."""
+    if len(parts) == 1:
+        return parts[0]
+    names = list(parts[0].further)
+    plain = not names and all(
+        _ones(p.outcome) and _ones(p.weight) and _ones(p.times) for p in parts
+    )
+    last = max(int(part.annotator[-1]) for part in parts)
+    fits = (last + 1) * n_items * n_items < _WIDEST_KEY
+    if plain and fits:
+        # Three numbers as one: values are sorted several times faster than positions.
+        keys = np.concatenate(
+            [(p.annotator.astype(np.int64) * n_items + p.left) * n_items + p.right for p in parts]
+        )
+        keys.sort()
+        new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        times: IntArray = np.diff(np.append(new, len(keys)))
+        pair, right = np.divmod(keys[new] if len(new) < len(keys) else keys, n_items)
+        annotator, left = np.divmod(pair, n_items)
+        one = constant(1.0, len(new))
+        again = len(new) < len(keys)
+        return RowColumns(
+            annotator.astype(np.int32),
+            left.astype(np.int32),
+            right.astype(np.int32),
+            one,
+            times.astype(np.float64) if again else one,
+            times if again else np.broadcast_to(np.int64(1), (len(new),)),
+        )
+    whole: list[Any] = [
+        np.concatenate(column) for column in zip(*(p[:6] for p in parts), strict=True)
+    ]
+    who, left, right, outcome, weight, _ = whole
+    further = [np.concatenate([part.further[name] for part in parts]) for name in names]
+    order = np.lexsort((weight, *further[::-1], outcome, right, left, who))
+    whole, further = [c[order] for c in whole], [c[order] for c in further]
+    same = np.ones(len(order), dtype=bool)
+    same[0] = False
+    for column in (*whole[:4], *further):
+        same[1:] &= column[1:] == column[:-1]
+    new = np.flatnonzero(~same)
+    rows: list[Any] = [column[new] for column in whole[:4]]
+    rows += [np.add.reduceat(column, new) for column in whole[4:]]
+    rows[3:5] = map(_constant_if_one, rows[3:5])
+    kept = {name: column[new] for name, column in zip(names, further, strict=True)}
+    return RowColumns(*rows)._replace(further=kept)
+
+
+def _constant_if_one(column: FloatArray) -> FloatArray:
+    return constant(1.0, len(column)) if bool((column == 1.0).all()) else column
