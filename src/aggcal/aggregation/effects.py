@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.text import brief
+from aggcal.aggregation.disagreement import Camps
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +224,11 @@ class Effects(Protocol):
     @property
     def axis(self) -> Axis | None:
         """The axis of disagreement."""
+        ...
+
+    @property
+    def camps(self) -> Camps | None:
+        """Camps of annotators; None where they were not looked for."""
         ...
 
     @property

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
+from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.mixture import (
     Mixture,
@@ -26,6 +27,7 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
 
 ONE, AXIS, TWO, THREE = "one order", "an axis", "two camps", "three camps"
+_NUMBER = {TWO: 2, THREE: 3}
 FEWEST = 6
 """Annotators from which on camps are looked for: of fewer, a camp would be one or two people."""
 _FOLDS = 8
@@ -208,3 +210,60 @@ def _gain(one: FloatArray, other: FloatArray) -> tuple[float, float]:
 
 def _surely(gain: tuple[float, float]) -> bool:
     return gain[0] > max(_CLEARLY * gain[1], _WORTH)
+
+
+def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Camps:
+    """Look for camps beside a fit of one order.
+
+    Parameters
+    ----------
+    problem, fit
+        The model without an axis, and its fit.
+    seed
+        For who is held out when, and for starts.
+    """
+    seen, sd = seen_by(problem, fit), fit.state.block_sds[SCORES]
+    scores = fit.state.unknowns[: seen.rows.n_items]
+    told = decide(seen, scores, sd, seed=seed)
+    if told.kind not in _NUMBER:
+        return Camps.none(told.kind, told.gains, told.over_axis)
+    one = fit_one(seen, scores, sd)
+    found = fit_camps(seen, one, _NUMBER[told.kind], seed=seed)
+    return _described(found, told, problem.component)
+
+
+def _described(fit: MixtureFit, told: Decision, component: IntArray) -> Camps:
+    """Put the largest camp first, and say how sure everything is."""
+    size = fit.classes.sum(axis=0)
+    order = np.argsort(-size, kind="stable")
+    number = len(order)
+    unit = np.eye(number)[order]
+    scores = np.stack([_about_mean(row, component) for row in fit.scores[order]])
+    middle = np.full(number, 1.0 / number)
+    far = np.zeros(scores.shape[1])
+    se = np.zeros(scores.shape[1])
+    for a in range(number):
+        for b in range(a + 1, number):
+            apart = scores[a] - scores[b]
+            more = np.abs(apart) > np.abs(far)
+            far = np.where(more, apart, far)
+            se = np.where(more, fit.spread(unit[a] - unit[b], component), se)
+    return Camps(
+        told.kind,
+        told.gains,
+        told.over_axis,
+        size[order] / size.sum(),
+        scores,
+        np.stack([fit.spread(each, component) for each in unit]),
+        fit.classes[:, order],
+        middle @ scores,
+        fit.spread(middle, component),
+        far if number == 2 else np.abs(far),  # noqa: PLR2004  # which two differs by item
+        se,
+    )
+
+
+def _about_mean(scores: FloatArray, component: IntArray) -> FloatArray:
+    """Return scores about the mean of their component."""
+    count = np.bincount(component)
+    return np.asarray(scores - (np.bincount(component, scores) / count)[component])

@@ -56,6 +56,9 @@ class Chosen:
     cells: tuple[str, ...] = ()
     """Keys of the rows in which items have effects."""
     bridge: bool = False
+    """Whether an axis is fitted."""
+    camps: str = ""
+    """How camps are looked for: ``camps``, or ``auto``: else an axis is fitted."""
     control: Control | None = None
     """What is held equal."""
     graded: bool = False
@@ -92,6 +95,7 @@ class Chosen:
     def plain(self) -> bool:
         """Whether there is nothing beside items and reliabilities."""
         further = self.position or self.bridge or self.graded or self.ties != "halves"
+        further = further or bool(self.camps)
         return not further and not self.cells and self.control is None
 
 
@@ -151,7 +155,9 @@ def chosen_terms(terms: Terms, judgments: Judgments, scores: FloatArray) -> Chos
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
         cells += [f"by {column.name}" for column in judgments.categories]
-    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
+    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge == "axis", control=terms.control)
+    if terms.bridge in ("camps", "auto"):
+        found = replace(found, camps=str(terms.bridge))
     if ties != "rao-kupper" and terms.ties != "halves":
         found = replace(found, graded=graded(judgments))
     found = replace(found, weights=weights_of(terms, judgments))

@@ -11,6 +11,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL
+from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.effects import (
     EDGES,
     AnnotatorEffect,
@@ -42,6 +43,8 @@ class GeneralEffects:
     fit: GeneralFit
     uncontrolled: FloatArray | None = None
     """Scores of the fit in which nothing is held equal, where something is in this one."""
+    camps: Camps | None = None
+    """Camps of annotators; None where they were not looked for."""
 
     __repr__ = brief
 
@@ -265,8 +268,9 @@ class GeneralEffects:
         }
         found["criteria_weights"] = self._weights()
         found["control"] = None if self.control is None else self.control.to_dict()
-        found["bridge"] = self.axis is not None
+        found["bridge"] = self.axis is not None or self.camps is not None
         found["axis"] = None if self.axis is None else self.axis.to_dict()
+        found["camps"] = None if self.camps is None else self.camps.to_dict()
         if len(self.grades) > 1:
             found["grades"] = self.grades.tolist()
         return found

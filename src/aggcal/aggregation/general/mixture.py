@@ -18,7 +18,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.general.spreads import REVERSED_PRIOR, effect_sd
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.prior_sd import next_sd
+from aggcal.aggregation.solve.prior_sd import centred, next_sd
 from aggcal.models.general.annotators import cubature
 from aggcal.models.general.outcomes import Answers, Outcomes, RowTerms, adjacent
 from aggcal.models.general.rows import GeneralRows
@@ -134,15 +134,13 @@ class MixtureFit:
         """θ_k, classes by items."""
         return self.shape.mixing @ self.values.parts
 
-    def spread(self, weights: FloatArray) -> FloatArray:
-        """Return the standard errors of Σ_k w_k θ_k, about the mean over the items."""
-        from aggcal.aggregation.solve.prior_sd import centred
-
+    def spread(self, weights: FloatArray, component: IntArray) -> FloatArray:
+        """Return the standard errors of Σ_k w_k θ_k, about the mean of each component."""
         n = self.values.parts.shape[1]
         along = weights @ self.shape.mixing
         blocks = self.covariance.reshape(len(along), n, len(along), n)
         matrix = np.einsum("p,piqj,q->ij", along, blocks, along)
-        own = np.diag(centred(matrix, np.zeros(n, dtype=np.int64)))
+        own = np.diag(centred(matrix, component))
         return np.sqrt(np.maximum(own, 0.0))
 
 
