@@ -13,6 +13,7 @@ from aggcal.aggregation.ties import snapped
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
+    from aggcal.aggregation.disagreement import Camps
 
 
 def item_columns(consensus: Consensus) -> Columns:
@@ -66,7 +67,14 @@ def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
         if consensus.uncertainty is not None:
             low, high = interval(values, variances, consensus.uncertainty.level)
             columns |= {f"{name}_low": low[order], f"{name}_high": high[order]}
+    if (camps := effects.camps) is not None and camps.stands_out:
+        columns["camp"] = camps.own[order]
+        columns |= {f"p_camp_{name}": p[order] for name, p in _named(camps, camps.members.T)}
     return columns
+
+
+def _named(camps: Camps, rows: FloatArray) -> list[tuple[str, FloatArray]]:
+    return list(zip(camps.names, rows, strict=True))
 
 
 def term_columns(consensus: Consensus) -> Columns:
@@ -81,7 +89,34 @@ def term_columns(consensus: Consensus) -> Columns:
     if (axis := effects.axis) is not None:
         columns |= {"common_ground": axis.common_ground, "common_ground_se": axis.common_se}
         columns |= {"axis": axis.items, "axis_se": axis.item_se}
+    if (camps := effects.camps) is not None and camps.stands_out:
+        columns |= {"common_ground": camps.common_ground, "common_ground_se": camps.common_se}
+        columns |= {f"camp_{name}": scores for name, scores in _named(camps, camps.scores)}
+        columns |= {"camps_apart": camps.apart, "camps_apart_se": camps.apart_se}
     return columns
+
+
+def camp_columns(consensus: Consensus) -> Columns:
+    """Return the scores by camp, as in ``camps.csv``; nothing where there are no camps."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    if camps is None or not camps.stands_out:
+        return {}
+    known, parts = consensus.uncertainty, []
+    rows = zip(camps.names, camps.scores, camps.se, camps.shares, strict=True)
+    for name, scores, se, share in rows:
+        order = np.argsort(-scores, kind="stable")
+        value = snapped(scores[order])
+        part: Columns = {
+            "camp": np.full(len(order), name, dtype=object),
+            "share": np.full(len(order), share),
+            "item": consensus.item_ids[order],
+            "score": value,
+        }
+        if known is not None:
+            low, high = interval(value, np.square(se[order]), known.level)
+            part |= {"se": se[order], "low": low, "high": high}
+        parts.append(part | {"rank": ranks(value)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def category_columns(consensus: Consensus) -> Columns:
