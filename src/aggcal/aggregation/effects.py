@@ -197,6 +197,11 @@ class Effects(Protocol):
         ...
 
     @property
+    def context_fitted(self) -> bool:
+        """Whether what items do in each context is part of the fit."""
+        ...
+
+    @property
     def position(self) -> AnnotatorEffect | None:
         """Preference for the left side, on the logit scale: 0 is none."""
         ...

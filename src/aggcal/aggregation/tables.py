@@ -45,7 +45,8 @@ def annotator_columns(consensus: Consensus) -> Columns:
         "n_judgments": consensus.judgments_per_annotator[order],
         "agreement": consensus.agreement[order],
     }
-    return columns | counts | _effect_columns(consensus, order)
+    members = {name: column[order] for name, column in camp_members(consensus).items()}
+    return columns | counts | _effect_columns(consensus, order) | members
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
@@ -67,10 +68,16 @@ def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
         if consensus.uncertainty is not None:
             low, high = interval(values, variances, consensus.uncertainty.level)
             columns |= {f"{name}_low": low[order], f"{name}_high": high[order]}
-    if (camps := effects.camps) is not None and camps.stands_out:
-        columns["camp"] = camps.own[order]
-        columns |= {f"p_camp_{name}": p[order] for name, p in _named(camps, camps.members.T)}
     return columns
+
+
+def camp_members(consensus: Consensus) -> Columns:
+    """Return the camp of each annotator and the probability of each, in the order of their ids."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    if camps is None or not camps.stands_out:
+        return {}
+    named = _named(camps, camps.members.T)
+    return {"camp": camps.own, **{f"p_camp_{name}": chance for name, chance in named}}
 
 
 def _named(camps: Camps, rows: FloatArray) -> list[tuple[str, FloatArray]]:

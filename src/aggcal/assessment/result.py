@@ -123,10 +123,12 @@ class Assessment:
         if whole is not None:
             shares = left_shares(whole)
             columns |= {name: column[order] for name, column in shares.items()}
-        return columns | {
+        columns |= {
             "verdict": self.verdicts.verdict[order],
             "reason": self.verdicts.reason[order],
         }
+        members = [name for name in columns if name == "camp" or name.startswith("p_camp_")]
+        return columns | {name: columns.pop(name) for name in members}
 
     @cached_property
     def guarantees(self) -> Guarantees:

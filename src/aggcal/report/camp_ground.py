@@ -128,18 +128,18 @@ class CampGround(Ground):
             found.append((name, items))
         return found
 
-    def members(self, name: str) -> str:
-        """Return who belongs to a camp, in a sentence."""
+    def members(self, name: str) -> tuple[str, list[str], str]:
+        """Return how many belong to a camp, some of their names, and who is missing or unsure."""
         if "camp" not in self.annotators or f"p_camp_{name}" not in self.annotators:
-            return ""
+            return "", [], ""
         chance = np.asarray(self.annotators[f"p_camp_{name}"], dtype=np.float64)
         own = np.flatnonzero(np.asarray(self.annotators["camp"], dtype=object) == name)
         own = own[np.argsort(-chance[own], kind="stable")]
         unsure = int((chance[own] < _SURE).sum())
-        names = ", ".join(str(self.annotators["annotator"][k]) for k in own[:_NAMED_MEMBERS])
+        names = [str(self.annotators["annotator"][k]) for k in own[:_NAMED_MEMBERS]]
         more = f" and {len(own) - _NAMED_MEMBERS:,} more" if len(own) > _NAMED_MEMBERS else ""
-        said = f"{count(len(own), 'annotator')}: {names}{more}."
-        return f"{said} {unsure:,} of them could belong elsewhere." if unsure else said
+        rest = f"{more}. {unsure:,} of them could belong elsewhere." if unsure else f"{more}."
+        return count(len(own), "annotator"), names, rest
 
     @property
     def figure(self) -> str:

@@ -97,9 +97,9 @@ class Ground:
             "unit; they are what people of both ends could accept, not the truth."
         )
 
-    def members(self, name: str) -> str:  # noqa: ARG002  # an end has none
+    def members(self, name: str) -> tuple[str, list[str], str]:  # noqa: ARG002  # an end has none
         """Return who belongs to an end: nobody, as all stand somewhere between."""
-        return ""
+        return "", [], ""
 
     @property
     def leader(self) -> str:

@@ -167,8 +167,8 @@ def _ground(report: Report) -> Iterable[str]:
 
 
 def _members(ground: Ground, name: str) -> str:
-    said = ground.members(name)
-    return f" {plain(said)}" if said else ""
+    number, names, rest = ground.members(name)
+    return f" {number}: {', '.join(map(plain, names))}{rest}" if number else ""
 
 
 def _changes(report: Report) -> Iterable[str]:

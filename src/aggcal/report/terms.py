@@ -171,7 +171,9 @@ def sentences(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.'
     """
     if not (terms := terms_of(summary)):
-        return []
+        evidence = summary.get("position_evidence")
+        plain = _sides(summary, {"position_evidence": evidence})
+        return [("Sides", plain)] if plain else []
     parts = (
         ("Ties", _ties),
         ("Strengths", _strengths),

@@ -63,6 +63,11 @@ class GeneralEffects:
         """How ties were fitted."""
         return self.chosen.ties
 
+    @property
+    def context_fitted(self) -> bool:
+        """Whether what items do in each context is part of the fit."""
+        return "context" in self.chosen.cells
+
     @cached_property
     def position(self) -> AnnotatorEffect | None:
         """Preference for the left side."""

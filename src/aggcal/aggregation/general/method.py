@@ -99,7 +99,8 @@ class Further:
             chosen = replace(chosen, bridge=chosen.camps == "auto" and not camps.stands_out)
         if chosen.bridge:
             fit = fit_axis(problem, general_problem(self.judgments, chosen), fit, run)
-        effects = GeneralEffects(self.judgments, chosen, fit, scores, camps)
+        # Refits keep what was decided, and do not look for camps again.
+        effects = GeneralEffects(self.judgments, replace(chosen, camps=""), fit, scores, camps)
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
@@ -117,6 +118,7 @@ class Further:
             seconds=time.perf_counter() - began,
             quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects),
             effects=effects,
+            position_evidence=chosen.evidence,
         )
 
 
