@@ -1,7 +1,7 @@
 """How often camps are claimed where there are none, and found where there are some.
 
-Studies of many shapes are drawn: clean ones, ones in which everyone has a taste of their own, continua
-along one axis, and two or three camps. For each the decision by held-out annotators is taken.
+Studies of many shapes are drawn: clean ones, ones in which everyone has a taste of their own,
+continua along one axis, and two or three camps. For each the decision by held-out annotators is taken.
 
     python benchmarks/camps.py --studies 200 --jobs 16 --seed 0
     python benchmarks/camps.py --kinds clean own --studies 50
@@ -92,8 +92,8 @@ def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float]:
     terms = aggcal.Terms(ties="davidson", position="on", bridge="axis")
     found = aggcal.aggregate(judgments, terms=terms, warn=False)
     effects = found.effects
-    assert isinstance(effects, GeneralEffects)
-    assert effects.axis is not None
+    if not isinstance(effects, GeneralEffects) or effects.axis is None:
+        raise TypeError("an axis was asked for")
     far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
     seen = seen_by(effects.problem, effects.fit)
     sd = effects.fit.state.block_sds["scores"]

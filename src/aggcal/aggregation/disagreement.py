@@ -27,7 +27,8 @@ class Camps:
     ``three camps``; a richer one only where it does so clearly."""
     gains: dict[str, tuple[float, float]]
     """How much more probable the answers of held-out annotators are than by one order: the gain in
-    log-likelihood of each alternative, and its standard error. Empty where nothing pointed to one."""
+    log-likelihood of each alternative, and its standard error. Empty where nothing pointed to
+    one."""
     over_axis: tuple[float, float] | None
     """The same of the camps over an axis."""
     shares: FloatArray

@@ -42,7 +42,8 @@ class BTL(ThurstoneAggregator):
         if self.terms.bridge != "off":
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
-                f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave --bridge out."
+                f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
+                "--bridge out."
             )
 
 

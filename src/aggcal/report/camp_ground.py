@@ -71,9 +71,10 @@ class CampGround(Ground):
         over = camps["held_out_gain_over_axis"]
         return (
             f"Annotators form {in_words(len(self.letters))} camps with orders of their own. That "
-            "predicts the answers of annotators who were held out better than one order does (log-"
-            f"likelihood {gain['value']:+.0f}, standard error {gain['se']:.0f}), and better than an "
-            f"axis along which people stand anywhere ({over['value']:+.0f}, {over['se']:.0f})."
+            "predicts the answers of annotators who were held out better than one order does "
+            f"(log-likelihood {gain['value']:+.0f}, standard error {gain['se']:.0f}), and better "
+            "than an axis along which people stand anywhere "
+            f"({over['value']:+.0f}, standard error {over['se']:.0f})."
         )
 
     @property

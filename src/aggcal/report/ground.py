@@ -77,8 +77,8 @@ class Ground:
     def order_said(self) -> str:
         """Whose order the results are, where people differ."""
         return (
-            "Annotators differ along one axis; this is the order of those in its middle. The common "
-            "ground is fair to both ends, whichever has more annotators."
+            "Annotators differ along one axis; this is the order of the average annotator. The "
+            "common ground is fair to both ends, whichever has more annotators."
         )
 
     @property

@@ -1,7 +1,7 @@
-"""Whether annotators differ at all, stand along one axis, or form camps: told by held-out annotators.
+"""Whether annotators agree, stand along one axis, or form camps: told by held-out annotators.
 
-Each candidate is fitted without some annotators and asked how probable all answers of those are. Only
-what annotators have in common helps there: tastes of one's own, however strong, are no camp.
+Each candidate is fitted without some annotators and asked how probable all answers of those are.
+Only what annotators have in common helps there: tastes of one's own are no camp, however strong.
 """
 
 from __future__ import annotations
@@ -14,14 +14,8 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.fit import GeneralFit
-from aggcal.aggregation.general.mixture import (
-    Mixture,
-    MixtureFit,
-    Seen,
-    Shape,
-    Values,
-    fit_mixture,
-)
+from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
+from aggcal.aggregation.general.mixture_fit import MixtureFit, fit_mixture
 from aggcal.aggregation.general.problem import Problem
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
@@ -35,8 +29,8 @@ _FOLDS = 8
 _BY_LOT = 2
 """Starts by lot, beside the one that the residuals suggest."""
 _APART, _LEAST = 0.7, 0.3
-"""Spread of what camps and an axis add, to begin with, and that of an axis at least, relative to the
-spread of the scores: at 0 nothing pulls them away from it."""
+"""Spread of what camps and an axis add, to begin with, and that of an axis at least, relative to
+that of the scores: at 0 nothing pulls them away from it."""
 MOST_ITEMS = 600
 """Items up to which camps are looked for: every step solves for the scores of all camps at once."""
 _CLEARLY = 2.0

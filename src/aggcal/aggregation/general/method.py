@@ -118,7 +118,6 @@ class Further:
             seconds=time.perf_counter() - began,
             quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects),
             effects=effects,
-            position_evidence=chosen.evidence,
         )
 
 
