@@ -1,7 +1,7 @@
 """How often camps are claimed where there are none, and found where there are some.
 
 Studies of many shapes are drawn: clean ones, ones in which everyone has a taste of their own,
-continua along one axis, and two or three camps. For each the decision by held-out annotators is taken.
+continua along one axis, and two or three camps. Each is decided by held-out annotators.
 
     python benchmarks/camps.py --studies 200 --jobs 16 --seed 0
     python benchmarks/camps.py --kinds clean own --studies 50

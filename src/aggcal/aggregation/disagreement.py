@@ -73,7 +73,7 @@ class Camps:
     @property
     def own(self) -> TextArray:
         """The most probable camp of each annotator."""
-        return np.array(self.names, dtype=object)[self.members.argmax(axis=1)]
+        return np.asarray(np.array(self.names, dtype=object)[self.members.argmax(axis=1)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is known of the camps as a whole, as in ``summary.json``."""

@@ -131,6 +131,8 @@ class CategoryScores:
     """Weight of the judgments of each category."""
     correlation: Correlations | None = None
     """Between categories; None where there are many."""
+    covariances: tuple[FloatArray, ...] = ()
+    """Of the scores in each category that are there; empty where unknowns are many."""
 
     __repr__ = brief
 

@@ -10,6 +10,8 @@ from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
 from aggcal.aggregation.ties import snapped
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.ranks import rank_intervals
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
@@ -77,7 +79,7 @@ def camp_members(consensus: Consensus) -> Columns:
     if camps is None or not camps.stands_out:
         return {}
     named = _named(camps, camps.members.T)
-    return {"camp": camps.own, **{f"p_camp_{name}": chance for name, chance in named}}
+    return {"camp": camps.own, **{f"p_camp_{name.lower()}": chance for name, chance in named}}
 
 
 def _named(camps: Camps, rows: FloatArray) -> list[tuple[str, FloatArray]]:
@@ -98,7 +100,7 @@ def term_columns(consensus: Consensus) -> Columns:
         columns |= {"axis": axis.items, "axis_se": axis.item_se}
     if (camps := effects.camps) is not None and camps.stands_out:
         columns |= {"common_ground": camps.common_ground, "common_ground_se": camps.common_se}
-        columns |= {f"camp_{name}": scores for name, scores in _named(camps, camps.scores)}
+        columns |= {f"camp_{name.lower()}": scores for name, scores in _named(camps, camps.scores)}
         columns |= {"camps_apart": camps.apart, "camps_apart_se": camps.apart_se}
     return columns
 
@@ -134,11 +136,12 @@ def category_columns(consensus: Consensus) -> Columns:
     parts: list[Columns] = []
     known = None if consensus.effects is None else consensus.uncertainty
     for column in () if consensus.effects is None else consensus.effects.categories:
-        for name, scores, se, weight in zip(
-            column.ids, column.scores, column.se, column.judgments, strict=True
+        for k, (name, scores, se, weight) in enumerate(
+            zip(column.ids, column.scores, column.se, column.judgments, strict=True)
         ):
             there = np.flatnonzero(np.isfinite(scores))
-            own = there[np.argsort(-scores[there], kind="stable")]
+            place = np.argsort(-scores[there], kind="stable")
+            own = there[place]
             value = snapped(scores[own])
             part: Columns = {
                 "column": np.full(len(own), column.name, dtype=object),
@@ -151,6 +154,10 @@ def category_columns(consensus: Consensus) -> Columns:
                 part |= {"se": se[own], "low": low, "high": high}
             given = int(weight) if float(weight).is_integer() else weight
             part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
+            if known is not None and column.covariances and known.component is None:
+                matrix = DenseCovariance(column.covariances[k][np.ix_(place, place)])
+                low, high, _ = rank_intervals(value, matrix, known.level, seed=k)
+                part |= {"rank_low": low, "rank_high": high}
             parts.append(part)
     if not parts:
         return {}

@@ -48,7 +48,7 @@ class CampGround(Ground):
     @property
     def found(self) -> bool:
         """Whether there are some."""
-        named = {f"camp_{name}" for name in self.letters}
+        named = {f"camp_{name.lower()}" for name in self.letters}
         return bool(self._camps.get("stands_out")) and {"common_ground", *named} <= set(self.items)
 
     @property
@@ -110,7 +110,9 @@ class CampGround(Ground):
 
     @cached_property
     def _scores(self) -> FloatArray:
-        return np.stack([self._column(f"camp_{name}")[self._known] for name in self.letters])
+        return np.stack(
+            [self._column(f"camp_{name.lower()}")[self._known] for name in self.letters]
+        )
 
     @cached_property
     def _ends(self) -> tuple[IntArray, ...]:
@@ -131,9 +133,9 @@ class CampGround(Ground):
 
     def members(self, name: str) -> tuple[str, list[str], str]:
         """Return how many belong to a camp, some of their names, and who is missing or unsure."""
-        if "camp" not in self.annotators or f"p_camp_{name}" not in self.annotators:
+        if "camp" not in self.annotators or f"p_camp_{name.lower()}" not in self.annotators:
             return "", [], ""
-        chance = np.asarray(self.annotators[f"p_camp_{name}"], dtype=np.float64)
+        chance = np.asarray(self.annotators[f"p_camp_{name.lower()}"], dtype=np.float64)
         own = np.flatnonzero(np.asarray(self.annotators["camp"], dtype=object) == name)
         own = own[np.argsort(-chance[own], kind="stable")]
         unsure = int((chance[own] < _SURE).sum())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,11 @@ class Ground:
 
     who, where = "End", "at"
     """What those are called who differ, and how one speaks of their ranks."""
-    letters: ClassVar[tuple[str, ...]] = ("A", "B")
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What the ends are called."""
+        return ("A", "B")
 
     @property
     def looked(self) -> bool:

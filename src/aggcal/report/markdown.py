@@ -108,7 +108,7 @@ def _categories(report: Report) -> Iterable[str]:
             ("rank", "item", "score", "overall rank", "against overall"),
             [
                 (
-                    row["rank"],
+                    row["rank"] + (f" ({row['ranks']})" if row["ranks"] else ""),
                     plain(row["item"]),
                     row["score"] + (f" ({row['interval']})" if row["interval"] else ""),
                     row["overall"],

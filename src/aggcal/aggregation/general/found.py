@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.disagreement import Camps
@@ -148,7 +148,11 @@ class GeneralEffects:
         sd = self.fit.state.block_sds[name]
         sds = self.fit.state.block_sds[SCORES], sd
         alike = correlations(column.ids, block, unknowns, covariance, sds)
-        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike)
+        joint = ()
+        if covariance.ndim > 1:
+            groups = range(len(column.ids))
+            joint = tuple(_joint(covariance, base, own, block.group == g) for g in groups)
+        return CategoryScores(column.name, column.ids, scores, se, sd, given, alike, joint)
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -292,3 +296,11 @@ class GeneralEffects:
             "fitted": fitted,
             "sd": sds["context"] if fitted else None,
         }
+
+
+def _joint(covariance: FloatArray, base: IntArray, own: IntArray, mine: BoolArray) -> FloatArray:
+    """Return the covariance of sums of two unknowns each, those of one group."""
+    a, b = base[mine], own[mine]
+    cross = covariance[np.ix_(a, b)]
+    both = covariance[np.ix_(a, a)] + covariance[np.ix_(b, b)]
+    return np.asarray(both + cross + cross.T)
