@@ -55,3 +55,9 @@ def controlled() -> Assessment:
 def bridged(*, camps: bool = True) -> Assessment:
     judgments = read_judgments(rows(camps=camps), by="topic" if camps else ())
     return assess(judgments, terms=Terms(bridge=True), warn=False)
+
+
+@cache
+def camped() -> Assessment:
+    judgments = read_judgments(rows(camps=True), by="topic")
+    return assess(judgments, terms=Terms(bridge="camps"), warn=False).with_advice()

@@ -73,6 +73,20 @@ def test_puddings_as_plackett_luce_prints_them() -> None:
     assert gap_errors(found, "1") == pytest.approx(errors, abs=1e-4)
 
 
+def test_parties_as_psychotools_prints_them() -> None:
+    """Its btmodel() is what psychotree fits in every node; the trees' own need unpublished rows."""
+    found = BTL(prior=None).fit(counted("parties.csv"))
+    items = found.item_ids.tolist()
+    ahead = dict(zip(items, found.scores - found.scores[items.index("FDP")], strict=True))
+    printed = {"none": -0.3756, "Linke": -0.6161, "Gruene": 1.1858, "SPD": 0.8131}
+    assert ahead == pytest.approx(printed | {"CDU/CSU": 0.1756, "FDP": 0.0}, abs=5.1e-5)
+    errors = {"none": 0.0890, "Linke": 0.0910, "Gruene": 0.0951, "SPD": 0.0907, "CDU/CSU": 0.0875}
+    ours = dict(zip((i for i in items if i != "FDP"), gap_errors(found, "FDP"), strict=True))
+    assert ours == pytest.approx(errors, abs=6e-5)
+    assert found.log_likelihood is not None
+    assert round(found.log_likelihood, -1) == -1720  # three digits are printed
+
+
 def study(seed: int, ties: bool) -> tuple[aggcal.Judgments, aggcal.Control]:
     random = np.random.default_rng(seed)
     n, contexts, rows = 7, 5, 900

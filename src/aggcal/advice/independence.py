@@ -43,6 +43,9 @@ class Independence:
     checked: bool = False
     signs: tuple[str, ...] = ()
     not_looked_for: tuple[str, ...] = ()
+    contexts: str = ""
+    """``fitted`` where what items do in each context is part of the fit, ``clustered`` where only
+    the standard errors allow for contexts: what need not be independent."""
 
     @classmethod
     def of(cls, codes: Iterable[str], not_checked: Iterable[str] = ()) -> Independence:

@@ -79,6 +79,7 @@ class Consensus:
     effects: Effects | None = field(default=None, repr=False)
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
+    position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
 
     @classmethod
     def of(
@@ -94,8 +95,7 @@ class Consensus:
     ) -> Consensus:
         """Make a consensus from scores of ``judgments.item_ids``, wherever they come from.
 
-        Scores that differ by no more than rounding are made equal, so that tied items are
-        tied for everyone who reads them.
+        Scores that differ by no more than rounding are made equal: tied for all who read them.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
@@ -356,7 +356,6 @@ class Consensus:
     def to_dict(self) -> dict[str, Any]:
         """Return the facts about the whole fit: plain data, as in ``summary.json``."""
         record, prior, known = self.convergence, self.prior, self.uncertainty
-        names = ("converged", "iterations", "gradient_norm")
         return {
             "method": self.method,
             "n_items": len(self.item_ids),
@@ -368,9 +367,10 @@ class Consensus:
             "kernel": None if self.kernel is None else asdict(self.kernel),
             "objective": self.objective,
             "log_likelihood": self.log_likelihood,
-            **{name: getattr(record, name, None) for name in names},
+            **{n: getattr(record, n, None) for n in ("converged", "iterations", "gradient_norm")},
             "uncertainty": None if known is None else known.to_dict(),
             "random_reliability": self.random_reliability,
+            "position_evidence": self.position_evidence,
             "terms": None if self.effects is None else self.effects.to_dict(),
             **({} if self.selection is None else {"selection": self.selection}),
         }

@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.text import brief
+from aggcal.aggregation.disagreement import Camps
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +131,8 @@ class CategoryScores:
     """Weight of the judgments of each category."""
     correlation: Correlations | None = None
     """Between categories; None where there are many."""
+    covariances: tuple[FloatArray, ...] = ()
+    """Of the scores in each category that are there; empty where unknowns are many."""
 
     __repr__ = brief
 
@@ -196,6 +199,11 @@ class Effects(Protocol):
         ...
 
     @property
+    def context_fitted(self) -> bool:
+        """Whether what items do in each context is part of the fit."""
+        ...
+
+    @property
     def position(self) -> AnnotatorEffect | None:
         """Preference for the left side, on the logit scale: 0 is none."""
         ...
@@ -223,6 +231,11 @@ class Effects(Protocol):
     @property
     def axis(self) -> Axis | None:
         """The axis of disagreement."""
+        ...
+
+    @property
+    def camps(self) -> Camps | None:
+        """Camps of annotators; None where they were not looked for."""
         ...
 
     @property

@@ -39,10 +39,11 @@ class BTL(ThurstoneAggregator):
     terms: Terms = DEFAULT
 
     def __post_init__(self) -> None:
-        if self.terms.bridge:
+        if self.terms.bridge != "off":
             raise OptionError(
                 f"{self.name} takes all annotators to be alike, so there is no axis along which "
-                f"they differ; choose {registry.HRA_G.name}, or leave --bridge out."
+                f"they differ and there are no camps; choose {registry.HRA_G.name}, or leave "
+                "--bridge out."
             )
 
 

@@ -10,9 +10,12 @@ from aggcal._core.arrays import FloatArray, IntArray, ranks
 from aggcal._core.tables import Columns
 from aggcal.aggregation.effects import interval
 from aggcal.aggregation.ties import snapped
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.ranks import rank_intervals
 
 if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
+    from aggcal.aggregation.disagreement import Camps
 
 
 def item_columns(consensus: Consensus) -> Columns:
@@ -44,7 +47,8 @@ def annotator_columns(consensus: Consensus) -> Columns:
         "n_judgments": consensus.judgments_per_annotator[order],
         "agreement": consensus.agreement[order],
     }
-    return columns | counts | _effect_columns(consensus, order)
+    members = {name: column[order] for name, column in camp_members(consensus).items()}
+    return columns | counts | _effect_columns(consensus, order) | members
 
 
 def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
@@ -69,6 +73,19 @@ def _effect_columns(consensus: Consensus, order: IntArray) -> Columns:
     return columns
 
 
+def camp_members(consensus: Consensus) -> Columns:
+    """Return the camp of each annotator and the probability of each, in the order of their ids."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    if camps is None or not camps.stands_out:
+        return {}
+    named = _named(camps, camps.members.T)
+    return {"camp": camps.own, **{f"p_camp_{name.lower()}": chance for name, chance in named}}
+
+
+def _named(camps: Camps, rows: FloatArray) -> list[tuple[str, FloatArray]]:
+    return list(zip(camps.names, rows, strict=True))
+
+
 def term_columns(consensus: Consensus) -> Columns:
     """Return what the other terms say of the items, in the order of their ids."""
     columns: Columns = {}
@@ -81,7 +98,34 @@ def term_columns(consensus: Consensus) -> Columns:
     if (axis := effects.axis) is not None:
         columns |= {"common_ground": axis.common_ground, "common_ground_se": axis.common_se}
         columns |= {"axis": axis.items, "axis_se": axis.item_se}
+    if (camps := effects.camps) is not None and camps.stands_out:
+        columns |= {"common_ground": camps.common_ground, "common_ground_se": camps.common_se}
+        columns |= {f"camp_{name.lower()}": scores for name, scores in _named(camps, camps.scores)}
+        columns |= {"camps_apart": camps.apart, "camps_apart_se": camps.apart_se}
     return columns
+
+
+def camp_columns(consensus: Consensus) -> Columns:
+    """Return the scores by camp, as in ``camps.csv``; nothing where there are no camps."""
+    camps = None if consensus.effects is None else consensus.effects.camps
+    if camps is None or not camps.stands_out:
+        return {}
+    known, parts = consensus.uncertainty, []
+    rows = zip(camps.names, camps.scores, camps.se, camps.shares, strict=True)
+    for name, scores, se, share in rows:
+        order = np.argsort(-scores, kind="stable")
+        value = snapped(scores[order])
+        part: Columns = {
+            "camp": np.full(len(order), name, dtype=object),
+            "share": np.full(len(order), share),
+            "item": consensus.item_ids[order],
+            "score": value,
+        }
+        if known is not None:
+            low, high = interval(value, np.square(se[order]), known.level)
+            part |= {"se": se[order], "low": low, "high": high}
+        parts.append(part | {"rank": ranks(value)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def category_columns(consensus: Consensus) -> Columns:
@@ -92,11 +136,12 @@ def category_columns(consensus: Consensus) -> Columns:
     parts: list[Columns] = []
     known = None if consensus.effects is None else consensus.uncertainty
     for column in () if consensus.effects is None else consensus.effects.categories:
-        for name, scores, se, weight in zip(
-            column.ids, column.scores, column.se, column.judgments, strict=True
+        for k, (name, scores, se, weight) in enumerate(
+            zip(column.ids, column.scores, column.se, column.judgments, strict=True)
         ):
             there = np.flatnonzero(np.isfinite(scores))
-            own = there[np.argsort(-scores[there], kind="stable")]
+            place = np.argsort(-scores[there], kind="stable")
+            own = there[place]
             value = snapped(scores[own])
             part: Columns = {
                 "column": np.full(len(own), column.name, dtype=object),
@@ -109,6 +154,10 @@ def category_columns(consensus: Consensus) -> Columns:
                 part |= {"se": se[own], "low": low, "high": high}
             given = int(weight) if float(weight).is_integer() else weight
             part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
+            if known is not None and column.covariances and known.component is None:
+                matrix = DenseCovariance(column.covariances[k][np.ix_(place, place)])
+                low, high, _ = rank_intervals(value, matrix, known.level, seed=k)
+                part |= {"rank_low": low, "rank_high": high}
             parts.append(part)
     if not parts:
         return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class ThurstoneAggregator:
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
         alike = None if self.heterogeneous else self._chosen(judgments, fit.scores)
-        if alike is not None:
+        if alike is not None and not alike.plain:
             held, here = isinstance(self.prior, Prior), judgments.local or judgments
             wider = AlikeFit(here, alike, getattr(prior, "score_sd", None), held, on_iteration)
             return alike_consensus(self, wider, fit.scores, said, began)
@@ -152,15 +152,15 @@ class ThurstoneAggregator:
         """Return the consensus of a fit with the reliabilities integrated out, terms added."""
         said = [*said, *divided(found.objective, found.rival)]
         chosen = self._chosen(judgments, found.scores)
-        if chosen is not None:
+        if chosen is not None and not chosen.plain:
             held = isinstance(self.prior, Prior)
             further = Further(self, judgments, chosen, held)
             return further.consensus(found, said, began, on_iteration)
         size, share = found.population, found.population.reversed_share
         estimated = Prior(size.score_sd, size.reliability_sd)
-        return marginal_consensus(
-            self, judgments, found, said, began, prior=estimated, reversed_share=share
-        )
+        rise = None if chosen is None else chosen.evidence
+        record: dict[str, Any] = {"reversed_share": share, "position_evidence": rise}
+        return marginal_consensus(self, judgments, found, said, began, prior=estimated, **record)
 
     def _left_out(self, judgments: AnyJudgments) -> list[AggcalWarning]:
         """Say what a device does not fit, though the same options would elsewhere."""
@@ -168,14 +168,13 @@ class ThurstoneAggregator:
         return left_out(judgments) if asked and self.terms == DEFAULT else []
 
     def _chosen(self, judgments: AnyJudgments, scores: FloatArray) -> Chosen | None:
-        """Return the further terms that the judgments need; None where there are none."""
+        """Return the further terms that the judgments need; None where none are looked for."""
         if self.terms.plain:
             return None
         asked = self.terms, judgments.local or judgments
-        found = self.fixed or (
+        return self.fixed or (
             chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
         )
-        return None if found.plain else found
 
     def _integrates(self, judgments: AnyJudgments) -> bool:
         """Whether reliabilities are integrated out: not on a device, and not without a prior."""

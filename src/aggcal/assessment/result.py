@@ -19,7 +19,7 @@ from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.tables import category_columns
+from aggcal.aggregation.tables import camp_columns, category_columns
 from aggcal.assessment.comparisons import comparisons, win_rates
 from aggcal.assessment.tables import aligned_or_none, item_terms
 from aggcal.assessment.titles import Titles
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from aggcal.advice import Advice
 
 RESULT_FILES = (
-    "items.csv", "annotators.csv", "categories.csv", "predictions.csv", "comparisons.json",
-    "report.html", "report.md", "report.json", "summary.json",
+    "items.csv", "annotators.csv", "categories.csv", "camps.csv", "predictions.csv",
+    "comparisons.json", "report.html", "report.md", "report.json", "summary.json",
 )  # fmt: skip
 """What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
@@ -123,10 +123,12 @@ class Assessment:
         if whole is not None:
             shares = left_shares(whole)
             columns |= {name: column[order] for name, column in shares.items()}
-        return columns | {
+        columns |= {
             "verdict": self.verdicts.verdict[order],
             "reason": self.verdicts.reason[order],
         }
+        members = [name for name in columns if name == "camp" or name.startswith("p_camp_")]
+        return columns | {name: columns.pop(name) for name in members}
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -342,6 +344,8 @@ class Assessment:
             files["annotators.csv"] = table(report.annotators)
             if report.categories:
                 files["categories.csv"] = table(report.categories)
+            if camps := camp_columns(self.consensus):
+                files["camps.csv"] = table(camps)
             if report.comparisons:
                 kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
                 files["comparisons.json"] = partial(_write, f"{kept}\n")

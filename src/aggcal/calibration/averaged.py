@@ -64,8 +64,8 @@ def averaged_ends(
     for drawn in draws:
         order = np.argsort(drawn)
         x, curve = drawn[order], at(drawn)[order]
-        for total, place in zip(totals, sorted_places, strict=True):
-            total += np.interp(place, x, curve)
+        for k, place in enumerate(sorted_places):
+            totals[k] += np.interp(place, x, curve)
         number += 1
     for total, order in zip(totals, orders, strict=True):
         end = np.empty(len(mean))

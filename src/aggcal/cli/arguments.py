@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aggcal.errors import did_you_mean, printable
+from aggcal.registry import BRIDGES
 
 FOLDER = "DIR"
 FILES = {"JUDGMENTS", "SCORES", "ITEMS", "CONSENSUS", "TRUTH", "IN", "OUT", "FILE", FOLDER}
@@ -39,11 +40,19 @@ def _joined(words: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for word in words:
+        if found and found[-1] == "--bridge" and not _meant_for_bridge(word):
+            found[-1] += f"={BRIDGES[0]}"  # else a file after it would be taken for its value
         if found and found[-1].startswith("--") and _BELOW_ZERO(word):
             found[-1] += f"={word}"
         else:
             found.append(word)
     return found
+
+
+def _meant_for_bridge(word: str) -> bool:
+    """Whether a word after --bridge says how, perhaps misspelled, and is no file."""
+    near = word in BRIDGES or bool(did_you_mean(word, BRIDGES))
+    return near and (word in BRIDGES or not os.path.exists(word))  # noqa: PTH110
 
 
 class Parser(argparse.ArgumentParser):

@@ -96,6 +96,8 @@ TIES = ("auto", "davidson", "rao-kupper", "halves")
 SWITCHES = ("auto", "on", "off")
 """Whether a term is fitted."""
 CONTEXT_USES = ("auto", "fit", "errors", "off")
+BRIDGES = ("axis", "camps", "auto", "off")
+"""How disagreement is looked for: one axis, camps, whichever predicts better, or not at all."""
 """What a context is used for."""
 
 HRA_G = MethodInfo(

@@ -104,7 +104,7 @@ class Categories:
 
     @cached_property
     def _values(self) -> dict[str, FloatArray]:
-        names = ("score", "low", "high", "rank")
+        names = ("score", "low", "high", "rank", "rank_low", "rank_high")
         return {name: _numbers(self.table[name]) for name in names if name in self.table}
 
     @cached_property
@@ -130,6 +130,7 @@ class Categories:
                 "key": each.name if names.count(each.name) == 1 else f"{each.column}={each.name}",
                 "rows": [self._row(int(k)) for k in each.own[: self.limit]],
                 "n": len(each.own),
+                "ranked": {"rank_low", "rank_high"} <= set(self._values),
                 "says": self._says(each),
             }
             for each in self.shown
@@ -156,10 +157,12 @@ class Categories:
                 "high": self.axis.at(high, self.digits),
             }
             interval = span(low, high, self.digits)
+        ends = [float(known[end][k]) for end in ("rank_low", "rank_high") if end in known]
         return {
             "item": name,
             "short": cut(name, NAME),
             "rank": number_text(rank, 0),
+            "ranks": span(*ends, 0) if len(ends) == 2 and np.isfinite(ends).all() else "",  # noqa: PLR2004
             "score": number_text(float(known["score"][k]), self.digits),
             "interval": interval,
             "overall": number_text(overall, 0),

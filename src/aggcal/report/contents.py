@@ -64,7 +64,7 @@ HINTS = {
     "component": "connected component; items of different components were never compared, not even "
     "through others",
     "rank_uncontrolled": "rank in the order with nothing held equal",
-    "common_ground": "score midway between the two ends of the axis of disagreement",
+    "common_ground": "score midway between the ends of the axis of disagreement, or the camps",
     "axis": "place on the axis of disagreement: end A puts items below 0 higher, end B those above",
     "verdict": "verdict of the data check; without one, of the reliability's interval",
     "reliability": "how strongly the answers follow the consensus",

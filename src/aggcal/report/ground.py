@@ -18,8 +18,8 @@ from aggcal.report.numerals import decimals_of, number_text, percent, span
 from aggcal.report.scale import Axis
 from aggcal.report.terms import level_of, terms_of
 
-MOST_ROWS, NAMED, NAME = 200, 3, 120
-"""Items of the table, items that describe an end, and where names are cut."""
+MOST_ROWS, NAMED, NAME, SHORT = 200, 3, 120, 40
+"""Items of the table, items that describe an end, and where names are cut, there and in a line."""
 NOTHING = (
     "No axis of disagreement stands out: where annotators differ, it is within the noise of their "
     "answers. The order of the results is their common ground."
@@ -40,6 +40,14 @@ class Ground:
     summary: Mapping[str, Any]
     items: Columns
     annotators: Columns
+
+    who, where = "End", "at"
+    """What those are called who differ, and how one speaks of their ranks."""
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What the ends are called."""
+        return ("A", "B")
 
     @property
     def looked(self) -> bool:
@@ -63,6 +71,45 @@ class Ground:
             "answers; the rest is what they have in common."
         )
 
+    @property
+    def short(self) -> str:
+        """What the first screen says."""
+        leads = f"on the common ground, {cut(self.leader, SHORT)} leads"
+        return f"annotators differ along one axis; {leads}"
+
+    @property
+    def order_said(self) -> str:
+        """Whose order the results are, where people differ."""
+        return (
+            "Annotators differ along one axis; this is the order of the average annotator. The "
+            "common ground is fair to both ends, whichever has more annotators."
+        )
+
+    @property
+    def fair(self) -> str:
+        """How the common ground is taken."""
+        return (
+            "The order below is midway between the two ends, whichever end has more annotators. "
+            "The ends are called A and B; neither is better, and the letters mean nothing."
+        )
+
+    @property
+    def note(self) -> str:
+        """What the scores are not."""
+        return (
+            "A tenth of the annotators stands beyond each end. Scores on the common ground have no "
+            "unit; they are what people of both ends could accept, not the truth."
+        )
+
+    def members(self, name: str) -> tuple[str, list[str], str]:  # noqa: ARG002  # an end has none
+        """Return who belongs to an end: nobody, as all stand somewhere between."""
+        return "", [], ""
+
+    @property
+    def leader(self) -> str:
+        """The first item of the common ground."""
+        return str(self.items["item"][self._known[0]]) if self.n else ""
+
     def _column(self, name: str) -> FloatArray:
         return np.asarray(self.items[name], dtype=np.float64)
 
@@ -74,7 +121,7 @@ class Ground:
         return known[np.argsort(-ground[known], kind="stable")]
 
     @cached_property
-    def _ends(self) -> tuple[IntArray, IntArray]:
+    def _ends(self) -> tuple[IntArray, ...]:
         """Ranks of these items as each end would have them."""
         low, high = (float(x) for x in terms_of(self.summary)["axis"]["ends"])
         half, known = 0.5 * (high - low), self._known
@@ -118,7 +165,7 @@ class Ground:
     @property
     def divides(self) -> list[dict[str, str]]:
         """The items that the ends rank most differently."""
-        far = np.abs(self._ends[0] - self._ends[1])
+        far = np.max(self._ends, axis=0) - np.min(self._ends, axis=0)
         order = np.argsort(-far, kind="stable")[: 2 * NAMED]
         return [self._row(int(k)) for k in order if far[k] > 0]
 
@@ -144,8 +191,10 @@ class Ground:
             "dot": self.axis.at(score, self.digits),
             "low": self.axis.at(low, self.digits),
             "high": self.axis.at(high, self.digits),
-            "a": f"{self._ends[0][k]:,}",
-            "b": f"{self._ends[1][k]:,}",
+            **{
+                letter.lower(): f"{places[k]:,}"
+                for letter, places in zip(self.letters, self._ends, strict=True)
+            },
         }
 
     @property

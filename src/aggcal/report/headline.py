@@ -184,7 +184,12 @@ def right_order(summary: Mapping[str, Any]) -> float | None:
 
 
 def trust(
-    summary: Mapping[str, Any], annotators: Columns, *, intervals: bool, leader_known: bool = True
+    summary: Mapping[str, Any],
+    annotators: Columns,
+    *,
+    intervals: bool,
+    leader_known: bool = True,
+    differ: str = "",
 ) -> Trust:
     """Return how far to trust a study, and why.
 
@@ -198,6 +203,9 @@ def trust(
         Whether there are rank intervals.
     leader_known
         Whether there are items at all to speak of.
+    differ
+        What is said of annotators who differ, where a common ground is shown for them: camps are
+        then no reason to wait.
 
     Examples
     --------
@@ -213,8 +221,10 @@ def trust(
         if each["severity"] == "problem"
     ]
     share = _named_share(problems, annotators)
-    bad = _not_ready(summary, problems, share)
-    careful = _careful(summary, problems, share, intervals=intervals)
+    apart = [each for each in problems if not differ or each["code"] != DIVIDED]
+    bad = _not_ready(summary, apart, share)
+    careful = [differ] if differ else []
+    careful += _careful(summary, problems, share, intervals=intervals)
     if bad:
         return Trust(NOT_READY, (*bad, *careful))
     if careful or not leader_known:

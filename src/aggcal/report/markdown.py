@@ -10,6 +10,7 @@ from aggcal.errors import count
 from aggcal.report import terms
 from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
+from aggcal.report.ground import Ground
 from aggcal.report.listing import Listing, cut
 from aggcal.report.report import Report
 
@@ -107,7 +108,7 @@ def _categories(report: Report) -> Iterable[str]:
             ("rank", "item", "score", "overall rank", "against overall"),
             [
                 (
-                    row["rank"],
+                    row["rank"] + (f" ({row['ranks']})" if row["ranks"] else ""),
                     plain(row["item"]),
                     row["score"] + (f" ({row['interval']})" if row["interval"] else ""),
                     row["overall"],
@@ -144,17 +145,30 @@ def _ground(report: Report) -> Iterable[str]:
     yield ground.says
     if not ground.found:
         return
+    others = "s" if len(ground.letters) > 2 else ""  # noqa: PLR2004
     yield "\n".join(
-        f"- End {end} puts higher than the other end: {', '.join(map(plain, names)) or 'nothing'}."
+        f"- {ground.who} {end} puts higher than the other {ground.who.lower()}{others}: "
+        f"{', '.join(map(plain, names)) or 'nothing'}.{_members(ground, end)}"
         for end, names in ground.ends
     )
     yield _rows(
-        ("rank", "item", "common ground", "rank at A", "rank at B"),
+        (
+            *("rank", "item", "common ground"),
+            *(f"rank {ground.where} {letter}" for letter in ground.letters),
+        ),
         [
-            (r["rank"], plain(r["item"]), f"{r['score']} ({r['interval']})", r["a"], r["b"])
+            (
+                *(r["rank"], plain(r["item"]), f"{r['score']} ({r['interval']})"),
+                *(r[letter.lower()] for letter in ground.letters),
+            )
             for r in ground.rows[:TOP]
         ],
     )
+
+
+def _members(ground: Ground, name: str) -> str:
+    number, names, rest = ground.members(name)
+    return f" {number}: {', '.join(map(plain, names))}{rest}" if number else ""
 
 
 def _changes(report: Report) -> Iterable[str]:

@@ -14,6 +14,7 @@ from aggcal.errors import TableError, count, some
 from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import claims, commands, contents, findings, glossary, terms
+from aggcal.report.camp_ground import CampGround
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
 from aggcal.report.detail import Details
@@ -166,7 +167,8 @@ class Report:
     def trust(self) -> Trust:
         """How far to trust the study, and why."""
         ranged = "rank_low" in self.items
-        return trust_of(self.summary, self.annotators, intervals=ranged)
+        differ = self.ground.order_said if self.ground.found else ""
+        return trust_of(self.summary, self.annotators, intervals=ranged, differ=differ)
 
     @property
     def first_probability(self) -> float | None:
@@ -209,8 +211,10 @@ class Report:
 
     @cached_property
     def ground(self) -> Ground:
-        """The axis of disagreement and the common ground."""
-        return Ground(self.summary, self.items, self.annotators)
+        """The axis of disagreement, or the camps, and the common ground."""
+        camps = CampGround(self.summary, self.items, self.annotators)
+        axis = Ground(self.summary, self.items, self.annotators)
+        return camps if camps.found or not axis.looked else axis
 
     @property
     def asides(self) -> list[tuple[str, str]]:
@@ -223,7 +227,7 @@ class Report:
         if self.control.known:
             found.append((f"with {self.control.names} held equal", "#held"))
         if self.ground.found:
-            found.append(("annotators differ along one axis: see the common ground", "#common"))
+            found.append((self.ground.short, "#common"))
         for word, one, many in (
             (REVERSED, "annotator answers in reverse", "annotators answer in reverse"),
             (GUESSING, "annotator guesses", "annotators guess"),

@@ -60,7 +60,9 @@ def fitted(summary: Mapping[str, Any]) -> str:
         found.append(f"context ({terms['context']})")
     several = [name for name in ("categories", "control") if terms.get(name)]
     found += [f"{name} ({', '.join(map(str, terms[name]))})" for name in several]
-    return ", ".join([*found, "bridge"] if terms.get("bridge") else found)
+    camps = (terms.get("camps") or {}).get("stands_out")
+    bridge = "bridge (camps)" if camps else "bridge"
+    return ", ".join([*found, bridge] if terms.get("bridge") else found)
 
 
 def level_of(summary: Mapping[str, Any]) -> float:
@@ -169,7 +171,9 @@ def sentences(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     'No sign of a preference for a side was found (log evidence −3.2), so none is fitted.'
     """
     if not (terms := terms_of(summary)):
-        return []
+        evidence = summary.get("position_evidence")
+        plain = _sides(summary, {"position_evidence": evidence})
+        return [("Sides", plain)] if plain else []
     parts = (
         ("Ties", _ties),
         ("Strengths", _strengths),
@@ -304,9 +308,16 @@ equal item (95% interval 58–67).'
 
 
 def _axis(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
-    axis = terms.get("axis")
+    axis, camps = terms.get("axis"), terms.get("camps")
+    if camps and camps["stands_out"]:
+        number = {2: "Two", 3: "Three"}.get(len(camps["names"]), str(len(camps["names"])))
+        shares = ", ".join(percent(float(share)) for share in camps["shares"])
+        return (
+            f"{number} camps of annotators ({shares}) have orders of their own, by how well they "
+            "predict annotators who were held out. The common ground is midway between them."
+        )
     if not axis:
-        return ""
+        return "Camps of annotators were looked for; none stand out." if camps else ""
     if not axis["stands_out"]:
         return "One axis of disagreement was looked for; none stands out."
     return (

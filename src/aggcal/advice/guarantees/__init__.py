@@ -9,14 +9,18 @@ published are not here; see docs/explanation/theory.md for what replaced them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aggcal.advice.guarantees.calibrated import calibration_claims
 from aggcal.advice.guarantees.order import OrderClaims, efficiency_claim
 from aggcal.advice.guarantees.statement import Guarantees as Guarantees
 from aggcal.advice.independence import Independence
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.resampling import n_contexts
 from aggcal.calibration import Calibration
 from aggcal.calibration.claims import Condition as Condition
 from aggcal.calibration.claims import Guarantee as Guarantee
+from aggcal.registry import BOOTSTRAP, JACKKNIFE, LAPLACE, SANDWICH_CONTEXT
 
 
 def guarantees(
@@ -36,7 +40,7 @@ def guarantees(
         What a check of the data found about it; by default it was not checked.
     """
     found: list[Guarantee] = []
-    independence = independence or Independence()
+    independence = replace(independence or Independence(), contexts=_contexts(consensus))
     if consensus is not None and consensus.uncertainty is not None:
         claims = OrderClaims(consensus, consensus.uncertainty, independence)
         found += [claims.whole_order(), claims.certified(), claims.ranks()]
@@ -46,3 +50,17 @@ def guarantees(
     if calibration is not None:
         found += calibration_claims(calibration, calibration.inputs, independence)
     return Guarantees(tuple(found))
+
+
+def _contexts(consensus: Consensus | None) -> str:
+    """Say how contexts are allowed for: see `Independence`."""
+    known = None if consensus is None else consensus.uncertainty
+    if consensus is None or known is None:
+        return ""
+    judgments = getattr(consensus.quantifier, "judgments", None)
+    drawn = known.kind == BOOTSTRAP.name and judgments is not None and n_contexts(judgments) > 0
+    if drawn or known.kind in (JACKKNIFE.name, SANDWICH_CONTEXT.name):
+        return "clustered"
+    effects = consensus.effects
+    fitted = effects is not None and effects.context_fitted and known.kind == LAPLACE.name
+    return "fitted" if fitted else ""

@@ -11,7 +11,7 @@ from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import n_components, pairs_within
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
-from aggcal.registry import JACKKNIFE, LAPLACE
+from aggcal.registry import LAPLACE
 
 
 class OrderClaims:
@@ -24,7 +24,7 @@ class OrderClaims:
         self._posterior = known.kind == LAPLACE.name
         self._pieces = n_components(known.component)
         self._within = pairs_within(known.component, self._n)
-        sampled = CONTEXTS if known.kind == JACKKNIFE.name else ANNOTATORS
+        sampled = CONTEXTS if independence.contexts == "clustered" else ANNOTATORS
         conditions = [MODEL if self._posterior else sampled, independent(independence)]
         record = consensus.convergence
         if record is not None:

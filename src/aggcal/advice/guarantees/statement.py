@@ -60,6 +60,15 @@ UNSEEN = Condition("the annotators did not see the model's scores")
 
 
 def independent(known: Independence) -> Condition:
-    """Return the condition that answers are independent, with what is known of it."""
-    needs = "answers are independent"
+    """Return the condition that answers are independent, with what is known of it.
+
+    Examples
+    --------
+    >>> independent(Independence(contexts="clustered")).needs
+    'answers in different contexts are independent'
+    """
+    needs = {
+        "fitted": "answers are independent given what the items do in each context",
+        "clustered": "answers in different contexts are independent",
+    }.get(known.contexts, "answers are independent")
     return Condition(needs, known.holds, known.note)

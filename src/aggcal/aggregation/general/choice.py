@@ -57,6 +57,9 @@ class Chosen:
     cells: tuple[str, ...] = ()
     """Keys of the rows in which items have effects."""
     bridge: bool = False
+    """Whether an axis is fitted."""
+    camps: str = ""
+    """How camps are looked for: ``camps``, or ``auto``: else an axis is fitted."""
     control: Control | None = None
     """What is held equal."""
     graded: bool = False
@@ -93,6 +96,7 @@ class Chosen:
     def plain(self) -> bool:
         """Whether there is nothing beside items and reliabilities."""
         further = self.position or self.bridge or self.graded or self.ties != "halves"
+        further = further or bool(self.camps)
         return not further and not self.cells and self.control is None
 
 
@@ -181,7 +185,10 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
         cells += ["context"] if terms.context == "fit" or repeated else []
     if terms.categories:
         cells += [f"by {name}" for name in judgments.category_ids]
-    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge, control=terms.control)
+    found = Chosen(ties, cells=tuple(cells), bridge=terms.bridge == "axis", control=terms.control)
+    if terms.bridge in ("camps", "auto"):
+        judgments.on_one_machine("looking for camps")
+        found = replace(found, camps=str(terms.bridge))
     if ties != "rao-kupper" and terms.ties != "halves":
         found = replace(found, graded=graded(judgments))
     found = replace(found, weights=weights_of(terms, judgments))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL
+from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.effects import (
     EDGES,
     AnnotatorEffect,
@@ -44,6 +45,8 @@ class GeneralEffects:
     fit: GeneralFit
     uncontrolled: FloatArray | None = None
     """Scores of the fit in which nothing is held equal, where something is in this one."""
+    camps: Camps | None = None
+    """Camps of annotators; None where they were not looked for."""
 
     __repr__ = brief
 
@@ -61,6 +64,11 @@ class GeneralEffects:
     def ties(self) -> str:
         """How ties were fitted."""
         return self.chosen.ties
+
+    @property
+    def context_fitted(self) -> bool:
+        """Whether what items do in each context is part of the fit."""
+        return "context" in self.chosen.cells
 
     @cached_property
     def position(self) -> AnnotatorEffect | None:
@@ -141,7 +149,11 @@ class GeneralEffects:
         sd = self.fit.state.block_sds[name]
         sds = self.fit.state.block_sds[SCORES], sd
         alike = correlations(ids, block, unknowns, covariance, sds)
-        return CategoryScores(called, ids, scores, se, sd, given, alike)
+        joint = ()
+        if covariance.ndim > 1:
+            groups = range(len(ids))
+            joint = tuple(_joint(covariance, base, own, block.group == g) for g in groups)
+        return CategoryScores(called, ids, scores, se, sd, given, alike, joint)
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -262,8 +274,9 @@ class GeneralEffects:
         }
         found["criteria_weights"] = self._weights()
         found["control"] = None if self.control is None else self.control.to_dict()
-        found["bridge"] = self.axis is not None
+        found["bridge"] = self.axis is not None or self.camps is not None
         found["axis"] = None if self.axis is None else self.axis.to_dict()
+        found["camps"] = None if self.camps is None else self.camps.to_dict()
         if len(self.grades) > 1:
             found["grades"] = self.grades.tolist()
         return found
@@ -280,3 +293,11 @@ class GeneralEffects:
             "fitted": fitted,
             "sd": sds["context"] if fitted else None,
         }
+
+
+def _joint(covariance: FloatArray, base: IntArray, own: IntArray, mine: BoolArray) -> FloatArray:
+    """Return the covariance of sums of two unknowns each, those of one group."""
+    a, b = base[mine], own[mine]
+    cross = covariance[np.ix_(a, b)]
+    both = covariance[np.ix_(a, a)] + covariance[np.ix_(b, b)]
+    return np.asarray(both + cross + cross.T)

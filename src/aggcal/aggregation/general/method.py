@@ -16,6 +16,7 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.axis import continued, fit_axis
+from aggcal.aggregation.general.camps import find_camps
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
 from aggcal.aggregation.general.fit import Progress, fit_general
@@ -93,9 +94,14 @@ class Further:
             before = replace(before, control=self.chosen.control)
             problem = general_problem(self.judgments, before)
             fit = run(problem, continued(problem, fit.state))
-        if self.chosen.bridge:
-            fit = fit_axis(problem, general_problem(self.judgments, self.chosen), fit, run)
-        effects = GeneralEffects(self.judgments, self.chosen, fit, scores)
+        chosen, camps = self.chosen, None
+        if chosen.camps:
+            camps = find_camps(problem, fit)
+            chosen = replace(chosen, bridge=chosen.camps == "auto" and not camps.stands_out)
+        if chosen.bridge:
+            fit = fit_axis(problem, general_problem(self.judgments, chosen), fit, run)
+        # Refits keep what was decided, and do not look for camps again.
+        effects = GeneralEffects(self.judgments, replace(chosen, camps=""), fit, scores, camps)
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(

@@ -104,7 +104,7 @@ def _block_sd(
         free = len(values) - int(problem.component.max()) - 1
         return next_sd(sd, values, float(variances.sum()), free, 1.0)
     variances = own if own.ndim == 1 else np.diag(own)
-    return _effect_sd(sd, values, variances, widest=1.0, careful=careful)
+    return effect_sd(sd, values, variances, widest=1.0, careful=careful)
 
 
 def _annotator_sd(
@@ -139,7 +139,7 @@ def _annotator_sd(
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
 
 
-def _effect_sd(
+def effect_sd(
     sd: float, about: FloatArray, variances: FloatArray, *, widest: float, careful: bool
 ) -> float:
     """Return a better estimate of a spread that may be 0, under a half-normal prior.

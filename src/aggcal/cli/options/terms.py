@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from aggcal.cli.console import Console
-from aggcal.registry import CONTEXT_USES, SWITCHES, TIES
+from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
 
 if TYPE_CHECKING:
     from aggcal.data.control import Control
@@ -54,8 +54,12 @@ def add_terms(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--bridge",
-        action="store_true",
-        help="also find the axis along which annotators disagree most, and the common ground",
+        nargs="?",
+        choices=BRIDGES,
+        const=BRIDGES[0],
+        default="off",
+        help="also find how annotators disagree, and the common ground: along one axis (axis, also "
+        "without a word after it), in camps, or whichever predicts others better (auto)",
     )
 
 
@@ -119,7 +123,7 @@ def terms_from(options: argparse.Namespace, control: Control | None = None) -> T
 
     Examples
     --------
-    >>> typed = {"position": "off", "context_effects": "auto", "bridge": False}
+    >>> typed = {"position": "off", "context_effects": "auto", "bridge": "off"}
     >>> terms_from(argparse.Namespace(ties="halves", criteria_weights=None, **typed)).position
     'off'
     """

@@ -133,6 +133,8 @@ class Study:
         return self._one(where, value, action)
 
     def _one(self, where: str, value: Any, action: argparse.Action) -> Any:
+        if isinstance(value, bool) and action.const is not None and action.nargs == "?":
+            return action.const if value else action.default
         kind: Any = bool if action.nargs == 0 else action.type or str
         if not isinstance(kind, type):
             return self._parsed(where, value, kind)

@@ -9,11 +9,12 @@ from typing import Literal
 
 from aggcal.data.control import Control
 from aggcal.errors import OptionError, did_you_mean
-from aggcal.registry import CONTEXT_USES, SWITCHES, TIES
+from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
 
 Ties = Literal["auto", "davidson", "rao-kupper", "halves"]
 Switch = Literal["auto", "on", "off"]
 ContextUse = Literal["auto", "fit", "errors", "off"]
+Bridge = Literal["axis", "camps", "auto", "off"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Terms:
     control
         What is to be held equal, such as the length of an answer: a `Control`.
     bridge
-        One axis along which annotators differ.
+        Whether disagreement is looked for. ``axis`` (or True): one axis along which annotators
+        differ; ``camps``: two or three camps, each with scores of its own, where those predict
+        held-out annotators better than one order and than an axis do; ``auto``: camps if that is
+        so, else the axis.
     criteria_weights
         Where the judgments have several criteria: the weight of each, such as
         ``{"content": 2, "style": 1}``. Scores are then the weighted mean of an item's scores by
@@ -55,13 +59,20 @@ class Terms:
     context: ContextUse = "auto"
     categories: bool = True
     control: Control | None = None
-    bridge: bool = False
+    bridge: Bridge | bool = "off"
     criteria_weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.criteria_weights is not None:
             _check_weights(self.criteria_weights)
-        known = (("ties", TIES), ("position", SWITCHES), ("context", CONTEXT_USES))
+        if isinstance(self.bridge, bool):
+            object.__setattr__(self, "bridge", "axis" if self.bridge else "off")
+        known = (
+            ("ties", TIES),
+            ("position", SWITCHES),
+            ("context", CONTEXT_USES),
+            ("bridge", BRIDGES),
+        )
         for name, choices in known:
             given = getattr(self, name)
             if given not in choices:
