@@ -33,6 +33,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"screenshots: {SCREENSHOTS}")
 
 
+@pytest.fixture(autouse=True)
+def plain_tables() -> Iterator[None]:
+    """Let tables be plain columns, whichever data frames are installed; tests/docs keeps these."""
+    with aggcal.options.using(frame="columns"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The real datasets of the repository, or where AGGCAL_DATA says."""

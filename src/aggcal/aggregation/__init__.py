@@ -16,6 +16,7 @@ import warnings
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
+from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
@@ -62,6 +63,7 @@ def aggregate(
     start: Start = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
+    frame: Frame | None = None,
     warn: bool = True,
     on_iteration: Progress | None = None,
 ) -> Consensus:
@@ -99,6 +101,9 @@ def aggregate(
         takes the address of a scheduler). With an engine, methods with reliabilities are fitted
         by the mode, to the same optimum as ``estimator="mode"`` finds here, and judgments given
         as a path are read by the engine itself.
+    frame
+        What tables of the result are: ``"pandas"``, ``"polars"``, ``"pyarrow"`` or ``"columns"``;
+        None for the library of the input, else what `options` says.
     warn
         Also emit the warnings of the consensus as Python warnings.
     on_iteration
@@ -111,11 +116,12 @@ def aggregate(
     >>> consensus.scores.round(3)
     array([ 0.686, -0.686])
     """
+    check_frame(frame)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
     if isinstance(judgments, AnyJudgments) and judgments.on_engine:
         check_estimation(method, prior, estimator)
-    consensus = fitted(aggregator, prepare(judgments, engine), start, on_iteration)
+    consensus = framed(fitted(aggregator, prepare(judgments, engine), start, on_iteration), frame)
     if warn:
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)

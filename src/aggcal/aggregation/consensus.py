@@ -337,7 +337,7 @@ class Consensus:
 
     @property
     def items(self) -> Any:
-        """Table of item, score, se, low, high, rank, rank_low, rank_high, n_judgments."""
+        """Table of the items, the highest first; the columns are those of ``items.csv``."""
         return as_frame(self.item_columns(), self.backend)
 
     @property
@@ -395,6 +395,6 @@ class Consensus:
     def _repr_html_(self) -> str:
         # Intervals are shown where they are at hand: looking at a result must not take minutes.
         ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
-        names = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
+        names = "item", "consensus", "consensus_se", "rank", "rank_low", "rank_high", "n_judgments"
         shown = head(ready.item_columns(), names)
         return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)
