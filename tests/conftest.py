@@ -34,9 +34,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(autouse=True)
-def plain_tables() -> Iterator[None]:
-    """Let tables be plain columns, whichever data frames are installed; tests/docs keeps these."""
-    with aggcal.options.using(frame="columns"):
+def plain_tables(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tables be plain columns, except in the pages, which run as a reader runs them."""
+    pages = request.path.is_relative_to(ROOT / "tests" / "docs")
+    with aggcal.options.using(frame="auto" if pages else "columns"):
         yield
 
 

@@ -47,6 +47,7 @@ from aggcal.registry import (
     SANDWICH_CONTEXT,
     UNCERTAINTIES,
 )
+from aggcal.registry.literals import EngineName, MethodName
 
 FEWEST_DRAWS = 10
 """Of a bootstrap: with so few a standard error is itself off by about a quarter."""
@@ -54,7 +55,7 @@ FEWEST_DRAWS = 10
 
 def aggregate(
     judgments: Any,
-    method: str | Aggregator = DEFAULT_METHOD,
+    method: MethodName | str | Aggregator = DEFAULT_METHOD,
     *,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
@@ -62,7 +63,7 @@ def aggregate(
     terms: Terms | None = None,
     start: Start = None,
     seed: int | None = None,
-    engine: str | Engine = LOCAL,
+    engine: EngineName | Engine = LOCAL,
     frame: Frame | None = None,
     warn: bool = True,
     on_iteration: Progress | None = None,

@@ -27,6 +27,7 @@ from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import LAPLACE
+from aggcal.registry.literals import UncertaintyName
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -127,7 +128,7 @@ class Consensus:
 
     def quantify(
         self,
-        kind: str = LAPLACE.name,
+        kind: UncertaintyName = LAPLACE.name,
         *,
         level: float = LEVEL,
         draws: int = 200,

@@ -45,9 +45,9 @@ from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import likelihood
+from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
-Estimator = Literal["marginal", "mode"]  # how a model with reliabilities is fitted: see `HRA`
 
 _TOLERANCE = 1e-10  # relative gradient norm: larger leaves scores off their optimum
 _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
@@ -343,7 +343,7 @@ class HRA(ThurstoneAggregator):
     True
     """
 
-    link: str = registry.LOGISTIC.name
+    link: LinkName = registry.LOGISTIC.name
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"

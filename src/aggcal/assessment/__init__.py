@@ -51,20 +51,21 @@ from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
+from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
 
 
 def assess(
     judgments: Any,
     scores: Any = None,
     *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
+    method: MethodName | str | Aggregator = DEFAULT_METHOD,
+    calibrator: CalibratorName | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
     terms: Terms | None = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = LAPLACE.name,
+    uncertainty: UncertaintyName | None = LAPLACE.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
@@ -73,7 +74,7 @@ def assess(
     bounds: tuple[float, float] | None = None,
     digits: int | None = None,
     seed: int | None = None,
-    engine: str | Engine = LOCAL,
+    engine: EngineName | Engine = LOCAL,
     frame: Frame | None = None,
     title: str | None = None,
     question: str | None = None,

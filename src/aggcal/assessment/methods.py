@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from aggcal._core.frames import Frame, check_frame
 from aggcal._core.machine import check_seed
@@ -18,13 +18,14 @@ from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection import SAMPLE, compared
 from aggcal.aggregation.selection.candidates import check_methods
 from aggcal.aggregation.selection.comparison import Comparison
-from aggcal.aggregation.selection.folds import FEWEST, FOLDS, check_folds, check_hold_out
+from aggcal.aggregation.selection.folds import FEWEST, FOLDS, HoldOut, check_folds, check_hold_out
 from aggcal.aggregation.selection.measures import LEVEL
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.registry import LOCAL
+from aggcal.registry.literals import FittedName
 from aggcal.report.method_figure import Dot, method_figure
 
 COMPARISON_FILES = ("comparison.csv", "comparison.svg")
@@ -90,12 +91,12 @@ def comparison_manifest(found: dict[str, Any] | None = None) -> Manifest:
 
 def compare_methods(
     judgments: Any,
-    methods: Sequence[str | Aggregator] | None = None,
+    methods: Sequence[FittedName | str | Aggregator] | None = None,
     *,
     folds: int = FOLDS,
     seed: int = 0,
     sample: int | None = SAMPLE,
-    hold_out: Literal["auto", "context", "screen", "question"] = "auto",
+    hold_out: HoldOut = "auto",
     frame: Frame | None = None,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> MethodComparison:

@@ -27,6 +27,7 @@ from aggcal.errors import AggcalWarning, OptionError
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry.literals import CalibratorName
 
 __all__ = [
     "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "anchored", "calibrate",
@@ -42,7 +43,7 @@ def calibrate(
     scores: Any,
     consensus: Any,
     *,
-    method: str | Calibrator = DEFAULT_CALIBRATOR,
+    method: CalibratorName | Calibrator = DEFAULT_CALIBRATOR,
     weights: Weights = "sd",
     model_sd: float | None = None,
     anchors: Any = None,

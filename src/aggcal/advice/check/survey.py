@@ -46,6 +46,7 @@ from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry.literals import FittedName
 
 MANY = 20_000_000
 """Rows from which the costly parts are left out unless they are asked for."""
@@ -60,7 +61,7 @@ def check(
     judgments: Any,
     scores: Any = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: FittedName = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     wanted_error: float | None = None,
     quick: bool | None = None,

@@ -35,6 +35,7 @@ from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
 from aggcal.io import read_scores
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry.literals import PredictableName
 
 DEFAULT_PAIRS = 20  # more save a round of asking, and are chosen with less known
 EXPLORE = 0.0
@@ -59,7 +60,7 @@ def suggest_pairs(
     per_item: int | None = None,
     repeat: bool = False,
     explore: float = EXPLORE,
-    method: str = DEFAULT_METHOD,
+    method: PredictableName = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     seed: int = 0,
     frame: Frame | None = None,
