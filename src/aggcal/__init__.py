@@ -82,6 +82,6 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and nothing else
         for home, names in _HOMES.items():
             if name in names:
                 return getattr(import_module(f"aggcal.{home}"), name)
-        if name in ("datasets", "plot"):
+        if name in ("datasets", "plot", "sklearn"):
             return import_module(f"aggcal.{name}")
         raise AttributeError(f"module 'aggcal' has no attribute '{name}'")

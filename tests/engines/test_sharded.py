@@ -267,7 +267,7 @@ def test_what_needs_all_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="gppl works on one machine only"):
         aggcal.aggregate(judgments, "gppl", features="identity", engine=engine)
     with pytest.raises(OptionError, match="engine 'spark' is unknown"):
-        aggcal.aggregate(judgments, engine="spark")
+        aggcal.aggregate(judgments, engine="spark")  # type: ignore[arg-type]
     path = tmp_path / "judgments.csv"
     path.write_text("annotator,winner,loser\nann,a,b\nbob,b,a\n")
     read = aggcal.aggregate(str(path), engine=engine, warn=False)

@@ -57,7 +57,7 @@ _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
 class ThurstoneAggregator:
     """P(u puts i above j) = F(γ_u (s_i − s_j))."""
 
-    link: str
+    link: LinkName
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0

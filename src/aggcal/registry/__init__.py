@@ -43,7 +43,7 @@ LOGISTIC = LinkInfo("logistic", "the Bradley-Terry link", "g", 0)
 NORMAL = LinkInfo("normal", "the link of Thurstone's case V", "n", 1)
 LAPLACE_NOISE = LinkInfo("laplace", "the difference of two unit Laplace noises", "e", 2)
 
-LINKS = {link.name: link for link in (LOGISTIC, NORMAL, LAPLACE_NOISE)}
+LINKS: dict[str, LinkInfo] = {link.name: link for link in (LOGISTIC, NORMAL, LAPLACE_NOISE)}
 """The links by name."""
 
 
