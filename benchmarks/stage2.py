@@ -46,7 +46,7 @@ def calibrated(items: int, method: CalibratorName) -> tuple[float, float, float,
     return seconds, time.perf_counter() - began, before, peak()
 
 
-def main(sizes: list[int], calibrators: list[str]) -> None:
+def main(sizes: list[int], calibrators: list[CalibratorName]) -> None:
     print("items, calibrator: calibrate (s), its table (s), s per million items, memory (GB)")
     for items in sizes:
         for method in calibrators:
