@@ -28,8 +28,8 @@ from scipy.special import expit, log_expit, ndtr
 
 import aggcal
 from aggcal._core.arrays import FloatArray, sums
+from aggcal.aggregation.methods import Estimator
 from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
-from aggcal.aggregation.thurstone import Estimator
 from aggcal.data.judgments import Judgments
 from aggcal.errors import ConvergenceWarning, DividedWarning
 from aggcal.models.rows import rows_of

@@ -19,6 +19,7 @@ import numpy as np
 import aggcal
 from aggcal._core.tables import as_text
 from aggcal.data.scores import Scores
+from aggcal.registry.literals import CalibratorName
 
 CALIBRATORS = ("atc", "fused", "safe")
 
@@ -27,7 +28,7 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def calibrated(items: int, method: str) -> tuple[float, float, float, float]:
+def calibrated(items: int, method: CalibratorName) -> tuple[float, float, float, float]:
     """Return seconds of calibrating and of its table, memory before and at the peak."""
     random = np.random.default_rng(0)
     truth = random.standard_normal(items)
@@ -45,7 +46,7 @@ def calibrated(items: int, method: str) -> tuple[float, float, float, float]:
     return seconds, time.perf_counter() - began, before, peak()
 
 
-def main(sizes: list[int], calibrators: list[str]) -> None:
+def main(sizes: list[int], calibrators: list[CalibratorName]) -> None:
     print("items, calibrator: calibrate (s), its table (s), s per million items, memory (GB)")
     for items in sizes:
         for method in calibrators:

@@ -22,7 +22,7 @@ import numpy as np
 
 import aggcal
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.thurstone import Estimator
+from aggcal.aggregation.methods import Estimator
 from aggcal.data.judgments import Judgments
 from aggcal.simulation import Simulation, simulate
 

@@ -47,6 +47,8 @@ autodoc_type_aliases = {
     for name in (
         *("BoolArray", "CodeArray", "FloatArray", "IntArray", "TextArray"),
         *("AnyJudgments", "Estimator", "FeatureChoice", "PriorChoice", "Start"),
+        *("CalibratorName", "DatasetName", "EngineName", "FittedName", "FormatName", "Frame"),
+        *("LinkName", "MethodName", "PredictableName", "UncertaintyName"),
     )
 }
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]  # in unions

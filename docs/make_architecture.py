@@ -24,6 +24,7 @@ WHAT = {
     "paper": "the paper's numbers",
     "plot": "matplotlib figures",
     "serve": "results in a browser",
+    "sklearn": "scikit-learn estimators",
     "assessment": "assess(): both stages, save",
     "report": "plain data → HTML, Markdown, SVG",
     "advice": "check · suggest · guarantees",

@@ -35,6 +35,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"screenshots: {SCREENSHOTS}")
 
 
+@pytest.fixture(autouse=True)
+def plain_tables(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let tables be plain columns, except in the pages, which run as a reader runs them."""
+    pages = request.path.is_relative_to(ROOT / "tests" / "docs")
+    with aggcal.options.using(frame="auto" if pages else "columns"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The real datasets of the repository, or where AGGCAL_DATA says."""

@@ -9,13 +9,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import aggcal
+import aggcal.datasets
 from aggcal import registry
+from aggcal.advice.suggest.suggestions import UNITS
+from aggcal.aggregation.selection.folds import HOLD_OUT
 from aggcal.errors import OptionError
+from aggcal.io.formats._base import BLANKS, RANKING_WEIGHTS
+from aggcal.registry import literals as literals_of
+from aggcal.registry.datasets import DATASETS
 from aggcal.registry.names import load
+from aggcal.report.html import RENDERERS
+from aggcal.simulation.terms import TIE_MODELS, SimulatedTerms
 
 SOURCE = Path(aggcal.__file__).parent
 EXAMPLE = Path(__file__).parent / "example_package"
@@ -29,6 +38,81 @@ ANOTHER_MEANING = {
     ("datasets/answers.py", "ratings"),
     ("io/tables/sheet_worker.py", "table"),  # what OpenDocument calls a sheet
 }
+
+
+def test_types_name_what_is_registered() -> None:
+    named = {
+        literals_of.MethodName: (*registry.METHODS.own, *registry.METHODS.also),
+        literals_of.FittedName: registry.WITHOUT_FEATURES,
+        literals_of.PredictableName: tuple(registry.PREDICTABLE),
+        literals_of.CalibratorName: tuple(registry.CALIBRATORS),
+        literals_of.LinkName: tuple(registry.LINKS),
+        literals_of.UncertaintyName: tuple(registry.UNCERTAINTIES),
+        literals_of.FormatName: tuple(registry.FORMATS.own),
+        literals_of.DatasetName: tuple(DATASETS),
+        literals_of.EngineName: (registry.LOCAL, registry.DASK, registry.GPU),
+        literals_of.Estimator: (registry.MARGINAL, registry.MODE),
+    }
+    for types, names in named.items():
+        assert get_args(types) == names
+    assert set(get_args(literals_of.SimulatedTies)) == {"none", *registry.TIES[1:3]}
+    assert (
+        registry.HRA_G.name,
+        registry.ATC.name,
+    ) == (registry.DEFAULT_METHOD, registry.DEFAULT_CALIBRATOR)
+
+
+# An argument of the public functions that takes a name, and what may be written there.
+ARGUMENTS: dict[tuple[Any, str], tuple[str, ...]] = {
+    (aggcal.aggregate, "method"): get_args(literals_of.MethodName),
+    (aggcal.aggregate, "estimator"): registry.ESTIMATORS,
+    (aggcal.aggregate, "engine"): registry.ENGINES,
+    (aggcal.aggregate, "prior"): ("default", "auto"),
+    (aggcal.assess, "method"): get_args(literals_of.MethodName),
+    (aggcal.assess, "calibrator"): tuple(registry.CALIBRATORS),
+    (aggcal.assess, "uncertainty"): tuple(registry.UNCERTAINTIES),
+    (aggcal.assess, "engine"): registry.ENGINES,
+    (aggcal.assess, "weights"): ("sd",),
+    (aggcal.calibrate, "method"): tuple(registry.CALIBRATORS),
+    (aggcal.calibrate, "weights"): ("sd",),
+    (aggcal.Consensus.quantify, "kind"): tuple(registry.UNCERTAINTIES),
+    (aggcal.check, "method"): registry.WITHOUT_FEATURES,
+    (aggcal.suggest_pairs, "method"): tuple(registry.PREDICTABLE),
+    (aggcal.suggest_pairs, "about"): tuple(UNITS),
+    (aggcal.compare_methods, "hold_out"): HOLD_OUT,
+    (aggcal.simulate, "link"): tuple(registry.LINKS),
+    (aggcal.HRA, "link"): tuple(registry.LINKS),
+    (aggcal.Terms, "ties"): registry.TIES,
+    (aggcal.Terms, "position"): registry.SWITCHES,
+    (aggcal.Terms, "context"): registry.CONTEXT_USES,
+    (SimulatedTerms, "ties"): TIE_MODELS,
+    (aggcal.read_judgments, "format"): tuple(registry.FORMATS.own),
+    (aggcal.read_judgments, "criteria"): ("all",),
+    (aggcal.read_judgments, "ranking_weight"): RANKING_WEIGHTS,
+    (aggcal.read_judgments, "blank"): BLANKS,
+    (aggcal.read_scores, "blank"): BLANKS,
+    (aggcal.Assessment.report, "format"): tuple(RENDERERS),
+    (aggcal.datasets.load, "name"): tuple(DATASETS),
+    (aggcal.datasets.find, "name"): tuple(DATASETS),
+}
+
+
+def offered(type_: Any) -> Iterator[str]:
+    """Go through the texts that a type names."""
+    for part in get_args(type_):
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from offered(part)
+
+
+@pytest.mark.parametrize(("place", "names"), ARGUMENTS.items(), ids=lambda each: str(each)[:60])
+def test_arguments_are_of_the_names_that_they_take(
+    place: tuple[Any, str], names: tuple[str, ...]
+) -> None:
+    function, argument = place
+    hints = get_type_hints(function)
+    assert tuple(offered(hints[argument])) == names
 
 
 def literals(path: Path) -> Iterator[str]:

@@ -12,11 +12,12 @@ import aggcal
 from aggcal.errors import OptionError
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.models.links import link
+from aggcal.registry.literals import LinkName, SimulatedTies
 from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 
 @pytest.mark.parametrize("name", ["logistic", "normal", "laplace"])
-def test_judgments_follow_the_link(name: str) -> None:
+def test_judgments_follow_the_link(name: LinkName) -> None:
     made = simulate(items=4, annotators=2, judgments=200_000, link=name, seed=2)
     chance = link(name).probability
     for u in range(2):
@@ -126,7 +127,7 @@ def test_without_further_terms_studies_are_what_they_were() -> None:
 
 
 @pytest.mark.parametrize("ties", ["davidson", "rao-kupper"])
-def test_answers_follow_the_model(ties: str) -> None:
+def test_answers_follow_the_model(ties: SimulatedTies) -> None:
     terms = SimulatedTerms(ties, position=0.5, position_sd=0.3, tie_readiness=-0.2)
     made = simulate(items=3, annotators=2, judgments=120_000, terms=terms, seed=2)
     drawn, grade = made.drawn, made.grade

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from aggcal._core.frames import options
     from aggcal.advice.check import Check, Finding, check
     from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
     from aggcal.aggregation import aggregate
@@ -40,12 +41,14 @@ __all__ = [
     "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
     "RankSVM", "Scores", "Suggester", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
+    "options", "read_control", "read_features", "read_judgments", "read_scores", "simulate",
+    "suggest_pairs",
 ]
 # fmt: on
 
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
+    "_core.frames": ("options",),
     "advice.check": ("Check", "Finding", "check"),
     "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
     "aggregation": ("aggregate",),
@@ -79,6 +82,6 @@ if not TYPE_CHECKING:  # type checkers see the imports above, and nothing else
         for home, names in _HOMES.items():
             if name in names:
                 return getattr(import_module(f"aggcal.{home}"), name)
-        if name in ("datasets", "plot"):
+        if name in ("datasets", "plot", "sklearn"):
             return import_module(f"aggcal.{name}")
         raise AttributeError(f"module 'aggcal' has no attribute '{name}'")

@@ -113,7 +113,7 @@ def test_no_common_item_is_an_error() -> None:
 
 def test_bad_options_are_refused() -> None:
     with pytest.raises(OptionError, match="choose atc"):
-        aggcal.calibrate([("a", 1.0)], {"a": 1.0}, method="platt")
+        aggcal.calibrate([("a", 1.0)], {"a": 1.0}, method="platt")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="'b'"):
         aggcal.calibrate([("a", 1.0), ("b", 1.0)], {"a": 1.0, "b": 2.0}, weights={"a": 1.0})
     with pytest.raises(OptionError, match="not positive"):

@@ -20,6 +20,7 @@ from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import interval
 from aggcal.cli import main
 from aggcal.errors import OptionError
+from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate
 
 
@@ -117,7 +118,7 @@ def test_it_is_measured_and_drawn_as_ours_are(
     consensus: aggcal.Consensus,
     anchors: dict[str, float],
     own: aggcal.Calibrator,
-    ours: str,
+    ours: CalibratorName,
     *,
     anchored: bool,
 ) -> None:

@@ -17,6 +17,7 @@ from aggcal.calibration.moments import moments
 from aggcal.calibration.smooth_base import fit_base
 from aggcal.io.scores import read_truth
 from aggcal.metrics import kendall
+from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate
 
 
@@ -90,7 +91,7 @@ def test_fused_beats_the_projection(
         consensus = aggcal.aggregate(study.judgments, warn=False)
 
         def made(
-            method: str,
+            method: CalibratorName,
             sd: float | None = None,
             *,
             model: dict[str, float] = model,
@@ -209,7 +210,7 @@ def test_what_contradicts_the_data_is_pointed_out() -> None:
 
 
 @pytest.mark.parametrize("method", ["atc", "fused", "safe"])
-def test_scores_that_say_nothing_and_units_that_are_odd(method: str) -> None:
+def test_scores_that_say_nothing_and_units_that_are_odd(method: CalibratorName) -> None:
     study = simulate(items=20, annotators=6, judgments=400, seed=1)
     consensus = aggcal.aggregate(study.judgments, warn=False)
     flat = dict.fromkeys(study.item_ids, 5.0)

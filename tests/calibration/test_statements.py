@@ -21,6 +21,7 @@ from aggcal.calibration.fused import Fused
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import Intervals, calibrated_intervals
 from aggcal.calibration.risk import projection_risk
+from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import simulate
 
 
@@ -161,7 +162,7 @@ def test_a_true_sd_is_never_contradicted() -> None:
 
 
 @pytest.mark.parametrize("method", ["atc", "fused", "safe"])
-def test_the_sentences_hold_the_stated_sd(method: str) -> None:
+def test_the_sentences_hold_the_stated_sd(method: CalibratorName) -> None:
     words = set()
     for seed in range(5):
         made = simulate(items=20, annotators=8, judgments=160, model_sd=1.5, seed=seed)

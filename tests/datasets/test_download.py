@@ -16,6 +16,7 @@ import pytest
 import aggcal
 from aggcal import datasets
 from aggcal.datasets import answers, download, places
+from aggcal.registry.literals import DatasetName
 
 
 class Mirror:
@@ -243,7 +244,7 @@ def talks_nonsense(handler: BaseHTTPRequestHandler) -> None:
 def test_a_bad_server_is_one_sentence(  # noqa: PLR0917
     manners: Callable[[BaseHTTPRequestHandler], None],
     said: str,
-    name: str,
+    name: DatasetName,
     mirror: Mirror,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -17,6 +17,7 @@ from aggcal import datasets
 from aggcal.datasets import places, tables
 from aggcal.paper.dots import nearest
 from aggcal.registry.datasets import DATASETS, DOTS, DatasetInfo
+from aggcal.registry.literals import DatasetName
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = [info for info in DATASETS.values() if info.in_repository]
@@ -138,7 +139,7 @@ def test_an_installed_package_has_the_tables_of_dots(installed: Path) -> None:
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("name", [name for name in DATASETS if name != "dots"])
-def test_what_is_not_there_says_what_to_do(name: str) -> None:
+def test_what_is_not_there_says_what_to_do(name: DatasetName) -> None:
     with pytest.raises(aggcal.AggcalError) as caught:
         datasets.load(name)
     message = str(caught.value)

@@ -73,7 +73,7 @@ def test_the_same_optimum_as_on_this_machine(
     np.testing.assert_allclose(there.reliabilities, here.reliabilities, atol=1e-8)
     assert there.objective == pytest.approx(here.objective, rel=1e-12)
     np.testing.assert_array_equal(there.agreement, here.agreement)
-    ratio = np.asarray(there.items["se"]) / np.asarray(here.items["se"])
+    ratio = np.asarray(there.items["consensus_se"]) / np.asarray(here.items["consensus_se"])
     if shape[0] < 1_000:
         np.testing.assert_allclose(ratio, 1.0, rtol=1e-5)
     else:
@@ -156,7 +156,7 @@ def test_a_method_without_kernels_of_its_own_is_fitted_by_the_processor() -> Non
     there = aggcal.aggregate(judgments, "crowd-bt", engine="gpu", warn=False)
     assert there.estimator == "mode"
     np.testing.assert_allclose(there.scores, here.scores, atol=1e-8)
-    np.testing.assert_allclose(there.items["se"], here.items["se"], rtol=1e-6)
+    np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=1e-6)
 
 
 @on_a_gpu

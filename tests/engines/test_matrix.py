@@ -104,7 +104,7 @@ def assert_same(found: Any, wanted: Any) -> None:
         assert found == wanted
 
 
-def errors(judgments: Any, kind: str = "laplace", method: str = "btl", **options: Any) -> Any:
+def errors(judgments: Any, kind: Any = "laplace", method: str = "btl", **options: Any) -> Any:
     known = by_mode(judgments, method).quantify(kind, draws=12, **options).uncertainty
     assert known is not None
     return [known.se, known.rank_low, known.rank_high]

@@ -228,7 +228,7 @@ def test_errors_of_many_items_where_annotators_count_alike() -> None:
     judgments = aggcal.read_judgments(made.judgments)
     here = aggcal.aggregate(judgments, "btl", warn=False)
     there = aggcal.aggregate(judgments, "btl", engine=LocalEngine(3), warn=False)
-    np.testing.assert_allclose(there.items["se"], here.items["se"], rtol=1e-8)
+    np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=1e-8)
 
 
 def test_pieces_and_edges_are_found_across_shards() -> None:
@@ -285,7 +285,7 @@ def test_what_needs_all_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="gppl works on one machine only"):
         aggcal.aggregate(judgments, "gppl", features="identity", engine=engine)
     with pytest.raises(OptionError, match="engine 'spark' is unknown"):
-        aggcal.aggregate(judgments, engine="spark")
+        aggcal.aggregate(judgments, engine="spark")  # type: ignore[arg-type]
     path = tmp_path / "judgments.csv"
     path.write_text("annotator,winner,loser\nann,a,b\nbob,b,a\n")
     read = aggcal.aggregate(str(path), engine=engine, warn=False)

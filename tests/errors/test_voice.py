@@ -123,12 +123,12 @@ def test_python_reads_of_arguments() -> None:
     [
         (lambda: aggcal.aggregate(ROWS, method="crowd_BT "), "'crowd-bt'"),
         (lambda: aggcal.aggregate(ROWS, method="bt"), "'btl'"),
-        (lambda: aggcal.calibrate({"a": 1.0}, {"a": 1.0}, method="fuse"), "'fused'"),
+        (lambda: aggcal.calibrate({"a": 1.0}, {"a": 1.0}, method="fuse"), "'fused'"),  # type: ignore[arg-type]
         (lambda: aggcal.read_judgments(ROWS, format="rating"), "'ratings'"),
         (lambda: aggcal.read_judgments(ROWS, columns={"anotator": "x"}), "'annotator'"),
         (lambda: aggcal.read_scores([{"item": "a", "skore": 1}], column="score"), "'skore'"),
-        (lambda: aggcal.simulate(link="normall"), "'normal'"),
-        (lambda: datasets.load("dot"), "'dots'"),
+        (lambda: aggcal.simulate(link="normall"), "'normal'"),  # type: ignore[arg-type]
+        (lambda: datasets.load("dot"), "'dots'"),  # type: ignore[arg-type]
     ],
 )
 def test_a_misspelt_name_is_told_from_the_nearest(call: object, near: str) -> None:

@@ -256,13 +256,64 @@ FIGURES: dict[str, Callable[..., Axes]] = {name: getattr(plot, name) for name in
 def subject(name: str, judgments: aggcal.Judgments, result: aggcal.Assessment) -> Any:
     if name == "comparisons":
         return judgments
+    if name == "methods":
+        return aggcal.compare_methods(judgments, ["btl"], folds=2)
     return result if name in ("calibration", "distributions") else result.consensus
+
+
+NEEDS = {"comparisons": "judgments", "calibration": "calibration", "distributions": "calibration"}
+
+
+def test_every_figure_takes_every_result_that_has_its_part(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    judgments, result = small
+    consensus, calibration = of(result)
+    order: Any = dict(zip(consensus.item_ids, consensus.scores, strict=True))
+    results: dict[str, tuple[Any, set[str]]] = {
+        "assessment": (result, {"judgments", "consensus", "calibration"}),
+        "consensus": (consensus, {"judgments", "consensus"}),
+        "calibration": (calibration, {"judgments", "consensus", "calibration"}),
+        "calibrated alone": (
+            aggcal.calibrate(order, order, warn=False),
+            {"calibration"},
+        ),
+        "suggestions": (aggcal.suggest_pairs(judgments, n=2), {"judgments", "consensus"}),
+        "comparison": (subject("methods", *small), {"judgments", "methods"}),
+        "simulation": (simulate(items=5, annotators=3, judgments=40, seed=1), {"judgments"}),
+        "judgments": (judgments, {"judgments"}),
+        "rows": ([("ann", "a", "b"), ("bob", "b", "a")], {"judgments"}),
+        "scores": (aggcal.Scores.of({"a": 1.0}), set()),
+        "check": (aggcal.check(judgments, quick=True, with_precision=False), set()),
+        "prediction": (calibration.predict({"new": 3.0}), set()),
+    }
+    for name, (given, known) in results.items():
+        for figure, draw in FIGURES.items():
+            part = figure if figure == "methods" else NEEDS.get(figure, "consensus")
+            if part in known:
+                assert isinstance(draw(given), Axes), (name, figure)
+                plt.close("all")
+            else:
+                with pytest.raises(OptionError, match="; give "):
+                    draw(given)
+
+
+def test_methods_are_drawn_as_they_were_measured(
+    small: tuple[aggcal.Judgments, aggcal.Assessment],
+) -> None:
+    found = aggcal.compare_methods(small[0], ["btl", "tcv", "hra-g:plain"], folds=2)
+    ax = plot.methods(found)
+    away = [one.differences["log_loss"] for one in found.measured]
+    (dots,) = drawn(ax, PathCollection)
+    np.testing.assert_array_equal(dots.get_offsets()[:, 0], [each.value for each in away])
+    np.testing.assert_allclose(segments(ax)[:, 0, 0], [each.low for each in away])
+    assert texts(ax.get_yticklabels()) == [one.label for one in found.measured]
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_hostile_ids_are_drawn_as_text(name: str) -> None:
     ids = ["$\\frac{$", "x" * 10_000, "_hidden", "two\nlines", "$a$", "%s {x}"]
-    rows = [(w, a, b) for w in ids[:2] for k, a in enumerate(ids) for b in ids[:k]]
+    rows = [(w, a, b) for w in ids[:4] for k, a in enumerate(ids) for b in ids[:k]]
     judgments = aggcal.read_judgments(rows)
     result = aggcal.assess(judgments, {i: float(k) for k, i in enumerate(ids)}, warn=False)
     ax = FIGURES[name](subject(name, judgments, result))

@@ -19,6 +19,7 @@ from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
 from aggcal.io.texts import read_texts
 from aggcal.registry import CALIBRATORS, METHODS
+from aggcal.registry.literals import UncertaintyName
 from aggcal.report.findings import REASONS
 from aggcal.report.html import RENDERERS, render
 from aggcal.report.listing import SHORTEST_CUT, names
@@ -138,7 +139,7 @@ def test_warnings_of_the_fit_that_no_check_makes_stay() -> None:
 @pytest.mark.parametrize(
     ("method", "uncertainty"), [("btl", "laplace"), ("crowd-bt", None), ("gppl", None)]
 )
-def test_every_kind_of_method_is_advised(method: str, uncertainty: str | None) -> None:
+def test_every_kind_of_method_is_advised(method: str, uncertainty: UncertaintyName | None) -> None:
     study = simulate(items=8, annotators=4, judgments=150, seed=2)
     features = "identity" if method == "gppl" else None
     result = assess(

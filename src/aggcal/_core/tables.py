@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.frames import PLAIN, library_of
 from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]
@@ -17,18 +18,18 @@ _EXACT = 2.0**53  # beyond it a float does not hold every whole number
 
 
 def as_frame(columns: Columns, backend: str | None) -> Any:
-    """Give ``columns`` back as a frame of the library ``backend``, or as they are.
+    """Give ``columns`` back as a frame, or as they are (see `library_of` for ``backend``).
 
     Examples
     --------
-    >>> as_frame({"item": np.array(["a"], dtype=object)}, None)
+    >>> as_frame({"item": np.array(["a"], dtype=object)}, "columns")
     {'item': array(['a'], dtype=object)}
     """
-    if backend is None:
+    library: Any = library_of(backend)
+    if library == PLAIN:
         return columns
-    import narwhals as nw  # frames are the exception: do not pay for them
+    import narwhals as nw
 
-    library: Any = backend
     data = {name: cells(column) for name, column in columns.items()}
     return nw.from_dict(data, backend=library).to_native()
 

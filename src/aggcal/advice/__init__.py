@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
@@ -23,6 +23,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, ended
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry.literals import FittedName, PredictableName
 
 SUGGESTED = 10
 """Pairs that are suggested at most."""
@@ -101,7 +102,7 @@ def advise(
         looked = check(
             whole,
             scores,
-            method=method if method in FITTED else DEFAULT_METHOD,
+            method=cast("FittedName", method if method in FITTED else DEFAULT_METHOD),
             consensus=fit if method in FITTED else None,
             quick=len(whole.count) > IN_FULL,
             seed=seed,
@@ -138,7 +139,7 @@ def _asked_next(
         judgments,
         scores,
         n=min(SUGGESTED, len(known) * (len(known) - 1) // 2),
-        method=method or DEFAULT_METHOD,
+        method=cast("PredictableName", method or DEFAULT_METHOD),
         consensus=fit if usable else None,
         seed=seed,
     )

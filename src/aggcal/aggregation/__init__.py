@@ -16,6 +16,7 @@ import warnings
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
+from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.crowd import CrowdAggregator
@@ -48,6 +49,7 @@ from aggcal.registry import (
     SANDWICH_CONTEXT,
     UNCERTAINTIES,
 )
+from aggcal.registry.literals import EngineName, MethodName
 
 FEWEST_DRAWS = 10
 """Of a bootstrap: with so few a standard error is itself off by about a quarter."""
@@ -55,7 +57,7 @@ FEWEST_DRAWS = 10
 
 def aggregate(
     judgments: Any,
-    method: str | Aggregator = DEFAULT_METHOD,
+    method: MethodName | str | Aggregator = DEFAULT_METHOD,
     *,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
@@ -63,7 +65,8 @@ def aggregate(
     terms: Terms | None = None,
     start: Start = None,
     seed: int | None = None,
-    engine: str | Engine = LOCAL,
+    engine: EngineName | Engine = LOCAL,
+    frame: Frame | None = None,
     warn: bool = True,
     on_iteration: Progress | None = None,
 ) -> Consensus:
@@ -101,6 +104,9 @@ def aggregate(
         takes the address of a scheduler); or ``"gpu"``. A graphics card fits methods with
         reliabilities by the mode, to the same optimum as ``estimator="mode"`` finds here.
         Judgments given as a path are read by the engine itself.
+    frame
+        What tables of the result are: ``"pandas"``, ``"polars"``, ``"pyarrow"`` or ``"columns"``;
+        None for the library of the input, else what `options` says.
     warn
         Also emit the warnings of the consensus as Python warnings.
     on_iteration
@@ -113,11 +119,12 @@ def aggregate(
     >>> consensus.scores.round(3)
     array([ 0.686, -0.686])
     """
+    check_frame(frame)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
     if isinstance(judgments, AnyJudgments) and not judgments.integrates:
         check_estimation(method, prior, estimator)
-    consensus = fitted(aggregator, prepare(judgments, engine), start, on_iteration)
+    consensus = framed(fitted(aggregator, prepare(judgments, engine), start, on_iteration), frame)
     if warn:
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)

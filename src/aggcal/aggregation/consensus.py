@@ -27,6 +27,7 @@ from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
 from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import LAPLACE
+from aggcal.registry.literals import UncertaintyName
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""
@@ -127,7 +128,7 @@ class Consensus:
 
     def quantify(
         self,
-        kind: str = LAPLACE.name,
+        kind: UncertaintyName = LAPLACE.name,
         *,
         level: float = LEVEL,
         draws: int = 200,
@@ -337,7 +338,7 @@ class Consensus:
 
     @property
     def items(self) -> Any:
-        """Table of item, score, se, low, high, rank, rank_low, rank_high, n_judgments."""
+        """Table of the items, the highest first; the columns are those of ``items.csv``."""
         return as_frame(self.item_columns(), self.backend)
 
     @property
@@ -395,6 +396,6 @@ class Consensus:
     def _repr_html_(self) -> str:
         # Intervals are shown where they are at hand: looking at a result must not take minutes.
         ready = self if "uncertainty" in vars(self) else replace(self, quantifier=None)
-        names = ("item", "score", "se", "rank", "rank_low", "rank_high", "n_judgments")
+        names = "item", "consensus", "consensus_se", "rank", "rank_low", "rank_high", "n_judgments"
         shown = head(ready.item_columns(), names)
         return card(self._title(), shown, rows=len(self.item_ids), warnings=self.warnings)

@@ -31,7 +31,7 @@ from aggcal.aggregation.start import (
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregation.thurstone import Estimator, PriorChoice, check_estimator
+from aggcal.aggregation.thurstone import PriorChoice, check_estimator
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
@@ -42,6 +42,7 @@ from aggcal.models.marginal_crowd import integrated_crowd
 from aggcal.models.objective import Objective
 from aggcal.models.priors import DEFAULT_RELIABILITY_SD, Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
+from aggcal.registry.literals import Estimator
 
 _TOLERANCE = 1e-10
 """Relative gradient norm: smaller takes longer, larger leaves scores off their optimum."""

@@ -8,6 +8,7 @@ from aggcal import registry
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.errors import OptionError
 from aggcal.models.general.terms import DEFAULT, Terms
+from aggcal.registry.literals import LinkName
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class BTL(ThurstoneAggregator):
     2.0
     """
 
-    link: str = field(default=registry.LOGISTIC.name, init=False, repr=False)
+    link: LinkName = field(default=registry.LOGISTIC.name, init=False, repr=False)
     name: str = field(default=registry.BTL.name, init=False, repr=False)
     terms: Terms = DEFAULT
 
@@ -58,5 +59,5 @@ class TCV(ThurstoneAggregator):
     array([0., 0.])
     """
 
-    link: str = field(default=registry.NORMAL.name, init=False, repr=False)
+    link: LinkName = field(default=registry.NORMAL.name, init=False, repr=False)
     name: str = field(default=registry.TCV.name, init=False, repr=False)

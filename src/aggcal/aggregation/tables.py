@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def item_columns(consensus: Consensus) -> Columns:
     """Return the table of the items, the highest first."""
     order, known = consensus.order, consensus.uncertainty
-    columns: Columns = {"item": consensus.item_ids[order], "score": consensus.scores[order]}
+    columns: Columns = {"item": consensus.item_ids[order], "consensus": consensus.scores[order]}
     if known is not None:
-        ends = {"low": known.low[order], "high": known.high[order]}
-        columns |= {"se": known.se[order], **ends}
+        ends = {"consensus_low": known.low[order], "consensus_high": known.high[order]}
+        columns |= {"consensus_se": known.se[order], **ends}
     columns["rank"] = consensus.ranks[order]
     if known is not None:
         columns |= {"rank_low": known.rank_low[order], "rank_high": known.rank_high[order]}

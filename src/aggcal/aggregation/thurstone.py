@@ -51,9 +51,9 @@ from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
 from aggcal.models.thurstone import likelihood
+from aggcal.registry.literals import Estimator, LinkName
 
 PriorChoice = Prior | Literal["default", "auto"] | None
-Estimator = Literal["marginal", "mode"]  # how a model with reliabilities is fitted: see `HRA`
 
 _TOLERANCE = 1e-10  # relative gradient norm: larger leaves scores off their optimum
 _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
@@ -63,7 +63,7 @@ _ROUGH = 1e-5  # the same while only the spread is sought: the last fit is exact
 class ThurstoneAggregator:
     """P(u puts i above j) = F(γ_u (s_i − s_j))."""
 
-    link: str
+    link: LinkName
     prior: PriorChoice = "default"
     tolerance: float = _TOLERANCE
     seed: int = 0
@@ -354,7 +354,7 @@ class HRA(ThurstoneAggregator):
     True
     """
 
-    link: str = registry.LOGISTIC.name
+    link: LinkName = registry.LOGISTIC.name
     heterogeneous: bool = field(default=True, init=False, repr=False)
     name: str = field(default="hra", init=False, repr=False)
     estimator: Estimator = "marginal"

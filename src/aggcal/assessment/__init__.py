@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from aggcal._core.arrays import TextArray
+from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal.aggregation import (
@@ -50,20 +51,21 @@ from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.models.general.terms import Terms
 from aggcal.registry import DEFAULT_CALIBRATOR, DEFAULT_METHOD, LAPLACE, LOCAL
+from aggcal.registry.literals import CalibratorName, EngineName, MethodName, UncertaintyName
 
 
 def assess(
     judgments: Any,
     scores: Any = None,
     *,
-    method: str | Aggregator = DEFAULT_METHOD,
-    calibrator: str | Calibrator = DEFAULT_CALIBRATOR,
+    method: MethodName | str | Aggregator = DEFAULT_METHOD,
+    calibrator: CalibratorName | Calibrator = DEFAULT_CALIBRATOR,
     prior: PriorChoice = "default",
     estimator: Estimator | None = None,
     features: Any = None,
     terms: Terms | None = None,
     weights: Literal["sd"] | None = "sd",
-    uncertainty: str | None = LAPLACE.name,
+    uncertainty: UncertaintyName | None = LAPLACE.name,
     level: float = LEVEL,
     draws: int = 200,
     model_sd: float | None = None,
@@ -72,7 +74,8 @@ def assess(
     bounds: tuple[float, float] | None = None,
     digits: int | None = None,
     seed: int | None = None,
-    engine: str | Engine = LOCAL,
+    engine: EngineName | Engine = LOCAL,
+    frame: Frame | None = None,
     title: str | None = None,
     question: str | None = None,
     warn: bool = True,
@@ -88,7 +91,7 @@ def assess(
     scores
         `Scores`, or anything that `read_scores` takes; None for Stage 1 alone. With ``anchors`` and
         no scores the anchors alone give the scale.
-    method, prior, estimator, features, terms, seed, engine, on_iteration
+    method, prior, estimator, features, terms, seed, engine, frame, on_iteration
         See `aggregate`.
     calibrator, weights, model_sd, anchors, second_model, bounds, digits
         See `calibrate`.
@@ -113,7 +116,7 @@ def assess(
         "seed": seed,
     }  # fmt: skip
     others = {"calibrator": calibrator, "features": features, "second_model": second_model}
-    others["terms"] = terms
+    others |= {"terms": terms, "frame": frame}
     check_options(**given, **others, engine=engine)
     titles, scale = checked_titles(title, question), scale_of(bounds, digits)
     # What is small is read before what may be large, and all is checked before anything is fitted.
@@ -128,7 +131,7 @@ def assess(
     tables = None if scores is None else Given(scores, weights, **known)
     _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
-    consensus = fitted(aggregator, judgments, on_iteration=on_iteration)
+    consensus = framed(fitted(aggregator, judgments, on_iteration=on_iteration), frame)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != LAPLACE.name or consensus.quantifiable:
@@ -143,7 +146,8 @@ def assess(
     calibration = by_anchors = None
     if tables is not None:
         order = Order.of(consensus)
-        calibration = calibrated(find(calibrator), tables, order, level, seed or 0, scale=scale)
+        found = calibrated(find(calibrator), tables, order, level, seed or 0, scale=scale)
+        calibration = framed(found, frame)
     elif known["anchors"] is not None:
         by_anchors = anchored(Order.of(consensus), known["anchors"], level, seed or 0, scale)
     rows = _provenance(judgments, scores, features, given)
@@ -173,6 +177,7 @@ def check_options(
     second_model: Any = None,
     seed: int | None = None,
     engine: str | Engine = LOCAL,
+    frame: Frame | None = None,
 ) -> None:
     """Refuse options of `assess` that are none, before anything is read or fitted.
 
@@ -185,6 +190,7 @@ def check_options(
     check_method(method, prior, estimator, given_features=features is not None, terms=terms)
     check_engine(method, engine, prior=prior, estimator=estimator)
     check_seed(seed or 0)
+    check_frame(frame)
     check_uncertainty(method, uncertainty, level=level, draws=draws)
     check_calibration(calibrator, weights=weights, model_sd=model_sd, second_model=second_model)
 

@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
+from aggcal._core.frames import Frame, check_frame
 from aggcal._core.machine import check_seed
 from aggcal._core.progress import listening
 from aggcal._core.tables import as_frame
@@ -17,13 +18,14 @@ from aggcal.aggregation.protocols import Aggregator
 from aggcal.aggregation.selection import SAMPLE, compared
 from aggcal.aggregation.selection.candidates import check_methods
 from aggcal.aggregation.selection.comparison import Comparison
-from aggcal.aggregation.selection.folds import FEWEST, FOLDS, check_folds, check_hold_out
+from aggcal.aggregation.selection.folds import FEWEST, FOLDS, HoldOut, check_folds, check_hold_out
 from aggcal.aggregation.selection.measures import LEVEL
 from aggcal.engines import prepare
 from aggcal.errors import OptionError
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.registry import LOCAL
+from aggcal.registry.literals import FittedName
 from aggcal.report.method_figure import Dot, method_figure
 
 COMPARISON_FILES = ("comparison.csv", "comparison.svg")
@@ -51,7 +53,7 @@ class MethodComparison(Comparison):
     @property
     def table(self) -> Any:
         """A row for each method, as in ``comparison.csv``."""
-        return as_frame(self.columns, None)
+        return as_frame(self.columns, self.backend)
 
     def figure(self) -> str:
         """Return the differences in log-loss from plain Bradley-Terry, drawn as SVG."""
@@ -89,12 +91,13 @@ def comparison_manifest(found: dict[str, Any] | None = None) -> Manifest:
 
 def compare_methods(
     judgments: Any,
-    methods: Sequence[str | Aggregator] | None = None,
+    methods: Sequence[FittedName | str | Aggregator] | None = None,
     *,
     folds: int = FOLDS,
     seed: int = 0,
     sample: int | None = SAMPLE,
-    hold_out: Literal["auto", "context", "screen", "question"] = "auto",
+    hold_out: HoldOut = "auto",
+    frame: Frame | None = None,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> MethodComparison:
     """Compare methods and terms by how well they predict judgments that were held out.
@@ -124,6 +127,8 @@ def compare_methods(
         answers of an annotator to one pair. ``"auto"`` takes the first of these that is known.
         Whole contexts tell how well new contexts are predicted, where effects of known ones do not
         show.
+    frame
+        See `aggregate`.
     on_step
         Called with what is being done, how many fits are done and how many there are.
 
@@ -137,10 +142,12 @@ def compare_methods(
     """
     how: dict[str, Any] = {"folds": folds, "seed": seed, "sample": sample, "hold_out": hold_out}
     check_comparison(methods, **how)
+    check_frame(frame)
     here = prepare(judgments, LOCAL).on_one_machine("comparing methods")
     with nullcontext() if on_step is None else listening(on_step):
         found = compared(here, methods, **how)
-    return MethodComparison(**{part.name: getattr(found, part.name) for part in fields(found)})
+    parts = {part.name: getattr(found, part.name) for part in fields(found)}
+    return MethodComparison(**parts | {"judgments": here, "backend": frame or here.backend})
 
 
 def check_comparison(

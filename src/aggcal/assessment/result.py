@@ -64,8 +64,8 @@ class Assessment:
     >>> judgments = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "a", "b")]
     >>> scores = [("a", 2.0), ("b", 3.0), ("c", 1.0)]
     >>> result = aggcal.assess(judgments, scores, warn=False)
-    >>> result.items["calibrated"]
-    array([2.5, 2.5, 1. ])
+    >>> result.items["calibrated"].tolist()
+    [2.5, 2.5, 1.0]
     """
 
     consensus: Consensus | None
@@ -95,14 +95,19 @@ class Assessment:
 
     @property
     def items(self) -> Any:
-        """The items' table (as in ``items.csv``), in the frame library the user came with."""
+        """The items' table, as in ``items.csv``."""
+        return as_frame(self.item_columns(), self._backend)
+
+    @property
+    def _backend(self) -> str | None:
+        """The library of the tables: that of the scores, else that of the judgments."""
         part = self.calibration or self.consensus
-        return as_frame(self.item_columns(), part.backend if part else None)
+        return part.backend if part else None
 
     @property
     def annotators(self) -> Any:
-        """The annotators' table (as in ``annotators.csv``)."""
-        return as_frame(self.annotator_columns(), self.consensus.backend) if self.consensus else {}
+        """The annotators' table, as in ``annotators.csv``; empty without judgments."""
+        return as_frame(self.annotator_columns(), self._backend)
 
     @cached_property
     def verdicts(self) -> Verdicts | None:
@@ -148,14 +153,7 @@ class Assessment:
         if self.calibration is not None:
             columns = self.calibration.item_columns()
         elif self.consensus is not None:
-            names = {
-                "score": "consensus",
-                "se": "consensus_se",
-                "low": "consensus_low",
-                "high": "consensus_high",
-            }
-            known = self.consensus.item_columns()
-            columns = {names.get(name, name): column for name, column in known.items()}
+            columns = self.consensus.item_columns()
             if self.anchored is not None:
                 position = {item: k for k, item in enumerate(self.consensus.item_ids.tolist())}
                 order = np.array([position[item] for item in columns["item"].tolist()])
@@ -172,9 +170,8 @@ class Assessment:
 
     @property
     def categories(self) -> Any:
-        """The scores by category (as in ``categories.csv``); empty where there are none."""
-        found = self.category_columns()
-        return as_frame(found, self.consensus.backend) if self.consensus and found else {}
+        """The scores by category, as in ``categories.csv``; empty where there are none."""
+        return as_frame(self.category_columns(), self._backend)
 
     def _win_rate(self, items: TextArray) -> Columns:
         """Return the share of its comparisons that each item won; nothing without judgments."""

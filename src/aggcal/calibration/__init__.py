@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray
+from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty.summary import check_level
@@ -26,6 +27,7 @@ from aggcal.errors import AggcalWarning, OptionError
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
 from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry.literals import CalibratorName
 
 __all__ = [
     "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "anchored", "calibrate",
@@ -41,7 +43,7 @@ def calibrate(
     scores: Any,
     consensus: Any,
     *,
-    method: str | Calibrator = DEFAULT_CALIBRATOR,
+    method: CalibratorName | Calibrator = DEFAULT_CALIBRATOR,
     weights: Weights = "sd",
     model_sd: float | None = None,
     anchors: Any = None,
@@ -50,6 +52,7 @@ def calibrate(
     seed: int = 0,
     bounds: tuple[float, float] | None = None,
     digits: int | None = None,
+    frame: Frame | None = None,
     warn: bool = True,
 ) -> Calibration:
     r"""Stage 2: make the model's scores follow the consensus.
@@ -92,6 +95,8 @@ def calibrate(
         The lowest and the highest possible score, such as (0, 100): results stay within them.
     digits
         Decimals of the calibrated scores; the ends of intervals are rounded outwards.
+    frame
+        See `aggregate`.
     warn
         Also emit the warnings of the calibration as Python warnings.
 
@@ -99,15 +104,16 @@ def calibrate(
     --------
     >>> from aggcal import calibrate
     >>> result = calibrate([("a", 3.0), ("b", 1.0), ("c", 2.0)], {"a": 3, "b": 2, "c": 1})
-    >>> result.items["calibrated"]
-    array([3. , 1.5, 1.5])
-    >>> result.items["block"]
-    array([1, 2, 2])
+    >>> result.items["calibrated"].tolist()
+    [3.0, 1.5, 1.5]
+    >>> result.items["block"].tolist()
+    [1, 2, 2]
     """
     check_calibration(
         method, weights=weights, model_sd=model_sd, second_model=second_model, level=level
     )
     check_seed(seed)
+    check_frame(frame)
     scale = scale_of(bounds, digits)
     calibrator = find(method)
     if not isinstance(scores, Scores):
@@ -118,7 +124,7 @@ def calibrate(
     order = Order.of(consensus)
     if level is None:
         level = LEVEL if order.uncertainty is None else order.uncertainty.level
-    result = calibrated(calibrator, given, order, level, seed, scale=scale)
+    result = framed(calibrated(calibrator, given, order, level, seed, scale=scale), frame)
     if warn:
         for warning in result.warnings:
             python_warnings.warn(warning, stacklevel=2)

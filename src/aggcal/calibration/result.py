@@ -135,8 +135,8 @@ class Calibration:
         >>> seen = {f"i{k}": float(k % 7) for k in range(40)}
         >>> order = {f"i{k}": float(k % 7) + k / 100 for k in range(40)}
         >>> found = calibrate(seen, order, warn=False).predict({"new": 3.0, "far": 99.0})
-        >>> found.items["outside"]
-        array([False,  True])
+        >>> found.items["outside"].tolist()
+        [False, True]
         """
         if not isinstance(scores, Scores):
             scores = read_scores(scores)

@@ -92,7 +92,7 @@ class Scores:
 
     @property
     def items(self) -> Any:
-        """The table item, score (and sd), in the frame library the user came with."""
+        """The table item, score (and sd)."""
         columns: Columns = {"item": self.item_ids, "score": self.values}
         if self.sd is not None:
             columns["sd"] = self.sd

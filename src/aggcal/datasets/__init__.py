@@ -19,6 +19,7 @@ from aggcal.datasets.tables import read_tables
 from aggcal.errors import FileError
 from aggcal.io import read_judgments, read_scores
 from aggcal.registry.datasets import DatasetInfo
+from aggcal.registry.literals import DatasetName
 
 __all__ = ["HOME", "Dataset", "find", "load"]
 
@@ -58,7 +59,7 @@ class Dataset:
         return f"Dataset({self.name}: {'; '.join([sizes, *known])})"
 
 
-def load(name: str, *, say: Callable[[str], None] | None = None) -> Dataset:
+def load(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Dataset:
     """Load a real dataset; download it if it is nowhere on this machine and can be had.
 
     Parameters
@@ -89,7 +90,7 @@ def load(name: str, *, say: Callable[[str], None] | None = None) -> Dataset:
     )
 
 
-def find(name: str, *, say: Callable[[str], None] | None = None) -> Path:
+def find(name: DatasetName, *, say: Callable[[str], None] | None = None) -> Path:
     """Return the folder of a whole dataset; download it if it is nowhere on this machine.
 
     Looked for in the folder that ``AGGCAL_DATA`` names, in ``datasets`` of the repository, and in

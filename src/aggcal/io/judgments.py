@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,16 +31,17 @@ from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale,
 from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.several import united_rows
 from aggcal.io.tables.database import connected
+from aggcal.registry.literals import FormatName
 
 
 def read_judgments(
     data: Any,
     *,
-    format: str | None = None,  # noqa: A002  # what everybody calls it
+    format: FormatName | str | None = None,  # noqa: A002  # what everybody calls it
     columns: Mapping[str, str] | None = None,
     outcomes: Mapping[str, str | float] | None = None,
     criterion: str | None = None,
-    criteria: str | None = None,
+    criteria: Literal["all"] | None = None,
     context: str | None = None,
     by: Sequence[str] | str = (),
     annotator: str | None = None,

@@ -105,12 +105,8 @@ def read_categories(folder: Path | str, items: Columns, *, repair: bool = True) 
 
     Parameters
     ----------
-    folder
-        The folder of the results.
-    items
-        The columns of ``items.csv``.
-    repair
-        See `read_results`.
+    folder, items, repair
+        See `read_comparisons`.
 
     Examples
     --------

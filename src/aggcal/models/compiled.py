@@ -15,7 +15,7 @@ from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
 from aggcal.registry import LINKS
 
-_CODES = {name: known.code for name, known in LINKS.items()}
+_CODES: dict[str, int] = {name: known.code for name, known in LINKS.items()}
 _PIECE = 2048  # rows that share one slope: they stay in the cache
 
 

@@ -29,7 +29,7 @@ from aggcal.models.quadrature import POINTS, Point, integrate
 from aggcal.models.rows import Rows, row_deviations, scatter
 from aggcal.registry import LINKS
 
-_LINK_CODES = {name: known.code for name, known in LINKS.items()}
+_LINK_CODES: dict[str, int] = {name: known.code for name, known in LINKS.items()}
 _OPEN = 2
 _FIRST_MODES = np.array([1.0, 0.0])
 """Where the search for the modes begins: one who answers as asked is typical, and would, were they

@@ -4,6 +4,7 @@ Each function draws into ``ax``, or into a new figure, and returns the axes. mat
 when the first figure is drawn.
 """
 
+from aggcal.plot.compared import methods
 from aggcal.plot.pairs import comparisons, order_probabilities
 from aggcal.plot.ranked import consensus, reliabilities
 from aggcal.plot.scores import calibration, distributions
@@ -13,6 +14,7 @@ __all__ = [
     "comparisons",
     "consensus",
     "distributions",
+    "methods",
     "order_probabilities",
     "reliabilities",
 ]

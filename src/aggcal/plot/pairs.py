@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.palette import CALIBRATED
-from aggcal.aggregation.consensus import Consensus
-from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, count
+from aggcal.plot.parts import consensus_of, judgments_of
 from aggcal.plot.style import axes, dot_size, label, short, thinned
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _WIDEST = 5.0  # points of the thickest line
 _UPRIGHT = 0.1  # so near the vertical a label is centred
 
 
-def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:
+def comparisons(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how often items were compared: a graph if they are few, else a matrix.
 
     The items stand by the share of their judgments that they won, in the graph clockwise from the
@@ -33,8 +32,9 @@ def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    judgments
-        What `aggcal.read_judgments` returned.
+    result
+        `aggcal.Judgments`, or anything that `aggcal.read_judgments` takes; or any result that
+        knows its judgments, as for `aggcal.check`.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -47,7 +47,7 @@ def comparisons(judgments: AnyJudgments, *, ax: Axes | None = None) -> Axes:
     >>> plot.comparisons(judgments, ax=Figure().subplots()).get_title()
     'Comparisons: 2 pairs of 3 items'
     """
-    judgments = judgments.on_one_machine("a plot of the comparisons")
+    judgments = judgments_of(result).on_one_machine("a plot of the comparisons")
     n = judgments.n_items
     won = sums(judgments.left, judgments.count * judgments.outcome, n)
     won += sums(judgments.right, judgments.count * (1.0 - judgments.outcome), n)
@@ -125,9 +125,7 @@ def _matrix(
     bar.minorticks_off()
 
 
-def order_probabilities(
-    consensus: Consensus, *, most: int = _MOST_CHANCES, ax: Axes | None = None
-) -> Axes:
+def order_probabilities(result: Any, *, most: int = _MOST_CHANCES, ax: Axes | None = None) -> Axes:
     """Draw the probability that the item of each row is above that of each column.
 
     It is about the consensus, as in `aggcal.Consensus.order_probability`, not about the truth.
@@ -135,8 +133,8 @@ def order_probabilities(
 
     Parameters
     ----------
-    consensus
-        What `aggcal.aggregate` returned.
+    result
+        What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     most
         How many items to show; of more, some are taken evenly from the highest to the lowest.
         Of thousands the covariance is not held as a whole, and each pair shown takes a moment.
@@ -153,6 +151,7 @@ def order_probabilities(
     >>> ax.images[0].get_array().round(2).tolist()
     [[0.5, 0.78], [0.22, 0.5]]
     """
+    consensus = consensus_of(result)
     known = consensus.uncertainty
     if known is None:
         raise OptionError(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.palette import CONSENSUS, REVERSED
-from aggcal.aggregation.consensus import Consensus
 from aggcal.errors import count
+from aggcal.plot.parts import consensus_of
 from aggcal.plot.style import FAINT, MOST_LABELS, axes, dot_size, label
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _MOST_WHISKERS = 300  # more run into each other: a band instead
 
 
-def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
+def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each item's consensus score and its interval, the highest on top.
 
     Parameters
     ----------
-    consensus
-        What `aggcal.aggregate` returned.
+    result
+        What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -44,6 +44,7 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['a', 'b', 'c']
     """
+    consensus = consensus_of(result)
     known, scores, order = consensus.uncertainty, consensus.scores, consensus.order
     ends = None
     title = "Consensus"
@@ -51,13 +52,13 @@ def consensus(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
         ends = known.low[order], known.high[order]
         title = f"Consensus, with intervals at {known.level:g}"
     colours = [CONSENSUS] * len(order)
-    ax = _ranked(ax, consensus.item_ids[order], scores[order], ends, colours)
+    ax = ranked(ax, consensus.item_ids[order], scores[order], ends, colours)
     ax.set(title=title, xlabel="consensus score")
     ax.set_ylabel(f"{count(len(order), 'item')}, highest first")
     return ax
 
 
-def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
+def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each annotator's reliability and its interval, the most reliable on top.
 
     The dashed line is where answers are random; annotators whose whole interval is below it, in
@@ -65,8 +66,8 @@ def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    consensus
-        What `aggcal.aggregate` returned.
+    result
+        What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -79,6 +80,7 @@ def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     >>> plot.reliabilities(found, ax=Figure().subplots()).get_xlabel()
     'reliability'
     """
+    consensus = consensus_of(result)
     known, values = consensus.uncertainty, consensus.reliabilities
     order = np.argsort(-values, kind="stable")
     ends = None
@@ -93,20 +95,21 @@ def reliabilities(consensus: Consensus, *, ax: Axes | None = None) -> Axes:
     bottom = consensus.random_reliability
     turned = set(consensus.reversed_ids)
     colours = [REVERSED if u in turned else CONSENSUS for u in consensus.annotator_ids[order]]
-    ax = _ranked(ax, consensus.annotator_ids[order], values[order], ends, colours)
+    ax = ranked(ax, consensus.annotator_ids[order], values[order], ends, colours)
     ax.axvline(bottom, linestyle="--", zorder=0, **FAINT)
     ax.set(title=title, xlabel="reliability")
     ax.set_ylabel(f"{count(len(order), 'annotator')}, most reliable first")
     return ax
 
 
-def _ranked(
+def ranked(
     ax: Axes | None,
     ids: TextArray,
     values: FloatArray,
     ends: tuple[FloatArray, FloatArray] | None,
     colours: list[str],
 ) -> Axes:
+    """Draw a dot for each id, the first on top, and a line from end to end of its interval."""
     n = len(ids)
     ax = axes(ax, lines=min(n, MOST_LABELS))
     positions = np.arange(n)

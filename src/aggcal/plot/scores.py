@@ -8,9 +8,8 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.palette import CALIBRATED, CONSENSUS, INK, MODEL
-from aggcal.assessment import Assessment
-from aggcal.calibration import Calibration
-from aggcal.errors import OptionError, count
+from aggcal.errors import count
+from aggcal.plot.parts import calibration_of
 from aggcal.plot.style import FAINT, axes, dot_size
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_MOVES = 1000  # lines: more hide what they show
 
 
-def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> Axes:
+def calibration(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each item's model score and the calibrated scores, in the order of the consensus.
 
     Items that share one value after the projection are one step; calibrators that do not pool
@@ -28,7 +27,8 @@ def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> 
     Parameters
     ----------
     result
-        What `aggcal.calibrate` or `aggcal.assess` returned.
+        What `aggcal.calibrate` or `aggcal.assess` returned, or a fitted
+        `aggcal.sklearn.AggregateCalibrator`.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -42,7 +42,7 @@ def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['model', 'calibrated (2 blocks)']
     """
-    found = _calibrated(result)
+    found = calibration_of(result)
     done = found.done
     position = np.flatnonzero(done) + 1
     model, values, block = found.model[done], found.calibrated[done], found.block[done]
@@ -74,7 +74,7 @@ def calibration(result: Calibration | Assessment, *, ax: Axes | None = None) -> 
     return ax
 
 
-def distributions(result: Calibration | Assessment, *, ax: Axes | None = None) -> Axes:
+def distributions(result: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how the consensus, the model and the calibrated scores are distributed, as violins.
 
     The consensus has no unit: it is given the mean and the standard deviation of the model's
@@ -83,7 +83,8 @@ def distributions(result: Calibration | Assessment, *, ax: Axes | None = None) -
     Parameters
     ----------
     result
-        What `aggcal.calibrate` or `aggcal.assess` returned.
+        What `aggcal.calibrate` or `aggcal.assess` returned, or a fitted
+        `aggcal.sklearn.AggregateCalibrator`.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -97,7 +98,7 @@ def distributions(result: Calibration | Assessment, *, ax: Axes | None = None) -
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['consensus (scaled)', 'model', 'calibrated']
     """
-    found = _calibrated(result)
+    found = calibration_of(result)
     done = found.done
     model = found.model[done]
     groups = {
@@ -114,13 +115,6 @@ def distributions(result: Calibration | Assessment, *, ax: Axes | None = None) -
     ax.set_xticks(range(1, len(groups) + 1), list(groups))
     ax.set(title="Distribution of the scores", ylabel="score, in the model's units")
     return ax
-
-
-def _calibrated(result: Calibration | Assessment) -> Calibration:
-    found = result.calibration if isinstance(result, Assessment) else result
-    if found is None:
-        raise OptionError("nothing was calibrated; give aggcal.assess the model's scores too.")
-    return found
 
 
 def _scaled(values: FloatArray, like: FloatArray) -> FloatArray:

@@ -12,8 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from aggcal.registry.literals import (
+    Bridge,
+    ContextUse,
+    EngineName,
+    Estimator,
+    LinkName,
+    Switch,
+    Ties,
+)
 from aggcal.registry.names import Names, load
 from aggcal.registry.uncertainties import BOOTSTRAP as BOOTSTRAP
 from aggcal.registry.uncertainties import JACKKNIFE as JACKKNIFE
@@ -30,7 +39,7 @@ from aggcal.registry.uncertainties import UncertaintyInfo as UncertaintyInfo
 class LinkInfo:
     """The distribution F of a judgment's noise."""
 
-    name: str
+    name: LinkName
     summary: str
     letter: str
     """What the heterogeneous method with this link is called by: hra-g is the logistic one."""
@@ -42,7 +51,7 @@ LOGISTIC = LinkInfo("logistic", "the Bradley-Terry link", "g", 0)
 NORMAL = LinkInfo("normal", "the link of Thurstone's case V", "n", 1)
 LAPLACE_NOISE = LinkInfo("laplace", "the difference of two unit Laplace noises", "e", 2)
 
-LINKS = {link.name: link for link in (LOGISTIC, NORMAL, LAPLACE_NOISE)}
+LINKS: dict[str, LinkInfo] = {link.name: link for link in (LOGISTIC, NORMAL, LAPLACE_NOISE)}
 """The links by name."""
 
 
@@ -91,13 +100,13 @@ _FITTED = ("prior", "seed")
 _INTEGRATED = (*_FITTED, "estimator")
 _STAGE_1 = "aggcal.aggregation"
 
-TIES = ("auto", "davidson", "rao-kupper", "halves")
+TIES: tuple[Ties, ...] = get_args(Ties)
 """How ties are fitted (see `aggcal.Terms`)."""
-SWITCHES = ("auto", "on", "off")
+SWITCHES: tuple[Switch, ...] = get_args(Switch)
 """Whether a term is fitted."""
-CONTEXT_USES = ("auto", "fit", "errors", "off")
-BRIDGES = ("axis", "camps", "auto", "off")
+BRIDGES: tuple[Bridge, ...] = get_args(Bridge)
 """How disagreement is looked for: one axis, camps, whichever predicts better, or not at all."""
+CONTEXT_USES: tuple[ContextUse, ...] = get_args(ContextUse)
 """What a context is used for."""
 
 HRA_G = MethodInfo(
@@ -187,7 +196,7 @@ BARCW = MethodInfo(
     ("features",),
     reliabilities=True,
 )
-DEFAULT_METHOD = HRA_G.name
+DEFAULT_METHOD: Literal["hra-g"] = "hra-g"
 """The default method."""
 AUTO = MethodInfo(
     "auto",
@@ -269,7 +278,7 @@ SAFE = CalibratorInfo(
 )
 CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
-DEFAULT_CALIBRATOR = ATC.name
+DEFAULT_CALIBRATOR: Literal["atc"] = "atc"
 """The default calibrator."""
 
 
@@ -350,12 +359,15 @@ _OWN_FORMATS = (
 )
 # fmt: on
 
-ENGINES = LOCAL, DASK, GPU = "local", "dask", "gpu"
+LOCAL: Literal["local"] = "local"
+DASK: Literal["dask"] = "dask"
+GPU: Literal["gpu"] = "gpu"
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 """Where sums over judgments are computed: this machine, a cluster, a GPU."""
 
 MARGINAL: Literal["marginal"] = "marginal"
 MODE: Literal["mode"] = "mode"
-ESTIMATORS = (MARGINAL, MODE)
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 """Reliabilities are integrated out, or maximised over together with the scores."""
 
 METHODS = Names(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aggcal.registry.literals import DatasetName
+
 
 @dataclass(frozen=True)
 class DatasetInfo:
     """A real dataset; its sizes are those of what ``aggcal.datasets.load`` returns."""
 
-    name: str
+    name: DatasetName
     summary: str
     """A line for ``aggcal datasets``."""
     items: int
@@ -103,7 +105,7 @@ SUSHI = DatasetInfo(
     downloads=True,
 )
 
-DATASETS = {
+DATASETS: dict[str, DatasetInfo] = {
     each.name: each for each in (DOTS, READING_LEVEL, LLMFAO, JUDGEMARK, COUNTRY_POPULATION, SUSHI)
 }
 """The datasets by name."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aggcal.registry.literals import UncertaintyName
+
 
 @dataclass(frozen=True)
 class UncertaintyInfo:
     """A kind of uncertainty of the consensus."""
 
-    name: str
+    name: UncertaintyName
     covers: str
     """What its intervals are intervals of."""
     means: str
@@ -62,7 +64,7 @@ JACKKNIFE = UncertaintyInfo(
     "the consensus that this fit would reach with unlimited contexts of the same kind",
     "how the intervals were computed: by refitting without each context in turn.",
 )
-UNCERTAINTIES = {
+UNCERTAINTIES: dict[str, UncertaintyInfo] = {
     info.name: info
     for info in (
         LAPLACE,

@@ -15,6 +15,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.errors import OptionError
 from aggcal.registry import LOGISTIC
+from aggcal.registry.literals import LinkName
 from aggcal.simulation.terms import Drawn, SimulatedTerms, draw
 
 __all__ = ["SimulatedTerms", "Simulation", "simulate"]
@@ -167,7 +168,7 @@ def simulate(
     items: int = 100,
     annotators: int = 30,
     judgments: int = 3000,
-    link: str = LOGISTIC.name,
+    link: LinkName = LOGISTIC.name,
     reliability_sd: float = 0.5,
     reversed_share: float = 0.0,
     location: float = 50.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from math import inf, isfinite
+from typing import get_args
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.registry import TIES
+from aggcal.registry.literals import SimulatedTies
 
-TIE_MODELS = ("none", *(name for name in TIES if name not in ("auto", "halves")))
+TIE_MODELS: tuple[SimulatedTies, ...] = get_args(SimulatedTies)
 """How ties come about; none: there are no ties."""
 _GRADES = (1.0, 0.5, 0.25)
 """How common each strength is between equal items, relative to the first."""
@@ -52,7 +54,7 @@ class SimulatedTerms:
     (True, False)
     """
 
-    ties: str = "none"
+    ties: SimulatedTies = "none"
     tie_readiness: float = -0.5
     tie_readiness_sd: float = 1.0
     position: float = 0.0

@@ -12,6 +12,7 @@ import pytest
 import aggcal
 from aggcal.advice.check import Check, check
 from aggcal.errors import OptionError
+from aggcal.registry.literals import FittedName
 from aggcal.simulation import Simulation, simulate
 
 ACCUSATIONS = {"reversed-annotators", "guessing", "copies", "divided", "position-bias"}
@@ -155,7 +156,7 @@ def test_scores_that_run_the_other_way_are_a_problem() -> None:
 
 
 @pytest.mark.parametrize("method", ["hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv"])
-def test_any_fit_names_the_reversed(method: str) -> None:
+def test_any_fit_names_the_reversed(method: FittedName) -> None:
     study = simulate(items=15, annotators=12, judgments=12 * 100, reversed_share=0.1, seed=6)
     found = check(aggcal.read_judgments(study.judgments), method=method, with_precision=False)
     assert named(found, "reversed-annotators") == those(study, "reversed")
@@ -163,7 +164,7 @@ def test_any_fit_names_the_reversed(method: str) -> None:
 
 def test_a_method_from_features_is_refused() -> None:
     with pytest.raises(OptionError, match="cannot fit 'gppl'"):
-        check(aggcal.read_judgments([("ann", "a", "b")]), method="gppl")
+        check(aggcal.read_judgments([("ann", "a", "b")]), method="gppl")  # type: ignore[arg-type]
 
 
 def test_the_order_of_rows_and_a_second_look_change_nothing(random: np.random.Generator) -> None:

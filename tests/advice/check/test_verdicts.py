@@ -23,6 +23,7 @@ from aggcal.advice.check.testing import holm
 from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
+from aggcal.registry.literals import FittedName
 from aggcal.simulation import simulate
 
 
@@ -185,7 +186,8 @@ def test_one_count_of_reversed_annotators_everywhere(tmp_path: Path) -> None:
 
 def test_the_fit_turns_round_only_whose_reliability_is_negative() -> None:
     study = simulate(items=20, annotators=12, judgments=2400, reversed_share=0.1, seed=2)
-    for method, said in (("hra-g", "hra-g inverts these answers"), ("btl", "does not invert")):
+    told: dict[FittedName, str] = {"hra-g": "hra-g inverts these answers", "btl": "does not invert"}
+    for method, said in told.items():
         found = check(aggcal.read_judgments(study.judgments), method=method, with_precision=False)
         [message] = [f.message for f in found.findings if f.code == "reversed-annotators"]
         assert said in message

@@ -21,6 +21,7 @@ from aggcal.advice.suggest.suggestions import About
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.errors import OptionError
 from aggcal.io.writing.write import csv_writer, write_files
+from aggcal.registry.literals import PredictableName
 from aggcal.simulation import simulate
 from conftest import Command
 
@@ -276,7 +277,7 @@ def test_a_table_comes_back_in_the_users_library() -> None:
 
 
 @pytest.mark.parametrize("method", ["hra-e", "hra-n", "btl", "tcv"])
-def test_every_method_with_a_known_information_suggests(method: str) -> None:
+def test_every_method_with_a_known_information_suggests(method: PredictableName) -> None:
     judgments = study()
     found = aggcal.suggest_pairs(judgments, n=4, method=method, per_annotator=2)
     assert (found.information > 0.0).all()

@@ -12,6 +12,7 @@ from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.precision import precision
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.calibration.atc import project
+from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate
 
 
@@ -132,7 +133,7 @@ def test_calibrated_intervals_cover_the_projection_onto_the_exact_order() -> Non
 
 @pytest.mark.slow
 def test_conformal_intervals_cover_the_truth_even_if_annotators_are_wrong_together() -> None:
-    inside: dict[str, list[float]] = {"atc": [], "fused": []}
+    inside: dict[CalibratorName, list[float]] = {"atc": [], "fused": []}
     for seed in range(36):
         study = simulate(items=120, annotators=20, judgments=4000, model_sd=8.0, seed=seed)
         random = np.random.default_rng(seed)

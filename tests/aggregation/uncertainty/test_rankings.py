@@ -10,6 +10,7 @@ import pytest
 import aggcal
 from aggcal.io.formats._base import RankingWeight
 from aggcal.io.formats._orders import Opinion, pair_weight, pairs_of_order
+from aggcal.registry.literals import UncertaintyName
 
 _TRUTH = np.array([0.9, 0.5, 0.1, -0.2, -0.4, -0.9])
 _RANKINGS = 100
@@ -22,7 +23,7 @@ def _rankings(random: np.random.Generator) -> list[list[int]]:
     return drawn
 
 
-def _spread(consensus: aggcal.Consensus, kind: str) -> float:
+def _spread(consensus: aggcal.Consensus, kind: UncertaintyName) -> float:
     known = consensus.quantify(kind, draws=100).uncertainty
     assert known is not None
     return float(np.sqrt(np.mean(known.se**2)))

@@ -8,6 +8,7 @@ import pytest
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.uncertainty import Uncertainty
+from aggcal.registry.literals import UncertaintyName
 
 LATENT = np.array([-2.0, -0.8, 0.0, 0.8, 2.0])
 SLOPES = np.array([0.3, 0.6, 1.2, 2.4])
@@ -25,7 +26,7 @@ def design(random: np.random.Generator, rows: int) -> tuple[IntArray, IntArray, 
     return u, i, (i + random.integers(1, 5, size=rows)) % 5
 
 
-def variances(kind: str, judgments: aggcal.Judgments) -> FloatArray:
+def variances(kind: UncertaintyName, judgments: aggcal.Judgments) -> FloatArray:
     found = aggcal.aggregate(judgments, "btl", prior=None, warn=False).quantify(kind).uncertainty
     assert found is not None
     return found.covariance.variances

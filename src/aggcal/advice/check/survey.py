@@ -37,16 +37,17 @@ from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.speed import too_fast
 from aggcal.advice.check.volume import few_judgments
+from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
-from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
+from aggcal.registry.literals import FittedName
 
 _NOTES = {"duplicate-rows", "unanswered", "separation", "exploded-rankings"}
 _FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
@@ -55,10 +56,10 @@ Step = Callable[[str], None]
 
 
 def check(
-    judgments: AnyJudgments,
-    scores: Scores | None = None,
+    judgments: Any,
+    scores: Any = None,
     *,
-    method: str = DEFAULT_METHOD,
+    method: FittedName = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     wanted_error: float | None = None,
     quick: bool | None = None,
@@ -72,13 +73,17 @@ def check(
     Parameters
     ----------
     judgments
-        The judgments to check.
+        `Judgments`, or anything that `read_judgments` takes; or a result: what `assess`,
+        `aggregate`, `calibrate`, `compare_methods`, `suggest_pairs` or `simulate` returned, a
+        dataset, or a fitted estimator of ``aggcal.sklearn``.
     scores
-        The model's scores, to see whether they belong to it.
+        The model's scores, to see whether they belong to it: `Scores`, or anything that
+        `read_scores` takes. A result gives its own.
     method
         What is fitted; a name of ``aggcal methods`` that needs no features.
     consensus
-        The consensus of these judgments by such a method, if it was already fitted.
+        The consensus of these judgments by such a method, if it was already fitted. A result gives
+        its own, unless another ``method`` is asked for.
     wanted_error
         The wanted standard error of a score on the consensus scale. Without it, the aim is that
         two random items are ordered correctly with probability 90%.
@@ -100,7 +105,7 @@ def check(
     --------
     >>> import aggcal
     >>> rows = [("ann", "a", "b"), ("ann", "c", "d"), ("bob", "b", "a"), ("bob", "d", "c")]
-    >>> found = check(aggcal.read_judgments(rows))
+    >>> found = aggcal.check(rows)
     >>> [finding.code for finding in found.findings]
     ['disconnected', 'few-judgments']
     >>> found.findings[0].details["joining_pairs"]
@@ -108,9 +113,9 @@ def check(
     """
     check_aims(method, wanted_error, seed)
     step: Step = on_step or (lambda _: None)
-    judgments = judgments.on_one_machine("a check")
-    if scores is not None and judgments.spelling is not None:
-        scores = judgments.spelling.table(scores)
+    study = Study.of(judgments)
+    judgments = study.checked_judgments()
+    scores, consensus = study.checked_scores(scores), study.checked_consensus(consensus, method)
     if quick is None:
         quick = len(judgments.count) > MANY
     if on_step is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
+from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal._core.progress import counted, report
 from aggcal._core.tables import as_text
@@ -23,6 +24,7 @@ from aggcal.advice.suggest.criterion import (
     reliability_information,
 )
 from aggcal.advice.suggest.first import check_first, first_suggestions
+from aggcal.advice.suggest.offered import ids_of, offered
 from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
@@ -32,8 +34,8 @@ from aggcal.data.spelling import Spelling
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
 from aggcal.io import read_scores
-from aggcal.io.scores import read_items
 from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry.literals import PredictableName
 
 DEFAULT_PAIRS = 20  # more save a round of asking, and are chosen with less known
 EXPLORE = 0.0
@@ -58,9 +60,10 @@ def suggest_pairs(
     per_item: int | None = None,
     repeat: bool = False,
     explore: float = EXPLORE,
-    method: str = DEFAULT_METHOD,
+    method: PredictableName = DEFAULT_METHOD,
     consensus: Consensus | None = None,
     seed: int = 0,
+    frame: Frame | None = None,
 ) -> Suggestions:
     """Suggest the pairs whose judgments would be most informative.
 
@@ -104,6 +107,8 @@ def suggest_pairs(
         The consensus of these judgments, if it was already fitted.
     seed
         Seed for all random numbers: which item is left, ties, exploration.
+    frame
+        See `aggregate`.
 
     Examples
     --------
@@ -116,14 +121,16 @@ def suggest_pairs(
     limits: dict[str, Any] = {"n": n, "per_annotator": per_annotator, "per_item": per_item}
     fit: dict[str, Any] = {"explore": explore, "method": method, "seed": seed}
     check_suggestion(about=about, scored=scores is not None, **limits, **fit)
+    check_frame(frame)
     if scores is not None and not isinstance(scores, Scores):
         scores = read_scores(scores)
-    further = further_ids(items)
+    further = ids_of(items)
     if judgments is None:
         check_first(annotators or (), explore)
-        return first_suggestions(
-            _offered(scores, further), new_annotators, repeat=repeat, seed=seed, **limits
+        first = first_suggestions(
+            offered(scores, further), new_annotators, repeat=repeat, seed=seed, **limits
         )
+        return framed(replace(first, backend=None if scores is None else scores.backend), frame)
     judgments = prepare(judgments)
     scores, further = _respelt(judgments.spelling, scores, further)
     _check_tables(judgments, scores, annotators or [], new_annotators)
@@ -151,7 +158,7 @@ def suggest_pairs(
     batch = Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
     for turn in counted(asked, "choosing pairs"):
         batch.choose(turn)
-    return batch.suggestions(consensus, judgments.backend)
+    return framed(batch.suggestions(consensus, judgments.backend), frame)
 
 
 class Batch:
@@ -299,22 +306,6 @@ class Batch:
             consensus,
             backend,
         )
-
-
-def _offered(scores: Scores | None, further: TextArray) -> TextArray:
-    """Return the items of a study that nobody has judged, each once."""
-    return as_text(dict.fromkeys([*([] if scores is None else scores.item_ids), *further]))
-
-
-def further_ids(items: Any) -> TextArray:
-    """Return the ids that were given as a list, a table or a path."""
-    if items is None:
-        return as_text([])
-    if isinstance(items, list | tuple | np.ndarray) and all(isinstance(x, str) for x in items):
-        return as_text(items)
-    if isinstance(items, str | Path) or not isinstance(items, Sequence):
-        return read_items(items)
-    raise OptionError("items are given as a list of ids, a path, or a table with a column 'item'.")
 
 
 def check_suggestion(

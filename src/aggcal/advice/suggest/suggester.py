@@ -20,10 +20,11 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.machine import check_seed
 from aggcal.advice.suggest.annotators import Person, anybody, people, turns
-from aggcal.advice.suggest.batch import Batch, further_ids, possible
+from aggcal.advice.suggest.batch import Batch, possible
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import candidates
 from aggcal.advice.suggest.criterion import ExactCriterion, exact_criterion, information
+from aggcal.advice.suggest.offered import ids_of
 from aggcal.advice.suggest.suggestions import Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
@@ -85,7 +86,7 @@ class Suggester:
         self.answers: list[tuple[str, str, str, str]] = []
         """What was recorded, as rows for `add_judgments`: annotator, left, right, outcome."""
         self._random = np.random.default_rng(seed)
-        self._beliefs = Beliefs.of(self._judgments, consensus, None, further_ids(items))
+        self._beliefs = Beliefs.of(self._judgments, consensus, None, ids_of(items))
         if self._beliefs.covariance is None:
             raise OptionError(
                 f"{count(self._beliefs.n_items, 'item')} are too many to ask pair by pair; choose "

@@ -16,6 +16,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.unit import UnitHeld, room_of
 from aggcal.models.general.annotators import (
     POSITION,
     READINESS,
@@ -44,8 +45,6 @@ _ROW_CAP = 2.0
 _PINNED = 10.0
 """How stiffly the mean readiness of the contexts is held at 0, for each annotator: it is then below
 a hundredth. More would only make steps harder to solve for."""
-_LEAST_ROOM = 1e-12
-"""Smallest variance of the typical reliability that is divided by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +65,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class Curvature(UnitHeld):
     """The inverse posterior covariance of the unknowns at a point, the unit held."""
 
     sums: Sums
@@ -124,28 +123,10 @@ class Curvature:
         held += pinned
         return definite_inverse(whole + np.outer(self.unit, self.unit), held)
 
-    def variances_of(
-        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
-    ) -> FloatArray:
-        """Return Var x_u of an annotator's quantity x, the unknowns uncertain and the unit held.
-
-        Parameters
-        ----------
-        values
-            p_k (x_k − x̄).
-        own
-            Variance with the unknowns held.
-        with_unit
-            w_u Cov(x_u, ρ_u).
-        covariance
-            Of the unknowns: a matrix, or its diagonal.
-        """
-        toward = self.unit * np.sqrt(self.room)
-        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
-        square, along = self.sums.forms(values, covariance, carried)
-        share = with_unit / self.room
-        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
-        return np.asarray(np.maximum(total + own - with_unit * share, 1e-12))
+    @property
+    def annotators(self) -> Sums:
+        """The annotators, integrated out."""
+        return self.sums
 
 
 class Problem:
@@ -255,7 +236,7 @@ class Problem:
             return Curvature(sums, precision, np.zeros(len(precision)), 1.0, self.pin)
         known = self.known
         variance = known.mean(known.off(known.strengths) ** 2)
-        room = max(dot(self.shares**2, variance), _LEAST_ROOM)
+        room = room_of(self.shares, variance)
         return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room, self.pin)
 
     def off(self) -> float:

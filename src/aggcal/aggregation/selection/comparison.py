@@ -14,6 +14,7 @@ from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import clipped, wrapped
 from aggcal.aggregation.selection.candidates import Candidate
 from aggcal.aggregation.selection.measures import MEASURES, Estimate
+from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 
 NEGLIGIBLE = 0.001
@@ -77,6 +78,9 @@ class Comparison:
     left_out: dict[str, str] = field(default_factory=dict)
     """Methods that could not be compared, and why."""
     notes: tuple[str, ...] = ()
+    judgments: Judgments | None = field(default=None, repr=False)
+    """Those that were compared, whole."""
+    backend: str | None = None
 
     @property
     def best(self) -> Measured:

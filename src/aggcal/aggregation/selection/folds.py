@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -32,7 +33,8 @@ _ROUNDS = 4
 """Passes that move units until nobody is in one fold alone: each can undo a little of the last."""
 QUESTION = "question"
 """What is held out where nothing larger is known: an annotator's answers to one pair."""
-HOLD_OUT = ("auto", "context", "screen", QUESTION)
+HoldOut: TypeAlias = Literal["auto", "context", "screen", "question"]
+HOLD_OUT: tuple[HoldOut, ...] = get_args(HoldOut)
 """What may be asked to be held out together."""
 
 

@@ -19,17 +19,15 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.unit import UnitHeld, room_of
 from aggcal.models.beliefs import Population
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import EXACT, Integrated
 from aggcal.models.rows import Rows
 
-_LEAST_ROOM = 1e-12
-"""Smallest variance of the typical reliability that is divided by."""
-
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
+class Curvature(UnitHeld):
     """The inverse posterior covariance of the scores at a point, the unit held."""
 
     integral: Integrated
@@ -63,28 +61,10 @@ class Curvature:
         held[where] += self.precision
         return definite_inverse(whole + np.outer(self.unit, self.unit), held)
 
-    def variances_of(
-        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
-    ) -> FloatArray:
-        """Return Var x_u of an annotator's quantity x, the scores uncertain and the unit held.
-
-        Parameters
-        ----------
-        values
-            p_k (x_k − x̄): Σ_k values g_uk is how x̄_u moves with the scores.
-        own
-            Variance with the scores held.
-        with_unit
-            w_u Cov(x_u, ρ_u).
-        covariance
-            Of the scores: a matrix, or its diagonal.
-        """
-        toward = self.unit * np.sqrt(self.room)
-        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
-        square, along = self.integral.forms(values, covariance, carried)
-        share = with_unit / self.room
-        total = square - 2.0 * share * along + share**2 * dot(toward, carried)
-        return np.maximum(total + own - with_unit * share, 1e-12)
+    @property
+    def annotators(self) -> Integrated:
+        """The annotators, integrated out."""
+        return self.integral
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +113,7 @@ class MarginalProblem:
             precision += self.virtual.item_penalty(state.scores)[2]
         if not self.has_unit:
             return Curvature(self.integral, precision, np.zeros(n), 1.0)
-        room = max(dot(self.shares**2, found.strength_variance), _LEAST_ROOM)
+        room = room_of(self.shares, found.strength_variance)
         return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
 
     def off(self) -> float:

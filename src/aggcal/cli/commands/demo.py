@@ -318,7 +318,7 @@ def _mended(consensus: Consensus, data: Path) -> dict[str, float]:
 
     anchors = read_scores(data / "anchors.csv", column="truth")
     scores = read_scores(data / "scores.csv")
-    made = calibrate(scores, consensus, method=FUSED.name, anchors=anchors, warn=False)
+    made = calibrate(scores, consensus, method=FUSED.make(), anchors=anchors, warn=False)
     known = set(anchors.item_ids)
     return {i: x for i, x in _by_id(made.item_ids, made.calibrated).items() if i not in known}
 

@@ -15,7 +15,7 @@ from aggcal.models.rows import Rows
 from aggcal.models.thurstone import Thurstone, stiffness
 from aggcal.registry import LINKS, NORMAL
 
-CODES = {name: known.code for name, known in LINKS.items()}
+CODES: dict[str, int] = {name: known.code for name, known in LINKS.items()}
 """The kernels' names of the links."""
 
 _TIGHT, _LOOSE = 1e-12, 1e-3  # of the gradient: exact steps pay only near the optimum

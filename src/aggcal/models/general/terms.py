@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
 
 from aggcal.data.control import Control
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.registry import BRIDGES, CONTEXT_USES, SWITCHES, TIES
-
-Ties = Literal["auto", "davidson", "rao-kupper", "halves"]
-Switch = Literal["auto", "on", "off"]
-ContextUse = Literal["auto", "fit", "errors", "off"]
-Bridge = Literal["axis", "camps", "auto", "off"]
+from aggcal.registry.literals import Bridge, ContextUse, Switch, Ties
 
 
 @dataclass(frozen=True)

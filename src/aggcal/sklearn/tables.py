@@ -1,0 +1,121 @@
+"""Rows of comparisons and of items, as scikit-learn hands them over: arrays, lists or frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_random_state, validate_data
+
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.tables import as_texts, frame_columns
+from aggcal.errors import OptionError, TableError
+
+_FEWEST = 2  # columns: two items, or an item and its score
+_MOST_SEEDS = 2**31 - 1  # what a random state can draw
+
+
+def seed_of(random_state: Any) -> int | None:
+    """Return a seed for aggcal from what scikit-learn takes for one.
+
+    Examples
+    --------
+    >>> seed_of(7), seed_of(None), 0 <= seed_of(np.random.RandomState(1)) < 2**31
+    (7, None, True)
+    """
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return None if random_state is None else int(random_state)
+    return int(check_random_state(random_state).randint(_MOST_SEEDS))
+
+
+def columns_of(
+    estimator: Any, given: Any, shapes: Sequence[Sequence[str]], *, reset: bool
+) -> dict[str, TextArray]:
+    """Return the columns of a table by name; ids and numbers are texts.
+
+    Parameters
+    ----------
+    estimator
+        Is told how many columns there are and their names, or compares them with what it knows.
+    given
+        A data frame with these columns (others are passed over), or rows with exactly these.
+    shapes
+        The columns that a table may have, the longest first.
+    reset
+        Whether it is fitted.
+    """
+    framed = frame_columns(given, {name for shape in shapes for name in shape})
+    if framed is not None:
+        validate_data(estimator, given, reset=reset, skip_check_array=True)
+        columns, _, found = framed
+        for shape in shapes:
+            if set(shape) <= set(columns):
+                return {name: as_texts(columns[name].tolist()) for name in shape}
+        known = " or ".join(", ".join(shape) for shape in shapes)
+        raise TableError(
+            f"X is a data frame with the columns {', '.join(found) or 'none'}; name its columns "
+            f"{known}."
+        )
+    rows = _rows(given)
+    validate_data(estimator, rows, reset=reset, skip_check_array=True)
+    for shape in shapes:
+        if rows.shape[1] == len(shape):
+            return {name: as_texts(rows[:, k].tolist()) for k, name in enumerate(shape)}
+    known = " or ".join(f"({', '.join(shape)})" for shape in shapes)
+    if rows.shape[1] < _FEWEST:
+        raise TableError(
+            f"Found array with {rows.shape[1]} feature(s) (shape={rows.shape}) while a minimum of "
+            f"{_FEWEST} is required; give rows of {known}, or a data frame."
+        )
+    raise TableError(f"X has {rows.shape[1]} columns; give rows of {known}, or a data frame.")
+
+
+def _rows(given: Any) -> np.ndarray:
+    if hasattr(given, "toarray"):
+        raise TypeError("X is a sparse matrix; give rows, an array or a data frame.")
+    # Rows of ids and numbers must not all be turned into texts by NumPy.
+    rows = np.asarray(given, dtype=None if isinstance(given, np.ndarray) else object)
+    if rows.dtype.kind == "c":
+        raise TableError("Complex data not supported: X holds ids and real numbers.")
+    if rows.ndim != 2:  # noqa: PLR2004  # rows and columns
+        raise TableError(
+            f"Expected 2D array, got {rows.ndim}D array instead; give a row for each sample. "
+            "Reshape your data."
+        )
+    if not len(rows):
+        raise TableError("Found array with 0 sample(s): X has no row to read.")
+    return rows
+
+
+def refuse_blank(columns: dict[str, TextArray]) -> None:
+    """Refuse cells with nothing in them."""
+    for name, column in columns.items():
+        blank = [k for k, cell in enumerate(column, 1) if cell is None or not str(cell).strip()]
+        if blank:
+            raise TableError(
+                f"row {blank[0]} of X has no {name} (it is blank or NaN); fill it in, or leave the "
+                "row out."
+            )
+
+
+def numbers(cells: TextArray, name: str) -> FloatArray:
+    """Return a column as finite numbers.
+
+    Examples
+    --------
+    >>> numbers(np.array(["1.5", "2"], dtype=object), "score")
+    array([1.5, 2. ])
+    """
+    found = np.empty(len(cells))
+    for k, cell in enumerate(cells):
+        try:
+            found[k] = float(cell)
+        except (TypeError, ValueError):
+            found[k] = np.nan
+        if not np.isfinite(found[k]):
+            raise OptionError(
+                f"row {k + 1} of X has the {name} {cell!r}, which is not a finite number (NaN and "
+                "infinity are none); correct it, or leave the row out."
+            )
+    return found
