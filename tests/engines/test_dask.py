@@ -152,13 +152,13 @@ def test_steps_count_as_sides_and_a_context_is_refused(engine: Dask, tmp_path: P
     names = ("annotator", "left", "right", "outcome")
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     folder = write_parts(tmp_path / "steps", columns | {"prompt": range(4)}, 2)
-    held = engine.read(str(folder), scale="1:5")
+    held = engine.read(str(folder), strength_scale="1:5")
     assert any("left+ counts as left" in note for note in held.notes)
     means = {1: "left", 3: "tie", 4: "right", 5: "right"}
     wanted = by_mode(aggcal.read_judgments([(u, i, j, means[y]) for u, i, j, y in rows]))
     assert_same(aggcal.aggregate(held, warn=False), wanted)
     with pytest.raises(OptionError, match=r"no context or categories \('prompt'\)"):
-        engine.read(str(folder), scale="1:5", context="prompt")
+        engine.read(str(folder), strength_scale="1:5", context="prompt")
 
 
 def test_both_stages(engine: Dask) -> None:

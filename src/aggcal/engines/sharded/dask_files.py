@@ -90,7 +90,7 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         given.pop("columns", None) or {},
         given.pop("annotator", None),
         blank=given.pop("blank", None) or "skip",
-        scale=stated_scale(given.pop("scale", None)),
+        strength_scale=stated_scale(given.pop("strength_scale", None)),
     )
     context, by = given.pop("context", None), given.pop("by", None) or ()
     by = categories_of(by, given.get("criterion"), given.pop("criteria", None))
