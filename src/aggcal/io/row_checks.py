@@ -239,8 +239,8 @@ def _refuse_labels(source: Source, means: str, labels: str) -> None:
             f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, state the ends of their scale with --strength-scale "
-            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome '{value}=MEANING', "
-            f"where MEANING is {', '.join(MEANINGS)}."
+            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome "
+            f"'{value}=MEANING', where MEANING is {', '.join(MEANINGS)}."
         )
 
 
