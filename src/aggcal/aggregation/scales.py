@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal.aggregation.uncertainty.components import members
-from aggcal.errors import OptionError, UnknownItemError, did_you_mean
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.models.links import link as link_of
 from aggcal.registry import ELO, METHODS, SCALES, WIN, ScaleInfo
 
@@ -134,6 +134,22 @@ def check_scale(
         _refuse(name, info.name)
 
 
+def check_anchor(anchor: tuple[str, float] | None, item_ids: TextArray) -> None:
+    """Refuse the rating of an item that nobody judged.
+
+    Examples
+    --------
+    >>> check_anchor(("gpt-5", 1000.0), np.array(["gpt-4"], dtype=object))
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: 'gpt-5' is not among the judged items (did you mean 'gpt-4'?); ...
+    """
+    if anchor is not None and str(anchor[0]) not in set(item_ids.tolist()):
+        near = did_you_mean(str(anchor[0]), item_ids.tolist())
+        raise OptionError(
+            f"'{anchor[0]}' is not among the judged items{near}; correct its id in --elo-anchor."
+        )
+
+
 def scale_of_consensus(
     consensus: Consensus, name: str, anchor: tuple[str, float] | None = None
 ) -> ScoreScale:
@@ -175,11 +191,9 @@ def scale_of_consensus(
     slope = _PER_LOGIT * 2.0 * link_of(info.link.name).pull_at_zero
     if anchor is None:
         return ScoreScale(name, offset=ELO_MEAN - slope * mean, slope=slope)
-    item, rating = anchor
-    where = np.flatnonzero(consensus.item_ids == item)
-    if not len(where):
-        raise UnknownItemError(item, "the consensus")
-    at = float(scores[where[0]])
+    check_anchor(anchor, consensus.item_ids)
+    item, rating = str(anchor[0]), float(anchor[1])
+    at = float(scores[np.flatnonzero(consensus.item_ids == item)[0]])
     return ScoreScale(name, offset=rating - slope * at, slope=slope, anchor=item, rating=rating)
 
 

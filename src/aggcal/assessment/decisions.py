@@ -25,7 +25,7 @@ from aggcal.aggregation.uncertainty.top import (
     verdict_of,
 )
 from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
-from aggcal.assessment.tables import aligned_or_none
+from aggcal.assessment.tables import aligned_or_none, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
 
@@ -125,7 +125,10 @@ class Decisions:
     @property
     def says(self) -> list[str]:
         """What was decided, in sentences."""
-        return [*self._verdicts(), *self._best(), *self._grades(), *self._unclaimed()]
+        found = [*self._verdicts(), *self._best(), *self._grades()]
+        if "letters" in self.columns and "letters" not in self.unclaimed:
+            found.append("Letters: two items that share no letter can be told apart (certified).")
+        return [*found, *self._unclaimed()]
 
     def _verdicts(self) -> list[str]:
         wishes, found = self.wishes, self.counts
@@ -228,9 +231,12 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
     best: dict[str, Any] = {}
     chances = []
     if wishes.top is not None:
-        why = _refuse_top(result, wishes.top) or unclaimed_order(result)
+        if result.consensus is None:
+            raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
+        check_top(wishes.top, len(result.consensus.item_ids))
+        why = unclaimed_order(result)
         columns["p_top_k"] = np.full(len(base["item"]), np.nan)
-        if why or known is None or result.consensus is None:
+        if why or known is None:
             unclaimed["top"] = why
         else:
             found = top_chances(known, wishes.top)
@@ -253,16 +259,19 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
     return Decisions(wishes, base["item"], columns, **best, unclaimed=unclaimed, backend=backend)
 
 
-def _refuse_top(result: Assessment, top: int) -> str:
-    """Refuse more places than there are items; nothing is to be decided then."""
-    if result.consensus is None:
-        raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
-    n = len(result.consensus.item_ids)
-    if top >= n:
+def check_top(top: int | None, items: int) -> None:
+    """Refuse as many places as there are items, or more: nothing is to be decided then.
+
+    Examples
+    --------
+    >>> check_top(3, 3)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: top is 3, and there are only 3 items; give fewer than that.
+    """
+    if top is not None and top >= items:
         raise OptionError(
-            f"--top is {top:,}, and there are only {count(n, 'item')}; give fewer than that."
+            f"top is {top:,}, and there are only {count(items, 'item')}; give fewer than that."
         )
-    return ""
 
 
 def _best(result: Assessment, top: int) -> dict[str, Any]:
@@ -315,7 +324,7 @@ def _graded(
     result: Assessment, base: Columns, grades: tuple[float, ...], unclaimed: dict[str, str]
 ) -> Columns:
     """Return the grade of each item, and whether its interval crosses a boundary."""
-    key = result.shown_score
+    key = shown_score(result)
     score, low, high = (
         np.asarray(base[name], dtype=np.float64) if name in base else None
         for name in (key, f"{key}_low", f"{key}_high")

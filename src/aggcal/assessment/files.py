@@ -5,22 +5,39 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from aggcal.assessment.matrices import MATRIX_FILES, Matrices
+from aggcal.io.texts import read_texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.report.html import RENDERERS
+from aggcal.report.report import Report
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
-    from aggcal.report.report import Report
 
 RESULT_FILES = (
     "items.csv", "annotators.csv", "categories.csv", "predictions.csv", "comparisons.json",
     *MATRIX_FILES, "report.html", "report.md", "report.json", "summary.json",
 )  # fmt: skip
 """What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
+
+
+def report_of(result: Assessment, texts: Any = None) -> Report:
+    """Return what the report of an assessment tells: see `Assessment.to_report`."""
+    columns = result.annotator_columns()
+    summary, items = result.to_dict(), result.item_columns()
+    cells = result.category_columns()
+    if texts is None:
+        return Report(summary, items, columns, comparisons=result.comparisons, categories=cells)
+    read = read_texts(texts)
+    by_item, judgments = read.by_item, result.judgments
+    if judgments is not None and judgments.spelling is not None:
+        by_item = judgments.spelling.texts(by_item)
+    if by_item or not read.pictures:
+        summary |= {"texts": Path(read.source).name}
+    return Report(summary, items, columns, by_item, result.comparisons, read.pictures, cells)
 
 
 def save(

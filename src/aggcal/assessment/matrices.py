@@ -23,6 +23,17 @@ MOST_DRAWN = 200
 """Items up to which the matrices are drawn: squares of more are finer than a pixel."""
 
 
+def check_matrices(judgments: AnyJudgments) -> None:
+    """Refuse matrices of judgments that are elsewhere, or about too many items."""
+    if judgments.local is None:
+        raise OptionError("--matrices needs the judgments on this machine; leave it out.")
+    if judgments.n_items > MOST_ITEMS:
+        raise OptionError(
+            f"--matrices is for at most {MOST_ITEMS:,} items, and there are "
+            f"{judgments.n_items:,}; leave it out."
+        )
+
+
 class Matrices:
     """Win rates and numbers of battles of all pairs, items in the order of the consensus.
 
@@ -36,16 +47,10 @@ class Matrices:
     """
 
     def __init__(self, judgments: AnyJudgments, consensus: Consensus) -> None:
-        whole, n = judgments.local, len(consensus.item_ids)
-        if whole is None:
-            raise OptionError("--matrices needs the judgments on this machine; leave it out.")
-        if n > MOST_ITEMS:
-            raise OptionError(
-                f"--matrices is for at most {MOST_ITEMS:,} items, and there are {n:,}; leave it "
-                "out."
-            )
+        check_matrices(judgments)
+        n = len(consensus.item_ids)
         self.item_ids: TextArray = consensus.item_ids[consensus.order]
-        self.pairs = met_pairs(whole, consensus)
+        self.pairs = met_pairs(judgments.on_one_machine("the matrices"), consensus)
         self.battles = np.zeros((n, n), dtype=np.int64)
         won = np.zeros((n, n))
         for i, j, ahead, behind, tied in self.pairs:

@@ -16,11 +16,10 @@ from aggcal.advice.independence import Independence
 from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
-from aggcal.aggregation.tables import category_columns
 from aggcal.assessment.comparisons import comparisons
 from aggcal.assessment.decisions import ERROR, Decisions, Wishes, decided
-from aggcal.assessment.files import save
-from aggcal.assessment.tables import annotator_columns, score_columns
+from aggcal.assessment.files import report_of, save
+from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
@@ -37,7 +36,6 @@ from aggcal.errors import (
     count,
     did_you_mean,
 )
-from aggcal.io.texts import read_texts
 from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
@@ -133,13 +131,6 @@ class Assessment:
         """The items' table without decisions."""
         return score_columns(self)
 
-    @property
-    def shown_score(self) -> str:
-        """The column of scores that cuts and grades are about."""
-        if self.calibration is not None or self.anchored is not None:
-            return "calibrated"
-        return "consensus" if self.scale is None else self.scale.info.column
-
     def with_scale(self, name: str, *, anchor: tuple[str, float] | None = None) -> Assessment:
         """Return the same with the consensus told in a scale that people know, too.
 
@@ -211,7 +202,7 @@ class Assessment:
 
     def category_columns(self) -> Columns:
         """Return the scores by category as plain columns, as in ``categories.csv``."""
-        return {} if self.consensus is None else category_columns(self.consensus)
+        return category_columns(self.consensus, self.scale)
 
     @property
     def categories(self) -> Any:
@@ -327,18 +318,7 @@ class Assessment:
         >>> aggcal.assess([("ann", "a", "b")], warn=False).to_report({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
-        columns = self.annotator_columns()
-        summary, items = self.to_dict(), self.item_columns()
-        cells = self.category_columns()
-        if texts is None:
-            return Report(summary, items, columns, comparisons=self.comparisons, categories=cells)
-        read = read_texts(texts)
-        by_item, judgments = read.by_item, self.judgments
-        if judgments is not None and judgments.spelling is not None:
-            by_item = judgments.spelling.texts(by_item)
-        if by_item or not read.pictures:
-            summary |= {"texts": Path(read.source).name}
-        return Report(summary, items, columns, by_item, self.comparisons, read.pictures, cells)
+        return report_of(self, texts)
 
     def save(
         self,

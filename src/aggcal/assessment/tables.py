@@ -12,6 +12,7 @@ from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
+from aggcal.aggregation.tables import category_columns as cells_of
 from aggcal.aggregation.tables import term_columns
 from aggcal.assessment.comparisons import win_rates
 from aggcal.data.base import AnyJudgments
@@ -94,6 +95,25 @@ def item_terms(consensus: Consensus, items: TextArray) -> Columns:
         name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
         for name, column in term_columns(consensus).items()
     }
+
+
+def category_columns(consensus: Consensus | None, scale: ScoreScale | None) -> Columns:
+    """Return the scores by category, on a scale too where there is one."""
+    found = {} if consensus is None else cells_of(consensus)
+    if scale is None or not found:
+        return found
+    own = (("score", ""), ("low", "_low"), ("high", "_high"))
+    named = {f"{scale.info.column}{end}": found[name] for name, end in own if name in found}
+    return found | {
+        key: scale.of(np.asarray(column, dtype=np.float64)) for key, column in named.items()
+    }
+
+
+def shown_score(result: Assessment) -> str:
+    """Return the column of scores that cuts and grades are about."""
+    if result.calibration is not None or result.anchored is not None:
+        return "calibrated"
+    return "consensus" if result.scale is None else result.scale.info.column
 
 
 def scaled_columns(consensus: Consensus, scale: ScoreScale | None, items: TextArray) -> Columns:

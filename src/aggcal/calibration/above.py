@@ -62,7 +62,7 @@ def chance_above(calibration: Calibration, cut: float) -> FloatArray:
     >>> order = aggcal.aggregate(rows, warn=False)
     >>> found = aggcal.calibrate({"a": 3.0, "b": 1.0, "c": 2.0}, order, warn=False)
     >>> chance_above(found, 1.8).round(1)
-    array([1. , 0.3, 0.5])
+    array([1. , 0.1, 0.5])
     """
     inputs = calibration.inputs
     if calibration.covers is None:
