@@ -5,7 +5,7 @@ Each is an increasing function of the consensus score, so ranks and intervals st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite, log
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -68,11 +68,7 @@ class ScoreScale:
         """Return the consensus score that has this value: the inverse of `of`."""
         if self.link is None:
             return (value - self.offset) / self.slope
-        if not 0.0 < value < 1.0:
-            raise OptionError(
-                f"{value:g} is no probability of beating the average item; give a number between "
-                "0 and 1."
-            )
+        check_values(self.name, (value,))
         low, high = -_FARTHEST, _FARTHEST
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
@@ -132,6 +128,23 @@ def check_scale(
     info = METHODS.get(method) if isinstance(method, str) else None
     if SCALES[name].linked and info is not None and info.name in METHODS.own and info.link is None:
         _refuse(name, info.name)
+
+
+def check_values(name: str | None, values: Iterable[float]) -> None:
+    """Refuse cuts and boundaries that are not on a scale.
+
+    Examples
+    --------
+    >>> check_values("win", [0.4, 60])
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: 60 is no probability of beating the average item; give a number ...
+    """
+    for value in values if name == WIN.name else ():
+        if not 0.0 < value < 1.0:
+            raise OptionError(
+                f"{value:g} is no probability of beating the average item; give a number between "
+                "0 and 1."
+            )
 
 
 def check_anchor(anchor: tuple[str, float] | None, item_ids: TextArray) -> None:

@@ -119,7 +119,8 @@ class ItemRows:
     def first_stop(self) -> int:
         """Which of them the page shows first."""
         wanted = USUAL_TOP if self.n > 2 * USUAL_TOP else max(1, self.n // 3)
-        wanted = max(self.stops[0], self.asked_top or wanted)
+        top = self.decided.get("top")
+        wanted = max(self.stops[0], top if isinstance(top, int) else wanted)
         return max(k for k, stop in enumerate(self.stops) if stop <= wanted)
 
     def probability(self, k: int, stop: int) -> float:

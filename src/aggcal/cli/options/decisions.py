@@ -58,7 +58,7 @@ def add_decisions(command: Parser, *, fitted: bool = True) -> None:
 def _add_scales(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--scale",
-        choices=SCALES,
+        choices=tuple(SCALES),
         help="also tell the consensus as Elo ratings (elo), from 0 to 100 (0-100), or as the "
         "probability to beat an average item (win); adds the rank bounds that arenas print",
     )
@@ -133,7 +133,7 @@ def _anchor(text: str) -> tuple[str, float]:
 
 def wishes_from(options: argparse.Namespace) -> Wishes:
     """Return what is to be decided, or refuse it before anything is read."""
-    from aggcal.aggregation.scales import check_scale
+    from aggcal.aggregation.scales import check_scale, check_values
     from aggcal.assessment.decisions import Wishes
     from aggcal.errors import OptionError
 
@@ -147,6 +147,10 @@ def wishes_from(options: argparse.Namespace) -> Wishes:
         options.error,
         letters=fitted and options.letters,
     )
+    if fitted and "scores" not in options and options.anchors is None:
+        # Without a model or anchors it is the consensus that is cut and graded.
+        cuts = () if found.cut is None else (found.cut,)
+        check_values(options.scale, (*cuts, *found.grades))
     if options.error != _ERROR and found.top is found.cut is None:
         raise OptionError("--error is for the verdicts of --top and --cut; give one of them.")
     return found
