@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from scipy.special import expit
@@ -206,7 +207,7 @@ def measured(task: tuple[Cell, int]) -> dict[str, Any]:
     """Assess one study and hold what it says against the truth."""
     cell, seed = task
     warnings.simplefilter("ignore")
-    random = np.random.default_rng([seed, cell.items, cell.each, len(cell.name)])
+    random = np.random.default_rng([seed, crc32(cell.name.encode())])
     judgments, scores, typical = simulated(cell, random)
     ids = judgments.item_ids.tolist()
     exact = scores[[int(item) for item in ids]]

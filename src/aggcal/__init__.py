@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Decisions", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
-    "RankSVM", "ScoreScale", "Scores", "Suggestions", "Terms",
+    "CrowdTCV", "Decisions", "Features", "Finding", "Judgments", "Kernel", "MethodComparison",
+    "Prior", "RankSVM", "ScoreScale", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]

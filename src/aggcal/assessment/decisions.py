@@ -28,12 +28,11 @@ from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
 from aggcal.assessment.tables import aligned_or_none, shown_score
 from aggcal.calibration.above import anchored_above, chance_above
 from aggcal.errors import OptionError, count
+from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.assessment.result import Assessment
 
-ERROR = 0.05
-"""The probability with which a verdict may be wrong, unless another is stated."""
 _MOST_NAMED = 12  # items that a sentence names: the table has all
 
 
@@ -44,7 +43,7 @@ class Wishes:
     top: int | None = None
     cut: float | None = None
     grades: tuple[float, ...] = ()
-    error: float = ERROR
+    error: float = VERDICT_ERROR
     letters: bool = False
 
     @classmethod
@@ -53,7 +52,7 @@ class Wishes:
         top: int | None = None,
         cut: float | None = None,
         grades: Sequence[float] | None = None,
-        error: float = ERROR,
+        error: float = VERDICT_ERROR,
         *,
         letters: bool = False,
     ) -> Wishes:

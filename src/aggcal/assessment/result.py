@@ -17,7 +17,7 @@ from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
 from aggcal.assessment.comparisons import comparisons
-from aggcal.assessment.decisions import ERROR, Decisions, Wishes, decided
+from aggcal.assessment.decisions import Decisions, Wishes, decided
 from aggcal.assessment.files import report_of, save
 from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
@@ -36,6 +36,7 @@ from aggcal.errors import (
     count,
     did_you_mean,
 )
+from aggcal.registry.limits import VERDICT_ERROR
 from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
@@ -159,7 +160,7 @@ class Assessment:
         top: int | None = None,
         cut: float | None = None,
         grades: Sequence[float] | None = None,
-        error: float = ERROR,
+        error: float = VERDICT_ERROR,
         letters: bool = False,
     ) -> Decisions:
         """Decide who is in, who is out, and which marks are doubtful.

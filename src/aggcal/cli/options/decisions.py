@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from aggcal.cli.arguments import Parser
 from aggcal.registry import SCALES
+from aggcal.registry.limits import VERDICT_ERROR
 
 if TYPE_CHECKING:
     from aggcal.assessment import Assessment
     from aggcal.assessment.decisions import Wishes
     from aggcal.data.base import AnyJudgments
-
-_ERROR = 0.05
 
 
 def add_decisions(command: Parser, *, fitted: bool = True) -> None:
@@ -42,7 +41,7 @@ def add_decisions(command: Parser, *, fitted: bool = True) -> None:
     group.add_argument(
         "--error",
         type=float,
-        default=_ERROR,
+        default=VERDICT_ERROR,
         metavar="P",
         help="probability that a verdict, in or out, may be wrong",
     )
@@ -50,7 +49,7 @@ def add_decisions(command: Parser, *, fitted: bool = True) -> None:
         group.add_argument(
             "--letters",
             action="store_true",
-            help="give items letters: two that share none can be told apart",
+            help="give items letters: the order of two that share none is certified",
         )
         _add_scales(group)
 
@@ -151,7 +150,7 @@ def wishes_from(options: argparse.Namespace) -> Wishes:
         # Without a model or anchors it is the consensus that is cut and graded.
         cuts = () if found.cut is None else (found.cut,)
         check_values(options.scale, (*cuts, *found.grades))
-    if options.error != _ERROR and found.top is found.cut is None:
+    if options.error != VERDICT_ERROR and found.top is found.cut is None:
         raise OptionError("--error is for the verdicts of --top and --cut; give one of them.")
     return found
 
