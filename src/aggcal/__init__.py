@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.aggregation.protocols import Aggregator
+    from aggcal.aggregation.scales import ScoreScale
     from aggcal.assessment import Assessment, assess
+    from aggcal.assessment.decisions import Decisions
     from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.control import Control
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
-    "RankSVM", "Scores", "Suggester", "Suggestions", "Terms",
+    "CrowdTCV", "Decisions", "Features", "Finding", "Judgments", "Kernel", "MethodComparison",
+    "Prior", "RankSVM", "ScoreScale", "Scores", "Suggester", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "options", "read_control", "read_features", "read_judgments", "read_scores", "simulate",
     "suggest_pairs",
@@ -55,7 +57,9 @@ _HOMES = {
     "aggregation.consensus": ("Consensus",),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "aggregation.protocols": ("Aggregator",),
+    "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
+    "assessment.decisions": ("Decisions",),
     "assessment.methods": ("MethodComparison", "compare_methods"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.control": ("Control",),

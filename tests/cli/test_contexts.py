@@ -13,7 +13,7 @@ ann,b,c,2,"how, then",en
 bob,a,c,0,why?,
 bob,b,a,-1,,de
 """
-WISHES = ("--context", "prompt", "--by", "language", "--scale", "-2:2")
+WISHES = ("--context", "prompt", "--by", "language", "--strength-scale", "-2:2")
 
 
 def test_init_notes_what_the_commands_then_use(tmp_path: Path, command: Command) -> None:
@@ -23,7 +23,7 @@ def test_init_notes_what_the_commands_then_use(tmp_path: Path, command: Command)
     assert done.returncode == 0, done.stderr
     for line in ("Prompt     context", "Language   category", "'-2' (1) left+", "'0' (1) tie"):
         assert line in done.stderr
-    assert 'scale = "-2:2"' in (tmp_path / "aggcal.toml").read_text()
+    assert 'strength-scale = "-2:2"' in (tmp_path / "aggcal.toml").read_text()
     done = command("run")
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "results" / "summary.json").read_text())
@@ -44,11 +44,14 @@ def test_the_command_that_is_shown_again_names_them(tmp_path: Path, command: Com
 def test_refusals_are_one_sentence(tmp_path: Path, command: Command) -> None:
     (tmp_path / "j.csv").write_text(TABLE)
     for words, said in (
-        (("--context", "promt", "--scale", "-2:2"), "did you mean 'Prompt'?"),
-        (("--by", "topic", "--scale", "-2:2"), "no column 'topic' to take as a category"),
-        (("--scale", "5"), "write 1:5 if 1 means that the left item is much better"),
-        ((), "state the ends of their scale with --scale LEFT:RIGHT"),
-        (("--criteria", "all", "--scale", "-2:2"), "no column 'criterion' to take as a category"),
+        (("--context", "promt", "--strength-scale", "-2:2"), "did you mean 'Prompt'?"),
+        (("--by", "topic", "--strength-scale", "-2:2"), "no column 'topic' to take as a category"),
+        (("--strength-scale", "5"), "write 1:5 if 1 means that the left item is much better"),
+        ((), "state the ends of their scale with --strength-scale LEFT:RIGHT"),
+        (
+            ("--criteria", "all", "--strength-scale", "-2:2"),
+            "no column 'criterion' to take as a category",
+        ),
     ):
         done = command("check", "j.csv", *words)
         assert done.returncode == 2

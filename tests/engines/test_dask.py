@@ -158,7 +158,7 @@ def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
     columns["topic"][2::3] = "tail"
     columns["number"] = np.arange(900)  # so that no row is a duplicate of another
     folder = write_parts(tmp_path / "terms", columns, 3)
-    how: dict[str, Any] = {"scale": "1:5", "context": "prompt", "by": "topic"}
+    how: dict[str, Any] = {"strength_scale": "1:5", "context": "prompt", "by": "topic"}
     read, held = aggcal.read_judgments(folder, **how), engine.read(str(folder), **how)
     assert held.context_ids is not None
     assert held.context_ids.tolist() == np.asarray(read.context_ids).tolist()

@@ -84,13 +84,13 @@ def test_numbers_from_0_to_1_stay_strengths() -> None:
     ],
 )
 def test_scales(scale: str, grades: dict[str, int | None]) -> None:
-    assert graded(*grades, scale=scale) == grades
+    assert graded(*grades, strength_scale=scale) == grades
 
 
 def test_a_scale_of_three_steps_turns_sides_as_stated() -> None:
     rows = [("u", "x", "y", "-1"), ("v", "x", "y", "0"), ("w", "x", "y", "1")]
-    assert aggcal.read_judgments(rows, scale="-1:1").outcome.tolist() == [1.0, 0.5, 0.0]
-    assert aggcal.read_judgments(rows, scale="1:-1").outcome.tolist() == [0.0, 0.5, 1.0]
+    assert aggcal.read_judgments(rows, strength_scale="-1:1").outcome.tolist() == [1.0, 0.5, 0.0]
+    assert aggcal.read_judgments(rows, strength_scale="1:-1").outcome.tolist() == [0.0, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -108,23 +108,23 @@ def test_numbers_that_are_not_clear_are_refused(
     labels: tuple[str, ...], scale: str | None, about: str
 ) -> None:
     with pytest.raises((OptionError, OutcomeError), match=about):
-        graded(*labels, scale=scale)
+        graded(*labels, strength_scale=scale)
 
 
 def test_a_scale_is_for_outcomes_that_are_numbers_of_ones_own() -> None:
     rows = [{"generator_1": "a", "generator_2": "b", "preference": 2, "annotator": "u"}]
     with pytest.raises(OptionError, match="does not apply to alpaca-eval"):
-        aggcal.read_judgments(rows, scale="1:5")
+        aggcal.read_judgments(rows, strength_scale="1:5")
 
 
 def test_steps_survive_our_own_format(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("annotator,left,right,outcome\nu,x,y,1\nu,y,z,3\nv,x,z,5\nv,x,y,4\n")
-    convert_judgments([source], target, choices=Choices(scale=(1, 5)))
+    convert_judgments([source], target, choices=Choices(strength_scale=(1, 5)))
     assert [line.split(",")[-1] for line in target.read_text().splitlines()[1:]] == [
         "left+", "tie", "right+", "right",
     ]  # fmt: skip
-    one, other = aggcal.read_judgments(source, scale="1:5"), aggcal.read_judgments(target)
+    one, other = aggcal.read_judgments(source, strength_scale="1:5"), aggcal.read_judgments(target)
     assert one.grade is not None
     assert other.grade is not None
     assert one.grade.tolist() == other.grade.tolist()

@@ -25,7 +25,7 @@ from aggcal.aggregation import (
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.assessment.result import RESULT_FILES as RESULT_FILES
+from aggcal.assessment.files import RESULT_FILES as RESULT_FILES
 from aggcal.assessment.result import Assessment as Assessment
 from aggcal.assessment.titles import checked_titles
 from aggcal.calibration import (

@@ -48,7 +48,9 @@ def win_rates(judgments: AnyJudgments) -> FloatArray:
     return share
 
 
-def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]:
+def comparisons(
+    judgments: AnyJudgments, consensus: Consensus, top: int | None = None
+) -> dict[str, Any]:
     """Return what a report shows of the judgments, as plain data.
 
     Parameters
@@ -57,6 +59,8 @@ def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]
         The judgments that were fitted; of those that an engine holds, only what the consensus says.
     consensus
         Their consensus; its items come first to last in ``items``.
+    top
+        A k of the top k that somebody asked for.
 
     Examples
     --------
@@ -73,7 +77,7 @@ def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]
     shown = min(len(order), DETAILED)
     found: dict[str, Any] = {
         "items": [str(item) for item in consensus.item_ids[order[:shown]]],
-        "top": _top(consensus, order),
+        "top": _top(consensus, order, top),
         "first": _first(consensus, place),
         **_certified(consensus, order),
     }
@@ -89,6 +93,20 @@ def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]
     if len(order) <= SQUARE:
         found["pairs"] = rows.pairs()
     return found
+
+
+def met_pairs(judgments: Judgments, consensus: Consensus) -> list[list[int]]:
+    """Return every pair that met: both places in the order, wins of each, ties.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
+    >>> met_pairs(judgments, aggcal.aggregate(judgments, warn=False))
+    [[0, 1, 2, 0, 0]]
+    """
+    place = np.argsort(consensus.order)
+    return _Rows(judgments, place, len(place)).pairs()
 
 
 class _Rows:
@@ -193,14 +211,15 @@ def _first(consensus: Consensus, place: IntArray) -> list[int] | None:
     return None if found is None else sorted(place[found].tolist())
 
 
-def _top(consensus: Consensus, order: IntArray) -> dict[str, Any] | None:
+def _top(consensus: Consensus, order: IntArray, wanted: int | None) -> dict[str, Any] | None:
     """Return with which probability items are among the first k, in whole percent.
 
     ``percent[i]`` begins with how many of the ``stops`` have 0%, and ends where 100% begins.
     """
     n, known = len(order), consensus.uncertainty
-    every = range(1, n) if n <= _EVERY_K else (k for k in _STOPS if k < n)
-    stops = np.fromiter(every, dtype=np.int64)
+    asked = {*_STOPS, *(() if wanted is None else (wanted,))}
+    every = range(1, n) if n <= _EVERY_K else sorted(k for k in asked if k < n)
+    stops = np.array(every, dtype=np.int64)
     share = None if known is None or not len(stops) else known.top_probabilities(stops)
     if share is None:
         return None

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from aggcal._core.arrays import TextArray
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import WIDTH, card, clipped, head, unwrapped, warning_text, wrapped
 from aggcal._version import __version__
 from aggcal.advice.guarantees import Guarantees, guarantees
 from aggcal.advice.independence import Independence
-from aggcal.advice.verdicts import Verdicts, left_shares
+from aggcal.advice.verdicts import Verdicts
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.tables import camp_columns, category_columns
-from aggcal.assessment.comparisons import comparisons, win_rates
-from aggcal.assessment.tables import aligned_or_none, item_terms
+from aggcal.aggregation.scales import ScoreScale, scale_of_consensus
+from aggcal.assessment.comparisons import comparisons
+from aggcal.assessment.decisions import Decisions, Wishes, decided
+from aggcal.assessment.files import report_of, save
+from aggcal.assessment.tables import annotator_columns, category_columns, score_columns
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
@@ -38,20 +36,12 @@ from aggcal.errors import (
     count,
     did_you_mean,
 )
-from aggcal.io.texts import read_texts
-from aggcal.io.writing.manifest import Manifest
-from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.registry.limits import VERDICT_ERROR
 from aggcal.report.html import RENDERERS
 from aggcal.report.report import Report
 
 if TYPE_CHECKING:
     from aggcal.advice import Advice
-
-RESULT_FILES = (
-    "items.csv", "annotators.csv", "categories.csv", "camps.csv", "predictions.csv",
-    "comparisons.json", "report.html", "report.md", "report.json", "summary.json",
-)  # fmt: skip
-"""What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +71,10 @@ class Assessment:
     """What is wrong with the data and what to ask next; see ``with_advice``."""
     titles: Titles = field(default_factory=Titles, repr=False)
     """``title`` of the study and ``question`` that annotators were asked, where they are known."""
+    scale: ScoreScale | None = None
+    """The scale that the consensus is told in; see ``with_scale``."""
+    wishes: Wishes = field(default_factory=Wishes, repr=False)
+    """What the items' table and the report are to decide; see ``with_decisions``."""
 
     @property
     def warnings(self) -> tuple[AggcalWarning, ...]:
@@ -119,21 +113,7 @@ class Assessment:
 
     def annotator_columns(self) -> Columns:
         """Return the annotators' table as plain columns."""
-        if self.consensus is None or self.verdicts is None:
-            return {}
-        columns = self.consensus.annotator_columns()
-        position = {name: k for k, name in enumerate(self.consensus.annotator_ids.tolist())}
-        order = [position[name] for name in columns["annotator"].tolist()]
-        whole = None if self.judgments is None else self.judgments.local
-        if whole is not None:
-            shares = left_shares(whole)
-            columns |= {name: column[order] for name, column in shares.items()}
-        columns |= {
-            "verdict": self.verdicts.verdict[order],
-            "reason": self.verdicts.reason[order],
-        }
-        members = [name for name in columns if name == "camp" or name.startswith("p_camp_")]
-        return columns | {name: columns.pop(name) for name in members}
+        return annotator_columns(self)
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -150,51 +130,97 @@ class Assessment:
 
     def item_columns(self) -> Columns:
         """Return the items' table as plain columns."""
-        if self.calibration is not None:
-            columns = self.calibration.item_columns()
-        elif self.consensus is not None:
-            columns = self.consensus.item_columns()
-            if self.anchored is not None:
-                position = {item: k for k, item in enumerate(self.consensus.item_ids.tolist())}
-                order = np.array([position[item] for item in columns["item"].tolist()])
-                columns |= self.anchored.columns(order)
-        else:
-            return {}
-        items = columns["item"]
-        terms = {} if self.consensus is None else item_terms(self.consensus, items)
-        return columns | self._win_rate(items) | self._component(items) | terms
+        return self._scores | ({} if self.decisions is None else self.decisions.columns)
+
+    @cached_property
+    def _scores(self) -> Columns:
+        """The items' table without decisions."""
+        return score_columns(self)
+
+    def with_scale(self, name: str, *, anchor: tuple[str, float] | None = None) -> Assessment:
+        """Return the same with the consensus told in a scale that people know, too.
+
+        Parameters
+        ----------
+        name
+            ``"elo"``, ``"0-100"`` (lowest and highest item), or ``"win"`` (the probability that a
+            typical annotator prefers the item to an average one).
+        anchor
+            For ``"elo"``, an item and its rating; without it, the average item has 1000.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
+        >>> result.with_scale("elo", anchor=("b", 1000)).items["elo"].round()
+        array([1238., 1000.])
+        """
+        if self.consensus is None:
+            raise OptionError("a scale is for the consensus; use assess or aggregate.")
+        return replace(self, scale=scale_of_consensus(self.consensus, name, anchor))
+
+    def decide(
+        self,
+        *,
+        top: int | None = None,
+        cut: float | None = None,
+        grades: Sequence[float] | None = None,
+        error: float = VERDICT_ERROR,
+        letters: bool = False,
+    ) -> Decisions:
+        """Decide who is in, who is out, and which marks are doubtful.
+
+        No probability is given where none is claimed (several components, answers that depend on
+        each other, as far as that was checked: see ``with_advice``).
+
+        Parameters
+        ----------
+        top
+            How many items are in: the probability of each of being among the first.
+        cut
+            The score to be above: of the calibrated scores, else of the consensus (``scale``).
+        grades
+            Boundaries of grades on the same scale, the lowest first.
+        error
+            The probability with which a verdict may be wrong. With both a top and a cut, an item is
+            in if it is both.
+        letters
+            Give each item letters: two whose order is not certified share one.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")] * 9, warn=False)
+        >>> result.decide(top=1).items["verdict"].tolist()
+        ['in', 'out']
+        """
+        wishes = Wishes.of(top, cut, grades, error, letters=letters)
+        return decided(self, self._scores, wishes)
+
+    def with_decisions(self, **wishes: Any) -> Assessment:
+        """Return the same with decisions in its tables and reports; see ``decide``."""
+        return replace(self, wishes=Wishes.of(**wishes))
+
+    @cached_property
+    def decisions(self) -> Decisions | None:
+        """What was decided; None if nothing was asked for."""
+        return decided(self, self._scores, self.wishes) if self.wishes.any else None
 
     def category_columns(self) -> Columns:
         """Return the scores by category as plain columns, as in ``categories.csv``."""
-        return {} if self.consensus is None else category_columns(self.consensus)
+        return category_columns(self.consensus, self.scale)
 
     @property
     def categories(self) -> Any:
         """The scores by category, as in ``categories.csv``; empty where there are none."""
         return as_frame(self.category_columns(), self._backend)
 
-    def _win_rate(self, items: TextArray) -> Columns:
-        """Return the share of its comparisons that each item won; nothing without judgments."""
-        if self.judgments is None or self.consensus is None:
-            return {}
-        share = dict(zip(self.judgments.item_ids.tolist(), win_rates(self.judgments), strict=True))
-        return {"win_rate": np.array([share.get(item, np.nan) for item in items.tolist()])}
-
     @cached_property
     def comparisons(self) -> dict[str, Any]:
         """Who met whom and who disagreed, as in ``comparisons.json``; empty without judgments."""
         if self.judgments is None or self.consensus is None:
             return {}
-        return comparisons(self.judgments, self.consensus)
-
-    def _component(self, items: TextArray) -> Columns:
-        """Return the connected component of each item, 1 the largest, where there are several."""
-        known = None if self.consensus is None else self.consensus.uncertainty
-        if self.consensus is None or known is None or known.component is None:
-            return {}
-        label = dict(zip(self.consensus.item_ids, known.component.tolist(), strict=True))
-        places = {item: place + 1 for item, place in label.items()}
-        return {"component": aligned_or_none(places, items)}
+        return comparisons(self.judgments, self.consensus, self.wishes.top)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary: plain data, as in ``summary.json``."""
@@ -212,6 +238,8 @@ class Assessment:
             "seconds": round(self.seconds, 3),
             "warnings": [str(warning) for warning in self.warnings],
             "guarantees": self.guarantees.to_dict(),
+            **({} if self.scale is None else {"scale": self.scale.to_dict()}),
+            **({} if self.decisions is None else {"decisions": self.decisions.to_dict()}),
             **({} if self.advice is None else self.advice.to_dict()),
         }
 
@@ -295,18 +323,7 @@ class Assessment:
         >>> aggcal.assess([("ann", "a", "b")], warn=False).to_report({"a": "An essay"}).texts
         {'a': 'An essay'}
         """
-        columns = self.annotator_columns()
-        summary, items = self.to_dict(), self.item_columns()
-        cells = self.category_columns()
-        if texts is None:
-            return Report(summary, items, columns, comparisons=self.comparisons, categories=cells)
-        read = read_texts(texts)
-        by_item, judgments = read.by_item, self.judgments
-        if judgments is not None and judgments.spelling is not None:
-            by_item = judgments.spelling.texts(by_item)
-        if by_item or not read.pictures:
-            summary |= {"texts": Path(read.source).name}
-        return Report(summary, items, columns, by_item, self.comparisons, read.pictures, cells)
+        return report_of(self, texts)
 
     def save(
         self,
@@ -314,6 +331,7 @@ class Assessment:
         *,
         texts: Any = None,
         check: bool = True,
+        matrices: bool = False,
         force: bool = False,
         spreadsheet_safe: bool = False,
     ) -> list[Path]:
@@ -328,32 +346,24 @@ class Assessment:
             Made if it is not there.
         texts, check
             See ``report``.
+        matrices
+            Also write who beat whom and how often, as tables and pictures (``win_rates.csv``,
+            ``battles.csv`` and ``.svg``).
         force
             Replace files of these names whoever wrote them.
         spreadsheet_safe
             Write an apostrophe before ids that a spreadsheet would take for a formula. They are
             then no longer the ids that were read.
         """
-        table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
         report = (self.with_advice() if check else self).to_report(texts)
-        files: dict[str, Writer] = {"items.csv": table(report.items)}
-        if self.consensus is not None:
-            files["annotators.csv"] = table(report.annotators)
-            if report.categories:
-                files["categories.csv"] = table(report.categories)
-            if camps := camp_columns(self.consensus):
-                files["camps.csv"] = table(camps)
-            if report.comparisons:
-                kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
-                files["comparisons.json"] = partial(_write, f"{kept}\n")
-            for ending in ("html", "md"):
-                files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
-        if self.calibration is not None and self.calibration.unjudged_ids:
-            predicted = self.calibration.predict_unjudged().item_columns()
-            files["predictions.csv"] = table(predicted)
-        manifest = Manifest("summary.json", report.summary)
-        outdated = [name for name in RESULT_FILES[:-1] if name not in files]
-        return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
+        return save(
+            self,
+            report,
+            directory,
+            matrices=matrices,
+            force=force,
+            spreadsheet_safe=spreadsheet_safe,
+        )
 
     def __repr__(self) -> str:
         stages = [part.method for part in (self.consensus, self.calibration) if part is not None]
@@ -379,7 +389,3 @@ class Assessment:
             notes=unwrapped("\n".join(parts)),
             warnings=self.warnings,
         )
-
-
-def _write(text: str, file: IO[str]) -> None:
-    file.write(text)

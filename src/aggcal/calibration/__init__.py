@@ -173,6 +173,7 @@ def calibrated(
         kept=None if made.kept is None else float(np.mean(made.kept)),
         gain=ends.gain,
         how=ends.how,
+        measured=ends.measured,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
+from aggcal.calibration.above import Measured
 from aggcal.calibration.alignment import Order, align
 from aggcal.calibration.anchors import (
     FEWEST_ANCHORS,
@@ -39,6 +40,8 @@ class Anchored:
     level: float
     scale: Scale = field(default_factory=Scale)
     warnings: tuple[AggcalWarning, ...] = ()
+    measured: tuple[tuple[IntArray, Measured], ...] = ()
+    """Positions of items, and the errors on anchors that their intervals come from."""
 
     __repr__ = brief
 
@@ -80,7 +83,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
     if component is None:
         component = np.zeros(len(truth), dtype=np.int64)
     values, low, high = np.full((3, len(truth)), np.nan)
-    used = 0
+    used, measured = 0, []
     for own in np.unique(component).tolist():
         here = np.flatnonzero(component == own)
         where = here[np.isfinite(truth[here])]
@@ -92,15 +95,17 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
         tune, measure = split(len(where), level, seed)
         if len(tune) >= FEWEST_ANCHORS:
             centre = fit_base(x[tune], y[tune], seed)
-            radius = conformal_radius(y[measure] - centre(x[measure]), level)
             middle = centre(order.heights[here])
+            errors = y[measure] - centre(x[measure])
+            measured.append((here, Measured(middle, errors)))
+            radius = conformal_radius(errors, level)
             low[here] = np.minimum(middle - radius, values[here])
             high[here] = np.maximum(middle + radius, values[here])
     if not used:
         _refuse(anchors, int(np.isfinite(truth).sum()), order.item_ids)
     said = _warnings(order, truth, values, low, level)
     ends = scale.low_ends(low), scale.high_ends(high)
-    return Anchored(scale.scores(values), *ends, used, level, scale, said)
+    return Anchored(scale.scores(values), *ends, used, level, scale, said, tuple(measured))
 
 
 def check_anchors(anchors: Scores, ids: TextArray) -> None:

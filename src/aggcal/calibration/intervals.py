@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
+from aggcal.calibration.above import Measured
 from aggcal.calibration.anchors import (
     FEWEST_ANCHORS,
     Anchors,
@@ -59,6 +60,8 @@ class Intervals:
     warnings: tuple[AggcalWarning, ...] = ()
     how: str = ""
     """Which anchors did what."""
+    measured: Measured | None = None
+    """The errors on anchors that the intervals come from, where they cover the truth."""
 
 
 def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
@@ -196,10 +199,11 @@ def _conformal(
         gain = _cross_fitted_gain(calibrator, inputs, anchors)
     else:
         gain = gain_on_anchors(inputs.model[where], values[where], truth)
-    radius = conformal_radius(truth[measure] - centre[where[measure]], inputs.level)
+    measured = Measured(centre, truth[measure] - centre[where[measure]])
+    radius = conformal_radius(measured.errors, inputs.level)
     if np.isfinite(radius):
         low, high = np.minimum(centre - radius, values), np.maximum(centre + radius, values)
-        return Intervals(low, high, TRUTH, gain, how=how)
+        return Intervals(low, high, TRUTH, gain, how=how, measured=measured)
     warning = AnchorsWarning(
         f"{count(len(where), 'anchor is', 'anchors are')} too few for intervals of the truth at "
         f"level {inputs.level:g}. The intervals cover the consensus instead.",

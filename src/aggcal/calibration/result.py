@@ -12,6 +12,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, froz
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
+from aggcal.calibration.above import Measured
 from aggcal.calibration.alignment import Alignment, Order
 from aggcal.calibration.anchors import Gain
 from aggcal.calibration.calibrator import FullCalibrator
@@ -73,6 +74,8 @@ class Calibration:
     """What calibration gained, measured on anchors that did not tune it."""
     how: str = ""
     """Which anchors tuned and which measured."""
+    measured: Measured | None = field(default=None, repr=False)
+    """The errors on anchors that the intervals come from, where they cover the truth."""
     fit: Consensus | None = field(default=None, repr=False)
     scale: Scale = field(default_factory=Scale)
     """The ends of the scale, and its digits."""

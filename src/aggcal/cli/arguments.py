@@ -35,8 +35,8 @@ def _joined(words: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> _joined(["votes.csv", "--scale", "-3:3", "--by", "topic"])
-    ['votes.csv', '--scale=-3:3', '--by', 'topic']
+    >>> _joined(["votes.csv", "--strength-scale", "-3:3", "--by", "topic"])
+    ['votes.csv', '--strength-scale=-3:3', '--by', 'topic']
     """
     found: list[str] = []
     for word in words:

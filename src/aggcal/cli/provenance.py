@@ -12,7 +12,7 @@ from aggcal.errors import printable
 _READING = {
     *("--format", "--column", "--outcome", "--criterion", "--judged-by", "--ranking-weight"),
     *("--tie-within", "--order", "--left-key", "--right-key", "--score-column", "--item-column"),
-    *("--blank", "--alias", "--context", "--by", "--criteria", "--scale"),
+    *("--blank", "--alias", "--context", "--by", "--criteria", "--strength-scale"),
 }
 _FLAGS = {"--drafts", "--normalize-ids"}
 _TALK = {"-q", "--quiet", "--json", "--verbose", "--force"}

@@ -62,6 +62,7 @@ def finish(
         options.output,
         texts=texts,
         check=False,
+        matrices=getattr(options, "matrices", False),
         force=options.force,
         spreadsheet_safe=options.spreadsheet_safe,
     )
@@ -107,6 +108,8 @@ def tell(result: Assessment, console: Console) -> None:
     for name in ("measured_gain", "certified_pairs"):
         if name in result.guarantees:
             console.say(result.guarantees[name].says)
+    if result.decisions is not None:
+        console.say(*result.decisions.says)
 
 
 def _held_equal(consensus: Consensus) -> list[str]:

@@ -12,6 +12,7 @@ _ARGUMENTS = {
     "annotator": "annotators", "new-annotator": "new_annotators", "pairs": "n",
     "precision": "wanted_error", "score-column": "column", "truth-column": "column",
     "text-column": "column", "consensus-column": "column", "item-column": "item",
+    "elo-anchor": "anchor",
 }
 """Options whose argument in Python is called otherwise."""
 _FLAGS = {

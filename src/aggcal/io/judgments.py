@@ -46,7 +46,7 @@ def read_judgments(
     by: Sequence[str] | str = (),
     annotator: str | None = None,
     ranking_weight: RankingWeight = "information",
-    scale: str | None = None,
+    strength_scale: str | None = None,
     tie_within: float = 0.0,
     order: Sequence[str] | str = (),
     left_key: str | None = None,
@@ -96,7 +96,7 @@ def read_judgments(
         What the pairs that a ranking is taken apart into weigh: ``"information"``, together as
         much as the ranking tells; ``"item"``, each item counts once; ``"pair"``, each pair is an
         opinion of its own.
-    scale
+    strength_scale
         What outcomes mean that are numbers of a scale of 3 to 7 steps: the number for the strongest
         left, a colon, that for the strongest right, such as ``"1:5"`` or ``"3:-3"``.
     tie_within
@@ -155,7 +155,7 @@ def read_judgments(
         stated_order(order),
         context=context,
         by=categories_of(by, criterion, criteria),
-        scale=stated_scale(scale),
+        strength_scale=stated_scale(strength_scale),
     )
     how: dict[str, Any] = {"format_name": format, "memory": memory, "on_progress": on_progress}
     given = files_of(data)

@@ -14,13 +14,18 @@ from aggcal.io.per_item import fetch, ids, numbers
 from aggcal.io.tables.opening import opened
 from aggcal.io.writing.manifest import Manifest, digests, fits, load
 from aggcal.io.writing.swap import settled
+from aggcal.registry import SCALES
 
+_SCALES = tuple(
+    f"{scale.column}{end}" for scale in SCALES.values() for end in ("", "_low", "_high")
+)
 _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
     "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
     "n_judgments", "win_rate", "component", "consensus_uncontrolled", "rank_uncontrolled",
     "common_ground", "common_ground_se", "axis", "axis_se", "camp_a", "camp_b", "camp_c",
-    "camps_apart", "camps_apart_se",
+    "camps_apart", "camps_apart_se", "rank_upper_bound", "rank_lower_bound", "p_top_k", "p_above",
+    *_SCALES,
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
@@ -28,8 +33,14 @@ _ANNOTATORS = (
     "position_high", "tie_readiness", "tie_readiness_low", "tie_readiness_high", "stance",
     "stance_low", "stance_high", "p_camp_a", "p_camp_b", "p_camp_c",
 )  # fmt: skip
-_CATEGORIES = ("score", "se", "low", "high", "rank", "n_judgments", "rank_low", "rank_high")
-_WORDS = {"annotator": ("verdict", "reason", "camp"), "category": ("column", "category")}
+_CATEGORIES = (
+    "score", "se", "low", "high", "rank", "n_judgments", "rank_low", "rank_high", *_SCALES
+)  # fmt: skip
+_WORDS = {
+    "item": ("verdict", "grade", "uncertain", "letters"),
+    "annotator": ("verdict", "reason", "camp"),
+    "category": ("column", "category"),
+}
 """Columns of words; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 

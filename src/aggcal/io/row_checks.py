@@ -103,8 +103,8 @@ def refuse_unused_scale(reading: Reading) -> None:
         return
     if not source.one("count(*)", f"lower(outcome) IN ({', '.join(map(quoted, scale))})"):
         raise OptionError(
-            f"{source.name}: no outcome is a number from {_ends(scale)}; leave --scale out, or "
-            "name the column that holds the numbers with --column outcome=NAME."
+            f"{source.name}: no outcome is a number from {_ends(scale)}; leave --strength-scale "
+            "out, or name the column that holds the numbers with --column outcome=NAME."
         )
 
 
@@ -120,8 +120,8 @@ def _refuse_off_scale(reading: Reading, outcomes: Mapping[str, str | float]) -> 
         location, value = source.first(off, "outcome")
         raise OutcomeError(
             f"{source.name}: {location} has the outcome {value}, which is not on the scale from "
-            f"{_ends(scale)} ({count(number, 'such row')} in total); correct --scale, or say what "
-            f"the number means with --outcome '{value}=MEANING'."
+            f"{_ends(scale)} ({count(number, 'such row')} in total); correct "
+            f"--strength-scale, or say what the number means with --outcome '{value}=MEANING'."
         )
 
 
@@ -250,9 +250,9 @@ def _refuse_labels(source: Source, means: str, labels: str) -> None:
         raise OutcomeError(
             f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
             f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
-            f"left and 0 a clear right, state the ends of their scale with --scale LEFT:RIGHT if "
-            f"they are steps, or say what each number means with --outcome '{value}=MEANING', "
-            f"where MEANING is {', '.join(MEANINGS)}."
+            f"left and 0 a clear right, state the ends of their scale with --strength-scale "
+            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome "
+            f"'{value}=MEANING', where MEANING is {', '.join(MEANINGS)}."
         )
 
 

@@ -136,7 +136,7 @@ def loaded_rows(
         named=frozenset({*brought.choices.columns, *parted}),
         context=choices.context,
         by=choices.by,
-        scale=on_scale(choices.scale) if not options_without_effect(found, choices) else {},
+        scale={} if options_without_effect(found, choices) else on_scale(choices.strength_scale),
     )
 
 

@@ -70,7 +70,7 @@ class Together:
         """Return what labels mean in a file: nothing, where it has winners and losers."""
         if "outcome" not in reading.source.columns:
             return {}
-        scaled = {} if reading.scale else on_scale(self._choices.scale)
+        scaled = {} if reading.scale else on_scale(self._choices.strength_scale)
         return {k: v for k, v in self._choices.outcomes.items() if k not in scaled}
 
     def notes(self, number: int, reading: Reading) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.palette import CONSENSUS, REVERSED
+from aggcal.aggregation.scales import ScoreScale
 from aggcal.errors import count
 from aggcal.plot.parts import consensus_of
 from aggcal.plot.style import FAINT, MOST_LABELS, axes, dot_size, label
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 _MOST_WHISKERS = 300  # more run into each other: a band instead
 
 
-def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
+def consensus(result: Any, *, scale: ScoreScale | None = None, ax: Axes | None = None) -> Axes:
     """Draw each item's consensus score and its interval, the highest on top.
 
     Parameters
     ----------
     result
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
+    scale
+        A scale to draw it in, such as the ``scale`` of ``Assessment.with_scale``.
     ax
         Axes to draw into; a new figure's if there are none.
 
@@ -45,15 +48,18 @@ def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
     ['a', 'b', 'c']
     """
     consensus = consensus_of(result)
-    known, scores, order = consensus.uncertainty, consensus.scores, consensus.order
+    known, order = consensus.uncertainty, consensus.order
+    scores = consensus.scores if scale is None else scale.of(consensus.scores)
     ends = None
     title = "Consensus"
     if known is not None:
         ends = known.low[order], known.high[order]
+        if scale is not None:
+            ends = scale.of(ends[0]), scale.of(ends[1])
         title = f"Consensus, with intervals at {known.level:g}"
     colours = [CONSENSUS] * len(order)
     ax = ranked(ax, consensus.item_ids[order], scores[order], ends, colours)
-    ax.set(title=title, xlabel="consensus score")
+    ax.set(title=title, xlabel="consensus score" if scale is None else scale.info.title)
     ax.set_ylabel(f"{count(len(order), 'item')}, highest first")
     return ax
 

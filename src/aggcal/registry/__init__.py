@@ -24,6 +24,10 @@ from aggcal.registry.literals import (
     Ties,
 )
 from aggcal.registry.names import Names, load
+from aggcal.registry.scales import ELO as ELO
+from aggcal.registry.scales import SCALES as SCALES
+from aggcal.registry.scales import WIN as WIN
+from aggcal.registry.scales import ScaleInfo as ScaleInfo
 from aggcal.registry.uncertainties import BOOTSTRAP as BOOTSTRAP
 from aggcal.registry.uncertainties import JACKKNIFE as JACKKNIFE
 from aggcal.registry.uncertainties import LAPLACE as LAPLACE

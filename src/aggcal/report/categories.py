@@ -12,6 +12,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import Columns
 from aggcal.errors import count
+from aggcal.registry import WIN, ScaleInfo
 from aggcal.report.control import move_words
 from aggcal.report.listing import cut
 from aggcal.report.numerals import decimals_of, number_text, span
@@ -54,6 +55,8 @@ class Categories:
 
     table: Columns
     items: Columns
+    scale: ScaleInfo | None = None
+    """The scale that scores are told in; None for that of the fit."""
 
     @cached_property
     def every(self) -> list[Category]:
@@ -104,8 +107,20 @@ class Categories:
 
     @cached_property
     def _values(self) -> dict[str, FloatArray]:
-        names = ("score", "low", "high", "rank", "rank_low", "rank_high")
-        return {name: _numbers(self.table[name]) for name in names if name in self.table}
+        own = {"score": "score", "low": "low", "high": "high"}
+        if self.scale is not None:
+            key = self.scale.column
+            own = {"score": key, "low": f"{key}_low", "high": f"{key}_high"}
+        known = {name: _numbers(self.table[key]) for name, key in own.items() if key in self.table}
+        times = 100.0 if self.scale is not None and self.scale.name == WIN.name else 1.0
+        scores = {name: times * column for name, column in known.items()}
+        ranks = ("rank", "rank_low", "rank_high")
+        return scores | {key: _numbers(self.table[key]) for key in ranks if key in self.table}
+
+    @property
+    def title(self) -> str:
+        """What the scores are called."""
+        return "Score" if self.scale is None else self.scale.title
 
     @cached_property
     def digits(self) -> int | None:

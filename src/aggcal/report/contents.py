@@ -22,7 +22,7 @@ from aggcal.advice.verdicts import (
 )
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.registry import METHODS
-from aggcal.report import terms
+from aggcal.report import decisions, terms
 from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
 from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
 
@@ -79,7 +79,7 @@ LONG = 4 * SHORTEST_CUT
 _MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5  # rows: the table has all of them
 
 
-WORDS = ("item", "score_source")
+WORDS = ("item", "score_source", *decisions.WORDS)
 """Columns of the items that are no numbers."""
 
 
@@ -95,11 +95,15 @@ def numbers(column: np.ndarray) -> FloatArray:
 
 
 def item_listing(
-    items: Columns, texts: Mapping[str, str] | None = None, digits: int | None = None
+    items: Columns,
+    texts: Mapping[str, str] | None = None,
+    digits: int | None = None,
+    decided: Mapping[str, Any] | None = None,
 ) -> Listing:
     """Return the table of the result: rank, item, score, then where the score comes from.
 
-    ``digits`` are those of the calibrated scores, where somebody said how many.
+    ``digits`` are those of the calibrated scores, where somebody said how many; ``decided`` what
+    the summary says of decisions.
 
     Examples
     --------
@@ -126,6 +130,7 @@ def item_listing(
         ),
         _column("model", found, decimals=fine),
         _column("change", found, decimals=fine if digits is None else digits, signed=True),
+        decisions.scaled_column(items),
         _column("consensus", found, ("consensus_low", "consensus_high"), decimals=rough),
         _column("consensus_se", found, decimals=rough, title="± error"),
         _column("block", _shared(found), decimals=0),
@@ -135,6 +140,7 @@ def item_listing(
         _column("rank_uncontrolled", found, decimals=0, title="rank as judged"),
         _column("common_ground", found, decimals=rough, title="common ground"),
         _column("axis", found, decimals=rough, signed=True, title="place on the axis"),
+        *decisions.decided_columns(items, decided or {}),
     ]
     columns = [column for column in shown if column is not None]
     return Listing("items", "items.csv", columns)

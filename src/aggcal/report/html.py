@@ -16,6 +16,7 @@ from aggcal.report import claims, contents, matrix, network, rows, terms
 from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
 from aggcal.report.control import CAVEAT
+from aggcal.report.decisions import MOST_DOUBTFUL
 from aggcal.report.first_screen import facts, made
 from aggcal.report.histogram import reliability_figure
 from aggcal.report.listing import script_json
@@ -111,7 +112,9 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         most_compared=max((sum(p[2:]) for p in report.comparisons.get("pairs") or ()), default=0),
         level=report.score_interval[0] or "95%",
         covers=report.score_interval[1],
-        score_name="calibrated score" if shown.score.key == "calibrated" else "consensus score",
+        score_name=_score_name(shown),
+        decided=report.decided,
+        most_doubtful=MOST_DOUBTFUL,
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
         data={name: Markup(text) for name, text in data.items()},
@@ -141,6 +144,13 @@ def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, An
     }
 
 
+def _score_name(shown: rows.ItemRows) -> str:
+    """Return what the scores of the chart are called."""
+    if shown.score.key in ("calibrated", "consensus"):
+        return f"{shown.score.key} score"
+    return shown.score.title
+
+
 def _packed(text: str) -> str:
     """Return a text compressed, in letters that a page can hold."""
     return b64encode(compress(text.encode(), 9)).decode()
@@ -148,10 +158,11 @@ def _packed(text: str) -> str:
 
 def _grid_lines(report: Report, annotators: AnnotatorRows | None) -> str:
     """Return the lines that the rows of a chart share, as their background."""
-    charts = [(".res td.c-chart", report.rows.axis)]
-    charts += [("#by-view td.c-chart", report.by.axis)] if report.by.views else []
+    charts = [("#by-view td.c-chart", report.by.axis)] if report.by.views else []
     charts += [("#ground td.c-chart", report.ground.axis)] if report.ground.found else []
     rules = [grid_lines(where, [at for at, _ in axis.ticks]) for where, axis in charts]
+    items = [at for at, _ in report.rows.axis.ticks]
+    rules.insert(0, grid_lines(".res td.c-chart", items, report.decided.lines))
     for key, (_, axis) in (annotators.charts if annotators else {}).items():
         at = [at for at, _ in axis.ticks] if key == "reliability" else ["3", "50", "97"]
         rules.append(grid_lines(f".ann td.c-chart.{key}", at))

@@ -152,6 +152,10 @@ class Marks:
     hint: str = ""
     kind = "mark"
 
+    def text(self, k: int) -> str:
+        """Return the word of a row."""
+        return self.values[k]
+
     def cells(self, stop: int) -> list[dict[str, Any]]:
         """Return what the first rows show."""
         return [{"text": value} for value in self.values[:stop]]
@@ -201,6 +205,11 @@ class Listing:
     def column(self, key: str) -> Numbers | None:
         """Return a column of numbers; None if there is none of this name."""
         found = (c for c in self.columns if c.key == key and isinstance(c, Numbers))
+        return next(found, None)
+
+    def words(self, key: str) -> Marks | None:
+        """Return a column of words; None if there is none of this name."""
+        found = (c for c in self.columns if c.key == key and isinstance(c, Marks))
         return next(found, None)
 
     @property

@@ -67,8 +67,8 @@ def markdown(report: Report) -> str:
     '| a\\|b | 0.000 |'
     """
     parts = (
-        _head, _results, _categories, _control, _ground, _changes, _annotators, _claims, _quality,
-        _making,
+        _head, _decisions, _results, _categories, _control, _ground, _changes, _annotators,
+        _claims, _quality, _making,
     )  # fmt: skip
     blocks = [block for part in parts for block in part(report) if block]
     return "\n\n".join(blocks) + "\n"
@@ -84,17 +84,28 @@ def _head(report: Report) -> Iterable[str]:
     yield "\n".join(f"- {fact}" for fact in facts)
 
 
+def _decisions(report: Report) -> Iterable[str]:
+    decided = report.decided
+    if decided.says:
+        yield "## Decisions"
+        yield "\n".join(f"- {plain(one, 2000)}" for one in decided.says)
+
+
 def _results(report: Report) -> Iterable[str]:
     yield "## Results"
     listing = report.item_listing
-    yield _table(listing, {"rank", "item", "calibrated", "model", "change", "consensus"})
+    asked = {column.title for column in (report.rows.score, *report.rows.asked)}
+    shown = {"rank", "item", "calibrated", "model", "change", *asked}
+    chance = report.rows.listing.column("p_top_k")
+    shown |= set() if chance is None else {chance.title}
+    yield _table(listing, shown if len(asked) > 1 or chance else {*shown, "consensus"})
     rest = listing.n_rows - TOP
     if rest > 0:
         yield f"{count(rest, 'more item')} in `items.csv`."
     level, covers = report.score_interval
     if level:
         yield f"In brackets: {level} intervals ({inline(covers, 1000)})."
-    if not report.calibrated:
+    if report.rows.score.key == "consensus":
         yield "*Consensus* scores have no unit; 0 is the average."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -93,19 +94,24 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def grid_lines(where: str, places: list[str]) -> str:
+def grid_lines(where: str, places: list[str], marks: Sequence[tuple[str, bool]] = ()) -> str:
     """Return the lines that the rows of a chart share, as the background of its cells.
+
+    ``marks`` are lines that stand out (the cut, and boundaries of grades), True for the cut.
 
     Examples
     --------
     >>> grid_lines(".chart", [])
     ''
     """
-    if not places:
+    if not places and not marks:
         return ""
-    images = ",".join("linear-gradient(#8883,#8883)" for _ in places)
-    at = ",".join(f"{place}% 0" for place in places)
+    strong = "color-mix(in srgb,var(--edge) 45%,transparent)"
+    colours = [*("var(--edge)" if cut else strong for _, cut in marks), *("#8883" for _ in places)]
+    images = ",".join(f"linear-gradient({one},{one})" for one in colours)
+    at = ",".join(f"{place}% 0" for place in (*(mark for mark, _ in marks), *places))
+    wide = ",".join([*("2px 100%" if cut else "1px 100%" for _, cut in marks), "1px 100%"])
     return (
         f"{where}{{background-image:{images};background-position:{at};"
-        "background-size:1px 100%;background-repeat:no-repeat}"
+        f"background-size:{wide}{',1px 100%' * (len(places) - 1)};background-repeat:no-repeat}}"
     )

@@ -31,6 +31,7 @@
     return (negative ? MINUS : "") + text;
   }
   const shown = (column, k) => {
+    if (column.kind === "mark") return column.words[column.values[k]];
     const value = column.values[k], text = fixed(value, column.decimals);
     return (column.signed && number(value) > 0 && /[1-9∞]/.test(text) ? "+" : "") + text + (value === null ? "" : column.unit || "");
   };
@@ -57,7 +58,7 @@
       if (keys[key]) return keys[key]();
       const column = columns[key];
       if (column.kind === "number") return Float64Array.from(column.values, (value) => value === null ? NaN : number(value));
-      if (column.kind === "mark") { const order = Object.keys(page.annotators.kinds); return Float64Array.from(column.values, (code) => order.indexOf(column.words[code])); }
+      if (column.kind === "mark") { const order = Object.keys(page.annotators?.kinds || {}); return Float64Array.from(column.values, (code) => { const at = order.indexOf(column.words[code]); return at < 0 ? code : at; }); }
       const by = new Intl.Collator("en", { numeric: true }).compare, order = column.values.map((_, k) => k).sort((a, b) => by(column.values[a], column.values[b]) || a - b), rank = new Float64Array(n);
       order.forEach((k, at) => { rank[k] = at; });
       return rank;
@@ -132,6 +133,7 @@
   let stop = $("#stop") ? Number($("#stop").value) : 0, only = "";
   const C = Object.fromEntries(itemData.columns.map((column) => [column.key, column]));
   function chance(k) {
+    if (S.top === S.stops[stop]) return C.p_top_k.values[k] === null ? NaN : C.p_top_k.values[k] / 100;
     const row = S.percent[k];
     if (!row) return NaN; // nobody judged it
     const at = stop - row[0];
@@ -139,7 +141,7 @@
     return at < 0 ? .001 : at >= row.length - 1 ? .999 : row[at + 1] / 100;
   }
   function stateOf(k) {
-    if (S.percent) { const p = chance(k); return p >= S.sure ? "in" : p > 1 - S.sure + 1e-12 ? "edge" : "out"; }
+    if (S.percent || S.top === S.stops[stop]) { const p = chance(k); return p >= S.sure - 1e-12 ? "in" : p > 1 - S.sure + 1e-12 ? "edge" : "out"; }
     if (!C.rank || !C.rank.low) return "in";
     return C.rank.high[k] <= S.stops[stop] ? "in" : C.rank.low[k] > S.stops[stop] ? "out" : "edge";
   }
@@ -177,7 +179,7 @@
     if (has("c-tied")) row.append(cell("c-tied " + (size > 1 ? at === 0 ? "first" : at === size - 1 ? "last" : "middle" : ""), size > 1 && at === 0 ? whole(size) : ""));
     if (has("c-change")) row.append(cell("num c-change", shown(C.change || C.win_rate, k)));
     row.append(cell("num c-n", C.n_judgments ? shown(C.n_judgments, k) : ""));
-    heads.filter((head) => head.classList.contains("x")).forEach((head) => row.append(cell("num x", shown(C[head.dataset.key], k))));
+    for (const kind of ["asked", "x"]) heads.filter((head) => head.classList.contains(kind)).forEach((head) => row.append(cell((C[head.dataset.key].kind === "number" ? "num " : "") + kind, shown(C[head.dataset.key], k))));
     const detail = make("tr", "detail"), inside = make("td"), parts = make("div", "parts");
     inside.colSpan = row.children.length; inside.append(parts); detail.append(inside);
     details.addEventListener("toggle", () => {
@@ -200,7 +202,7 @@
       row.className = "row " + state;
       if (square) { square.className = "sq " + state; square.title = page.states[state]; }
       const cell = $(".c-chance", row);
-      if (cell) cell.textContent = S.percent[k] ? percent(chance(k)) : "";
+      if (cell) { const p = chance(k); cell.textContent = Number.isNaN(p) ? "" : percent(p); }
       body.classList.toggle("cut", Boolean($("#topk")) && items.state.sort === "rank" && items.state.up && !only && C.rank && C.rank.values[k] === S.stops[stop] && (k + 1 >= items.n || C.rank.values[k + 1] > S.stops[stop]));
     }
   }

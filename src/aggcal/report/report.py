@@ -17,6 +17,7 @@ from aggcal.report import claims, commands, contents, findings, glossary, terms
 from aggcal.report.camp_ground import CampGround
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
+from aggcal.report.decisions import Decided, decided_of, known_scale
 from aggcal.report.detail import Details
 from aggcal.report.ground import Ground
 from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
@@ -110,7 +111,8 @@ class Report:
         """The table of the answer."""
         digits = self.summary.get("digits")
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
-        return contents.item_listing(self.items, self.texts, digits if known else None)
+        found = decided_of(self.summary)
+        return contents.item_listing(self.items, self.texts, digits if known else None, found)
 
     @property
     def score_interval(self) -> tuple[str, str]:
@@ -125,7 +127,12 @@ class Report:
     @cached_property
     def rows(self) -> ItemRows:
         """The same as a chart."""
-        return ItemRows(self.item_listing, self.comparisons.get("top"))
+        return ItemRows(self.item_listing, self.comparisons.get("top"), decided_of(self.summary))
+
+    @cached_property
+    def decided(self) -> Decided:
+        """Who is in, who is out, and which marks are doubtful."""
+        return Decided(self.summary, self.items, self.rows)
 
     @cached_property
     def details(self) -> Details:
@@ -202,7 +209,7 @@ class Report:
     @cached_property
     def by(self) -> Categories:
         """The order of each category."""
-        return Categories(self.categories, self.items)
+        return Categories(self.categories, self.items, known_scale(self.categories))
 
     @cached_property
     def control(self) -> Control:
@@ -380,6 +387,7 @@ class Report:
             "suggestions": self.suggestions,
             "again": self.again,
             "terms": dict(self.terms),
+            "decisions": self.decided.to_dict(),
             "held_equal": self.control.to_dict(),
             "common_ground": self.ground.to_dict(),
             "comparisons": dict(self.comparisons),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.report.listing import STATIC_ROWS, Listing, Numbers
+from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
+from aggcal.registry import SCALES, WIN
+from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
 from aggcal.report.numerals import percent
 from aggcal.report.scale import Axis
 
@@ -22,10 +24,9 @@ USUAL_TOP = 10
 STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10000)
 """The k to choose from where no probabilities are known."""
 _MOST_COMPONENTS = 50  # of a list to choose from: more are a study in pieces
-_NEARLY = 0.999  # what a thousand draws can say at most
 
-IN, EDGE, OUT = "in", "edge", "out"
-STATES = {IN: "in", EDGE: "borderline", OUT: "out"}
+EDGE = "edge"
+STATES = {IN: "in", EDGE: BORDERLINE, OUT: "out"}
 """What a page calls the three states of an item in the top k."""
 
 
@@ -46,6 +47,8 @@ class ItemRows:
     listing: Listing
     top: Mapping[str, Any] | None = None
     """With which probability items are among the first k; see `assessment.comparisons`."""
+    decided: Mapping[str, Any] = field(default_factory=dict)
+    """What was decided, as in ``summary.json``."""
 
     @property
     def n(self) -> int:
@@ -55,7 +58,9 @@ class ItemRows:
     @cached_property
     def score(self) -> Numbers:
         """The column of the chart: calibrated scores, or the consensus where there are none."""
-        found = self.listing.column("calibrated") or self.listing.column("consensus")
+        scales = (self.listing.column(scale.column) for scale in SCALES.values())
+        scaled = next((column for column in scales if column is not None), None)
+        found = self.listing.column("calibrated") or scaled or self.listing.column("consensus")
         assert found is not None  # noqa: S101  # every result has a consensus
         return found
 
@@ -68,7 +73,23 @@ class ItemRows:
     def axis(self) -> Axis:
         """The axis that all rows share."""
         model = None if self.model is None else self.model.values
-        return Axis.of(self.score.values, self.score.low, self.score.high, model)
+        cut = self.decided.get("cut")
+        times = 100.0 if self.score.key == WIN.column else 1.0
+        shown = None if not isinstance(cut, int | float) else np.array([times * float(cut)])
+        return Axis.of(self.score.values, self.score.low, self.score.high, model, shown)
+
+    @property
+    def sure(self) -> float:
+        """Probability from which an item counts as in the top k."""
+        error = self.decided.get("error")
+        return SURE if not isinstance(error, int | float) else 1.0 - float(error)
+
+    @property
+    def asked_top(self) -> int | None:
+        """The k that was asked for; None where there was none, or nothing is claimed of it."""
+        top = self.decided.get("top")
+        known = self.listing.column("p_top_k") is not None
+        return top if isinstance(top, int) and known and 1 <= top < self.n else None
 
     @property
     def has_intervals(self) -> bool:
@@ -91,12 +112,15 @@ class ItemRows:
         """The k to choose from."""
         if self.top is not None:
             return list(self.top["stops"])
-        return [k for k in STOPS if k < self.n] or [1]
+        asked = () if self.asked_top is None else (self.asked_top,)
+        return sorted({k for k in (*STOPS, *asked) if k < self.n}) or [1]
 
     @property
     def first_stop(self) -> int:
         """Which of them the page shows first."""
         wanted = USUAL_TOP if self.n > 2 * USUAL_TOP else max(1, self.n // 3)
+        top = self.decided.get("top")
+        wanted = max(self.stops[0], top if isinstance(top, int) else wanted)
         return max(k for k, stop in enumerate(self.stops) if stop <= wanted)
 
     def probability(self, k: int, stop: int) -> float:
@@ -104,20 +128,22 @@ class ItemRows:
 
         Draws that all say the same do not make it certain.
         """
+        exact = self.listing.column("p_top_k")
+        if exact is not None and self.stops[stop] == self.asked_top:
+            return float(exact.values[k]) / 100.0
         if self.top is None or k >= len(self.top["percent"]):
             return np.nan
         first, *rest = self.top["percent"][k]
         at = stop - first
         share = 0.0 if at < 0 else 1.0 if at >= len(rest) else rest[at] / 100.0
-        return min(_NEARLY, max(1.0 - _NEARLY, share))
+        return min(NEARLY, max(1.0 - NEARLY, share))
 
     def state(self, k: int, stop: int) -> str:
         """Return whether a row is in the top k of a stop, on its border, or out."""
-        if self.top is not None:
+        if self.top is not None or self.stops[stop] == self.asked_top:
             share = self.probability(k, stop)
-            if isnan(share):
-                return OUT  # nobody judged it
-            return IN if share >= SURE else OUT if share <= 1.0 - SURE + 1e-12 else EDGE
+            verdict = verdict_of(share, share, 1.0 - self.sure)
+            return OUT if verdict is None else EDGE if verdict == BORDERLINE else verdict
         ranks, limit = self.ranks, self.stops[stop]
         if ranks is None or ranks.low is None or ranks.high is None:
             return OUT
@@ -185,8 +211,22 @@ class ItemRows:
             wanted.remove("consensus")
         if self.model is None:
             wanted.remove("win_rate")
+        if self.score.key != "calibrated":
+            wanted += ["rank_upper_bound", "rank_lower_bound"]
+        else:
+            wanted += [scale.column for scale in SCALES.values()]
         found = (self.listing.column(key) for key in wanted)
         return [column for column in found if column is not None]
+
+    @property
+    def asked(self) -> list[Numbers | Marks]:
+        """The columns of decisions that no other column shows."""
+        above = self.listing.column("p_above")
+        wanted = ("verdict", "grade", "letters") if above is not None else ("grade", "letters")
+        words = (self.listing.words(key) for key in wanted)
+        # Where there is a probability for every k, a column of its own shows it.
+        chance = None if self.top is not None else self.listing.column("p_top_k")
+        return [column for column in (chance, above, *words) if column is not None]
 
     def row(self, k: int) -> dict[str, Any]:
         """Return what a row shows, in words and in percent of the chart."""
@@ -209,6 +249,7 @@ class ItemRows:
             "change": "" if change is None else change.text(k),
             "won": "" if self.won is None else self.won.text(k),
             "judgments": "" if judged is None else judged.text(k),
+            "asked": [column.text(k) for column in self.asked],
             "extra": [column.text(k) for column in self.extra],
             **self._marks(k),
         }
@@ -240,7 +281,8 @@ class ItemRows:
             "score": self.score.key,
             "stops": self.stops,
             "percent": None if self.top is None else self.top["percent"],
-            "sure": SURE,
+            "sure": self.sure,
+            "top": self.asked_top,
             "static": STATIC_ROWS,
         }
 

@@ -74,7 +74,7 @@ def rank_intervals(
     random = np.random.default_rng(seed)
     drawn = kept = None
     if n <= MOST_DENSE or shape is not None:
-        drawn = _drawn(scores, covariance, degrees_of_freedom, shape, random)
+        drawn = drawn_scores(scores, covariance, degrees_of_freedom, shape, random)
     for own in members(component, n):
         if drawn is not None:
             in_draws = sorted_ranks(drawn[:, own])
@@ -128,7 +128,7 @@ def could_be_first(shares: FloatArray, level: float) -> IntArray:
     return order[: min(max(needed, alone), len(order))]
 
 
-def _drawn(
+def drawn_scores(
     scores: FloatArray,
     covariance: Covariance,
     degrees_of_freedom: float,

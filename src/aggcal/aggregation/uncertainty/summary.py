@@ -17,6 +17,7 @@ from aggcal.aggregation.uncertainty.components import apart, several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, Covariance
 from aggcal.aggregation.uncertainty.ranks import (
     could_be_first,
+    drawn_scores,
     first_shares,
     rank_intervals,
 )
@@ -53,6 +54,8 @@ class Uncertainty:
     """The posterior of the scores under a prior of estimated shape, where there is one."""
     rank_draws: IntArray | None = field(default=None, repr=False)
     """Sorted ranks of each item in draws of all scores; None for many items or components."""
+    seed: int = 0
+    """Seed of these draws."""
 
     __repr__ = brief
 
@@ -143,6 +146,7 @@ class Uncertainty:
             component,
             shape,
             found.draws,
+            seed,
         )
 
     @property
@@ -175,6 +179,18 @@ class Uncertainty:
     def high(self) -> FloatArray:
         """Upper end of each score's interval."""
         return self.scores + _critical_value(self.level, self.degrees_of_freedom) * self.se
+
+    def draws(self) -> FloatArray | None:
+        """Draw all scores, a row a draw: the draws that the ranks come from.
+
+        None for many items, whose correlations are not at hand.
+        """
+        if len(self.scores) > MOST_DENSE and self.shape is None:
+            return None
+        random = np.random.default_rng(self.seed)
+        return drawn_scores(
+            self.scores, self.covariance, self.degrees_of_freedom, self.shape, random
+        )
 
     def top_probabilities(self, stops: IntArray) -> FloatArray | None:
         """Probability that each item is among the first k, for each k of ``stops``.

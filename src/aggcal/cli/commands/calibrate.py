@@ -15,6 +15,7 @@ from aggcal.cli.options.common import (
     add_seed,
     add_spreadsheet_safe,
 )
+from aggcal.cli.options.decisions import add_decisions, wishes_from, with_decisions
 from aggcal.cli.options.formats import add_blank, add_id_options, respelt
 from aggcal.cli.options.report import add_titles, titles_from
 from aggcal.cli.options.scores import SCORES, scores_from
@@ -45,6 +46,7 @@ def add(command: Parser) -> None:
         help="column of CONSENSUS with the order (default: consensus, or else score)",
     )
     add_stage_2(command)
+    add_decisions(command, fitted=False)
     add_blank(command)
     add_id_options(command)
     add_titles(command)
@@ -71,6 +73,7 @@ def calibrate(options: argparse.Namespace) -> int:
         level=options.level,
     )
     check_seed(options.seed)
+    wishes = wishes_from(options)
     titles = titles_from(options)
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     refuse_unwritable(options.output)
@@ -99,7 +102,7 @@ def calibrate(options: argparse.Namespace) -> int:
             "note: the table has standard errors but not their correlations. They are treated as "
             "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
-    return finish(result, options, console)
+    return finish(with_decisions(result, options, wishes), options, console)
 
 
 def _consensus(options: argparse.Namespace) -> Scores:

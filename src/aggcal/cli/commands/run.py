@@ -13,6 +13,12 @@ from aggcal.cli.options.common import (
     add_seed,
     add_spreadsheet_safe,
 )
+from aggcal.cli.options.decisions import (
+    add_decisions,
+    check_decisions,
+    wishes_from,
+    with_decisions,
+)
 from aggcal.cli.options.engine import engine_from
 from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import (
@@ -67,6 +73,7 @@ def add_stages(command: Parser, *, both: bool) -> None:
         add_stage_2(command)
     else:
         add_anchored(command)
+    add_decisions(command)
     add_report_options(command)
     add_json(command, "the summary and the files written")
 
@@ -82,6 +89,7 @@ def run(options: argparse.Namespace) -> int:
     names = ("calibrator", "model_sd", "second_model") if both else ()
     check_stage_1(options, **{name: getattr(options, name) for name in names})
     choices_from(options)
+    wishes = wishes_from(options)
     titles = titles_from(options)
     refuse_unwritable(options.output)
     inputs = (*judgment_files(options), *feature_files(options), *text_files(options))
@@ -93,8 +101,10 @@ def run(options: argparse.Namespace) -> int:
     known |= knowledge_from(options, console) if both else anchored_from(options, console)
     scores = scores_from(options, console) if both else None
     with engine_from(options, console) as engine:
+        judgments = judgments_from(options, console, engine)
+        check_decisions(options, judgments)
         result = assess(
-            judgments_from(options, console, engine),
+            judgments,
             scores,
             method=options.method,
             prior=prior,
@@ -109,4 +119,5 @@ def run(options: argparse.Namespace) -> int:
             warn=False,
             on_iteration=console.on_iteration,
         )
+        result = with_decisions(result, options, wishes)
         return finish(result, options, console, texts)

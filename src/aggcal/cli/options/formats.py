@@ -80,7 +80,7 @@ def _add_outcome_options(group: argparse._ArgumentGroup) -> None:
         "better), left++ or right++, or a number from 0 (right) to 1 (left) (repeatable)",
     )
     group.add_argument(
-        "--scale",
+        "--strength-scale",
         metavar="LEFT:RIGHT",
         help="outcomes are numbers on a scale of 3 to 7 steps: the number for the strongest left, "
         "then for the strongest right, such as 1:5 or 3:-3",
@@ -183,7 +183,7 @@ def choices_from(options: argparse.Namespace) -> Choices:
         stated_order(options.order or ()),
         context=options.context,
         by=categories_of(options.by or (), options.criterion, getattr(options, "criteria", None)),
-        scale=stated_scale(options.scale),
+        strength_scale=stated_scale(options.strength_scale),
     )
 
 

@@ -69,7 +69,7 @@ def judgments_from(
         "criteria": options.criteria,
         "context": options.context,
         "by": options.by or (),
-        "scale": options.scale,
+        "strength_scale": options.strength_scale,
         "annotator": options.judged_by,
         "ranking_weight": options.ranking_weight,
         "tie_within": options.tie_within,

@@ -117,7 +117,7 @@ def _unknown_labels(options: argparse.Namespace, look: Look) -> list[str]:
 
 
 def _choices(options: argparse.Namespace) -> Choices:
-    return Choices(outcomes_from(options), scale=stated_scale(options.scale))
+    return Choices(outcomes_from(options), strength_scale=stated_scale(options.strength_scale))
 
 
 def _is_strength(label: str) -> bool:

@@ -128,7 +128,7 @@ class Dask:
         on_progress
             Called with the percentage of files read.
         options
-            As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``scale``,
+            As of `read_judgments`: ``format``, ``columns``, ``outcomes``, ``strength_scale``,
             ``criterion``, ``criteria``, ``context``, ``by``, ``annotator``, ``blank``, ``memory``.
         """
         made = ShardsOfFiles(self, path, options, on_progress)

@@ -100,7 +100,7 @@ def _reading(options: dict[str, Any]) -> dask_tasks.Reading:
         blank=given.pop("blank", None) or "skip",
         context=context,
         by=categories_of(by, given.get("criterion"), given.pop("criteria", None)),
-        scale=stated_scale(given.pop("scale", None)),
+        strength_scale=stated_scale(given.pop("strength_scale", None)),
     )
     how = partial(dask_tasks.Reading, choices, threads=1)
     found = how(

@@ -66,7 +66,7 @@ class Choices:
     """The column that is the context of a judgment: its prompt, session or screen."""
     by: tuple[str, ...] = ()
     """The columns by which judgments are of categories."""
-    scale: tuple[int, int] | None = None
+    strength_scale: tuple[int, int] | None = None
     """The number that means the strongest left, and that of the strongest right."""
 
     def made_up(self, annotator: str) -> str:
@@ -81,7 +81,7 @@ class Choices:
 
     def __post_init__(self) -> None:
         # Before a file is looked at, which may be a large one.
-        object.__setattr__(self, "outcomes", {**on_scale(self.scale), **self.outcomes})
+        object.__setattr__(self, "outcomes", {**on_scale(self.strength_scale), **self.outcomes})
         for label, means in self.outcomes.items():
             text = str(means).strip().lower()
             strength = number_of(text)
@@ -230,7 +230,9 @@ class TextFormat:
 
 Format: TypeAlias = TableFormat | RecordFormat | TextFormat
 
-_OF_SOME = ("ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts", "scale")
+_OF_SOME = (
+    "ranking_weight", "tie_within", "order", "left_key", "right_key", "drafts", "strength_scale",
+)  # fmt: skip
 """Options that only some formats have."""
 
 

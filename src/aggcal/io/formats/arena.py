@@ -52,5 +52,5 @@ FORMAT = TableFormat(
     _is_mine,
     ("model_a", "model_b", "winner", *_ONE_HOT, *_WHO),
     _columns,
-    options=("scale",),
+    options=("strength_scale",),
 )

@@ -27,5 +27,5 @@ FORMAT = TableFormat(
     _is_mine,
     ("worker", "left", "right", "label", "weight"),
     _columns,
-    options=("scale",),
+    options=("strength_scale",),
 )

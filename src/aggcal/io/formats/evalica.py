@@ -37,5 +37,5 @@ FORMAT = TableFormat(
     _is_mine,
     ("left", "right", "winner", *_WHO, "weight"),
     _columns,
-    options=("scale",),
+    options=("strength_scale",),
 )

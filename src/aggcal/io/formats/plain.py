@@ -121,5 +121,5 @@ FORMAT = TableFormat(
     _is_mine,
     _uses,
     _columns,
-    options=("scale",),
+    options=("strength_scale",),
 )

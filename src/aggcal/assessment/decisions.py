@@ -1,0 +1,381 @@
+"""From scores to decisions: who is in, who is out, and which marks are doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.tables import Columns, aligned, as_frame
+from aggcal._core.text import card, head, unwrapped, wrapped
+from aggcal.aggregation.uncertainty.letters import MOST_LETTERED, letters
+from aggcal.aggregation.uncertainty.t_distribution import probability_below
+from aggcal.aggregation.uncertainty.top import (
+    BORDERLINE,
+    IN,
+    OUT,
+    best_set,
+    stated,
+    top_chances,
+    verdict_of,
+)
+from aggcal.assessment.claimed import unclaimed_order, unclaimed_scores
+from aggcal.assessment.tables import aligned_or_none, shown_score
+from aggcal.calibration.above import anchored_above, chance_above
+from aggcal.errors import OptionError, count
+from aggcal.registry.limits import VERDICT_ERROR
+
+if TYPE_CHECKING:
+    from aggcal.assessment.result import Assessment
+
+_MOST_NAMED = 12  # items that a sentence names: the table has all
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is to be decided: see `Assessment.decide`."""
+
+    top: int | None = None
+    cut: float | None = None
+    grades: tuple[float, ...] = ()
+    error: float = VERDICT_ERROR
+    letters: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        top: int | None = None,
+        cut: float | None = None,
+        grades: Sequence[float] | None = None,
+        error: float = VERDICT_ERROR,
+        *,
+        letters: bool = False,
+    ) -> Wishes:
+        """Take what was asked for, or refuse it.
+
+        Examples
+        --------
+        >>> Wishes.of(top=3).any, Wishes.of().any
+        (True, False)
+        >>> Wishes.of(grades=[50, 40])
+        Traceback (most recent call last):
+        aggcal.errors.OptionError: the grades 50, 40 do not rise; give the lowest boundary first.
+        """
+        whole = top is None or (not isinstance(top, bool) and top == int(top) and top >= 1)
+        if not whole:
+            raise OptionError(f"top is {top}; give a whole number of items, 1 or more.")
+        if cut is not None and not isfinite(cut):
+            raise OptionError(f"the cut is {cut}; give a number.")
+        ends = tuple(float(each) for each in grades or ())
+        if not all(map(isfinite, ends)):
+            raise OptionError("a grade boundary is not finite; give numbers.")
+        if any(a >= b for a, b in pairwise(ends)):
+            shown = ", ".join(f"{end:g}" for end in ends)
+            raise OptionError(f"the grades {shown} do not rise; give the lowest boundary first.")
+        if not 0.0 < error < 0.5:  # noqa: PLR2004  # an item would be in and out
+            raise OptionError(f"the error is {error}; give a number between 0 and 0.5.")
+        return cls(None if top is None else int(top), cut, ends, float(error), letters)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is to be decided."""
+        return not (self.top is self.cut is None) or bool(self.grades) or self.letters
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What was decided: a row for each item, in the order of ``items.csv``.
+
+    ``p_top_k`` and ``p_above`` are probabilities, NaN where none is claimed; ``unclaimed`` says
+    why. ``best`` are the items that are most probably the first k, with that probability.
+    """
+
+    wishes: Wishes
+    item_ids: TextArray
+    columns: Columns = field(repr=False)
+    best: tuple[str, ...] = ()
+    best_probability: float | None = None
+    best_right: float | None = None
+    unclaimed: dict[str, str] = field(default_factory=dict)
+    backend: str | None = None
+
+    @property
+    def items(self) -> Any:
+        """The table, in the frame library the user came with."""
+        return as_frame({"item": self.item_ids, **self.columns}, self.backend)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items have each verdict."""
+        found = list(self.columns.get("verdict", ()))
+        return {word: found.count(word) for word in (IN, BORDERLINE, OUT)}
+
+    @property
+    def uncertain(self) -> list[str]:
+        """The items whose interval crosses a boundary of the grades."""
+        column = self.columns.get("uncertain", np.zeros(0))
+        return [str(i) for i, odd in zip(self.item_ids, column, strict=False) if odd]
+
+    @property
+    def says(self) -> list[str]:
+        """What was decided, in sentences."""
+        found = [*self._verdicts(), *self._best(), *self._grades()]
+        if "letters" in self.columns and "letters" not in self.unclaimed:
+            found.append("Letters: two items that share no letter can be told apart (certified).")
+        return [*found, *self._unclaimed()]
+
+    def _verdicts(self) -> list[str]:
+        wishes, found = self.wishes, self.counts
+        if not any(found.values()):
+            return []
+        about = " and ".join(
+            [
+                *([] if wishes.top is None else [f"top {wishes.top:,}"]),
+                *([] if wishes.cut is None else [f"above {wishes.cut:g}"]),
+            ]
+        )
+        listed = ", ".join(f"{number:,} {word}" for word, number in found.items())
+        said = f"{about[0].upper()}{about[1:]}: {listed}"
+        return [f"{said} (in and out: with probability {1.0 - wishes.error:g} or more)."]
+
+    def _best(self) -> list[str]:
+        if self.best_probability is None or self.best_right is None:
+            return []
+        k, chance = len(self.best), self.best_probability
+        shown = "less than 1%" if chance < 0.01 else f"{chance:.0%}"  # noqa: PLR2004
+        if k == 1:
+            return [f"Most probably first (probability {shown}): {self.best[0]}."]
+        rest = k - _MOST_NAMED
+        named = ", ".join(self.best[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+        right = f"all right with probability {shown}, {self.best_right:.1f} of {k:,} on average"
+        return [f"Best set of {k:,} ({right}): {named}."]
+
+    def _grades(self) -> list[str]:
+        if "uncertain" not in self.columns or "grades" in self.unclaimed:
+            return []
+        odd = self.uncertain
+        graded = sum(each is not None for each in self.columns["grade"])
+        bounds = ", ".join(f"{end:g}" for end in self.wishes.grades)
+        said = f"Grades at {bounds}: {len(odd):,} of {count(graded, 'mark')} uncertain"
+        if not odd:
+            return [f"{said}."]
+        rest = len(odd) - _MOST_NAMED
+        return [
+            f"{said}: {', '.join(odd[:_MOST_NAMED])}"
+            + (f" and {rest:,} more." if rest > 0 else ".")
+        ]
+
+    def _unclaimed(self) -> list[str]:
+        names = {
+            "top": f"being among the first {self.wishes.top}",
+            "cut": f"being above {0.0 if self.wishes.cut is None else self.wishes.cut:g}",
+            "grades": "the grades",
+            "letters": "which items can be told apart",
+        }
+        return [
+            f"Nothing is claimed of {names[part]}: {why}." for part, why in self.unclaimed.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, as in ``summary.json``."""
+        wishes = self.wishes
+        found: dict[str, Any] = {"error": wishes.error}
+        if wishes.top is not None:
+            found["top"] = wishes.top
+            found["best_set"] = list(self.best)
+            found["best_set_probability"] = self.best_probability
+            found["best_set_expected_right"] = self.best_right
+        if wishes.cut is not None:
+            found["cut"] = wishes.cut
+        if "verdict" in self.columns:
+            found["verdicts"] = self.counts
+        if wishes.grades:
+            found |= {"grades": list(wishes.grades), "uncertain": self.uncertain}
+        if wishes.letters:
+            found["letters"] = "letters" not in self.unclaimed
+        return found | {"not_claimed": self.unclaimed, "says": self.says}
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return wrapped(f"Decisions on {count(len(self.item_ids), 'item')}", *self.says)
+
+    def _repr_html_(self) -> str:
+        title, *notes = unwrapped(str(self))
+        columns: Columns = {"item": self.item_ids, **self.columns}
+        return card(title, head(columns, columns), rows=len(self.item_ids), notes=notes)
+
+
+def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
+    """Decide what was asked for.
+
+    Parameters
+    ----------
+    result
+        Both stages.
+    base
+        The items' table without what is decided.
+    wishes
+        What to decide.
+    """
+    known = None if result.consensus is None else result.consensus.uncertainty
+    unclaimed: dict[str, str] = {}
+    columns: Columns = {}
+    best: dict[str, Any] = {}
+    chances = []
+    if wishes.top is not None:
+        if result.consensus is None:
+            raise OptionError("top needs the judgments; use assess or aggregate (aggcal run).")
+        check_top(wishes.top, len(result.consensus.item_ids))
+        why = unclaimed_order(result)
+        columns["p_top_k"] = np.full(len(base["item"]), np.nan)
+        if why or known is None:
+            unclaimed["top"] = why
+        else:
+            found = top_chances(known, wishes.top)
+            assert found is not None  # noqa: S101  # without components it is known
+            columns["p_top_k"] = aligned(found, result.consensus.item_ids, base["item"])
+            best = _best(result, wishes.top)
+        chances.append(columns["p_top_k"])
+    if wishes.cut is not None:
+        columns["p_above"], why = _above(result, base, wishes.cut)
+        unclaimed |= {"cut": why} if why else {}
+        chances.append(columns["p_above"])
+    if chances:
+        columns["verdict"] = _verdicts(np.array(chances), wishes.error)
+    if wishes.grades:
+        columns |= _graded(result, base, wishes.grades, unclaimed)
+    if wishes.letters:
+        columns["letters"] = _letters(result, base, unclaimed)
+    part = result.calibration or result.consensus
+    backend = None if part is None else part.backend
+    return Decisions(wishes, base["item"], columns, **best, unclaimed=unclaimed, backend=backend)
+
+
+def check_top(top: int | None, items: int) -> None:
+    """Refuse as many places as there are items, or more: nothing is to be decided then.
+
+    Examples
+    --------
+    >>> check_top(3, 3)
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: top is 3, and there are only 3 items; give fewer than that.
+    """
+    if top is not None and top >= items:
+        raise OptionError(
+            f"top is {top:,}, and there are only {count(items, 'item')}; give fewer than that."
+        )
+
+
+def _best(result: Assessment, top: int) -> dict[str, Any]:
+    consensus = result.consensus
+    known = None if consensus is None else consensus.uncertainty
+    found = None if known is None else best_set(known, top)
+    if found is None or consensus is None:
+        return {}
+    return {
+        "best": tuple(str(item) for item in consensus.item_ids[found.items]),
+        "best_probability": found.probability,
+        "best_right": found.right,
+    }
+
+
+def _above(result: Assessment, base: Columns, cut: float) -> tuple[FloatArray, str]:
+    """Return the probabilities of being above a cut, and why there are none."""
+    items, nothing = base["item"], np.full(len(base["item"]), np.nan)
+    if why := unclaimed_scores(result):
+        return nothing, why
+    if result.calibration is not None:
+        return chance_above(result.calibration, cut), ""
+    consensus = result.consensus
+    if consensus is None or consensus.uncertainty is None:
+        return nothing, "there are no standard errors"
+    if result.anchored is not None:
+        return aligned(anchored_above(result.anchored, cut), consensus.item_ids, items), ""
+    known = consensus.uncertainty
+    at = cut if result.scale is None else result.scale.score(cut)
+    drawn = known.draws()
+    if drawn is not None:
+        found = stated(np.mean(drawn > at, axis=0))
+    else:
+        found = probability_below((known.scores - at) / known.se, known.degrees_of_freedom)
+    return aligned(found, consensus.item_ids, items), ""
+
+
+def _verdicts(chances: FloatArray, error: float) -> np.ndarray:
+    """Return the verdicts; of several conditions, on all of them at once.
+
+    All hold with a probability of at least the sum of theirs less the number of others, and at
+    most the smallest, however they depend on each other.
+    """
+    least, most = chances.sum(axis=0) - (len(chances) - 1), chances.min(axis=0)
+    both = zip(least.tolist(), most.tolist(), strict=True)
+    return np.array([verdict_of(a, b, error) for a, b in both], dtype=object)
+
+
+def _graded(
+    result: Assessment, base: Columns, grades: tuple[float, ...], unclaimed: dict[str, str]
+) -> Columns:
+    """Return the grade of each item, and whether its interval crosses a boundary."""
+    key = shown_score(result)
+    score, low, high = (
+        np.asarray(base[name], dtype=np.float64) if name in base else None
+        for name in (key, f"{key}_low", f"{key}_high")
+    )
+    names = _grade_names(grades)
+
+    def grade(values: FloatArray) -> np.ndarray:
+        return np.searchsorted(np.array(grades), values, side="right")
+
+    assert score is not None  # noqa: S101  # it is what the table is about
+    place = np.isfinite(score)
+    given = [names[k] if here else None for k, here in zip(grade(score), place, strict=True)]
+    found: Columns = {"grade": np.array(given, dtype=object)}
+    why = unclaimed_scores(result)
+    if not why and (low is None or high is None):
+        why = "there are no intervals"
+    odd = np.full(len(score), None, dtype=object)
+    if why or low is None or high is None:
+        unclaimed["grades"] = why
+    else:
+        sure = place & np.isfinite(low) & np.isfinite(high)
+        crosses = grade(low) != grade(high)
+        # No coverage is claimed for a score between neighbours; that it is doubtful, is.
+        own = np.array([each != "interpolated" for each in base.get("score_source", score)])
+        odd[sure & (own | crosses)] = crosses[sure & (own | crosses)]
+    return found | {"uncertain": odd}
+
+
+def _grade_names(grades: tuple[float, ...]) -> list[str]:
+    """Return what grades between boundaries are called: no spreadsheet takes them for dates.
+
+    Examples
+    --------
+    >>> _grade_names((40.0, 50.0))
+    ['below 40', '40 to 50', '50 and above']
+    """
+    ends = [f"{end:g}" for end in grades]
+    between = [f"{a} to {b}" for a, b in pairwise(ends)]
+    return [f"below {ends[0]}", *between, f"{ends[-1]} and above"]
+
+
+def _letters(result: Assessment, base: Columns, unclaimed: dict[str, str]) -> np.ndarray:
+    blank = np.full(len(base["item"]), None, dtype=object)
+    if result.consensus is None:
+        raise OptionError("letters need the judgments; use assess or aggregate (aggcal run).")
+    why, consensus, known = unclaimed_order(result), result.consensus, result.consensus.uncertainty
+    if why or known is None:
+        unclaimed["letters"] = why
+        return blank
+    found = letters(known.certified())
+    if found is None:
+        unclaimed["letters"] = f"letters are for at most {MOST_LETTERED:,} items"
+        return blank
+    pairs = zip(consensus.item_ids.tolist(), found.tolist(), strict=True)
+    return aligned_or_none(dict(pairs), base["item"])

@@ -1,0 +1,79 @@
+"""The files of an assessment: which there are, and what writes each."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from aggcal.aggregation.tables import camp_columns
+from aggcal.assessment.matrices import MATRIX_FILES, Matrices
+from aggcal.io.texts import read_texts
+from aggcal.io.writing.manifest import Manifest
+from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.report.html import RENDERERS
+from aggcal.report.report import Report
+
+if TYPE_CHECKING:
+    from aggcal.assessment.result import Assessment
+
+RESULT_FILES = (
+    "items.csv", "annotators.csv", "categories.csv", "camps.csv", "predictions.csv",
+    "comparisons.json", *MATRIX_FILES, "report.html", "report.md", "report.json", "summary.json",
+)  # fmt: skip
+"""What a folder of results may hold; ``summary.json`` lists what it does hold, with digests."""
+
+
+def report_of(result: Assessment, texts: Any = None) -> Report:
+    """Return what the report of an assessment tells: see `Assessment.to_report`."""
+    columns = result.annotator_columns()
+    summary, items = result.to_dict(), result.item_columns()
+    cells = result.category_columns()
+    if texts is None:
+        return Report(summary, items, columns, comparisons=result.comparisons, categories=cells)
+    read = read_texts(texts)
+    by_item, judgments = read.by_item, result.judgments
+    if judgments is not None and judgments.spelling is not None:
+        by_item = judgments.spelling.texts(by_item)
+    if by_item or not read.pictures:
+        summary |= {"texts": Path(read.source).name}
+    return Report(summary, items, columns, by_item, result.comparisons, read.pictures, cells)
+
+
+def save(
+    result: Assessment,
+    report: Report,
+    directory: str | Path,
+    *,
+    matrices: bool,
+    force: bool,
+    spreadsheet_safe: bool,
+) -> list[Path]:
+    """Write the files of an assessment whose report was made: see `Assessment.save`."""
+    table = partial(csv_writer, spreadsheet_safe=spreadsheet_safe)
+    files: dict[str, Writer] = {"items.csv": table(report.items)}
+    if result.consensus is not None:
+        files["annotators.csv"] = table(report.annotators)
+        if report.categories:
+            files["categories.csv"] = table(report.categories)
+        if camps := camp_columns(result.consensus):
+            files["camps.csv"] = table(camps)
+        if report.comparisons:
+            kept = json.dumps(report.comparisons, ensure_ascii=False, separators=(",", ":"))
+            files["comparisons.json"] = partial(_write, f"{kept}\n")
+        for ending in ("html", "md"):
+            files[f"report.{ending}"] = partial(_write, RENDERERS[ending](report))
+    if matrices and result.consensus is not None and result.judgments is not None:
+        found = Matrices(result.judgments, result.consensus)
+        files |= found.files(spreadsheet_safe=spreadsheet_safe)
+    if result.calibration is not None and result.calibration.unjudged_ids:
+        predicted = result.calibration.predict_unjudged().item_columns()
+        files["predictions.csv"] = table(predicted)
+    manifest = Manifest("summary.json", report.summary)
+    outdated = [name for name in RESULT_FILES[:-1] if name not in files]
+    return write_files(directory, files, manifest=manifest, outdated=outdated, force=force)
+
+
+def _write(text: str, file: IO[str]) -> None:
+    file.write(text)

@@ -1,0 +1,250 @@
+"""Decisions: chances, verdicts, grades, letters, and where nothing is claimed."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.aggregation.uncertainty.certified import Certified
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.letters import letters
+from aggcal.aggregation.uncertainty.top import _among_many, best_set, top_chances, verdict_of
+from aggcal.assessment import Assessment
+from aggcal.calibration.above import Measured
+from aggcal.errors import OptionError
+from aggcal.report.loading import load_report
+
+
+@pytest.fixture(scope="module")
+def study() -> aggcal.Judgments:
+    made = aggcal.simulate(items=12, annotators=6, judgments=260, seed=4)
+    return aggcal.read_judgments(made.judgments)
+
+
+@pytest.fixture(scope="module")
+def result(study: aggcal.Judgments) -> Assessment:
+    model = {item: 50.0 + 3.0 * k for k, item in enumerate(study.item_ids.tolist())}
+    return aggcal.assess(study, list(model.items()), warn=False)
+
+
+def test_chances_of_the_top_add_up_to_its_places(result: Assessment) -> None:
+    for k in (1, 4, 11):
+        chances = result.decide(top=k).columns["p_top_k"]
+        assert chances.sum() == pytest.approx(k, abs=0.02)
+        assert ((chances > 0.0) & (chances < 1.0)).all()
+
+
+def test_chances_and_best_set_are_those_of_the_joint_draws(result: Assessment) -> None:
+    known = result.consensus.uncertainty
+    drawn = known.draws()
+    sets = [frozenset(np.argsort(-row)[:3].tolist()) for row in drawn]
+    found = best_set(known, 3)
+    share = np.mean([one == frozenset(found.items.tolist()) for one in sets])
+    assert found.probability == pytest.approx(share)
+    for item, chance in enumerate(top_chances(known, 3)):
+        share = np.mean([item in one for one in sets])
+        assert chance == pytest.approx(np.clip(share, 0.001, 0.999))
+    most = max(np.mean([one == other for one in sets]) for other in set(sets))
+    assert found.probability >= most - 0.15
+
+
+def test_the_best_set_of_one_is_the_likeliest_item(result: Assessment) -> None:
+    found = result.decide(top=1)
+    best = int(np.argmax(found.columns["p_top_k"]))
+    assert found.best == (found.item_ids[best],)
+    assert found.best_probability == found.columns["p_top_k"][best]
+
+
+def test_a_set_of_items_that_replace_each_other_is_not_the_best() -> None:
+    """One by one b and c are likelier than d, but never together with a."""
+    base = np.array([3.0, 0.0, 0.0, -0.4])
+    sway = np.array([[0.0, 5.0, -5.0, 0.0]])
+    covariance = DenseCovariance(sway.T @ sway + 1e-6 * np.eye(4))
+    known = aggcal.aggregate([("u", "a", "b"), ("u", "c", "d"), ("u", "b", "c")], warn=False)
+    stated = known.uncertainty.of("laplace", 0.95, base, covariance)
+    found = best_set(stated, 2)
+    assert set(found.items.tolist()) in ({0, 1}, {0, 2})
+    assert found.probability == pytest.approx(0.5, abs=0.06)
+
+
+def test_many_items_are_drawn_or_cut_at_the_expected_place() -> None:
+    random = np.random.default_rng(0)
+    scores, se = random.standard_normal(400), random.uniform(0.1, 0.5, 400)
+    drawn = _among_many(scores, se, 40)
+    ranks = np.argsort(
+        np.argsort(-(scores + se * random.standard_normal((4000, 400))), axis=1), axis=1
+    )
+    assert np.abs(drawn - (ranks < 40).mean(axis=0)).max() < 0.07
+    more, errors = np.tile(scores, 100), np.tile(se, 100)
+    assert _among_many(more, errors, 4000).sum() == pytest.approx(4000, rel=1e-6)
+
+
+def test_verdicts_follow_the_stated_error(result: Assessment) -> None:
+    for error in (0.01, 0.05, 0.3):
+        found = result.decide(top=4, error=error)
+        for chance, verdict in zip(found.columns["p_top_k"], found.columns["verdict"], strict=True):
+            wanted = "in" if chance >= 1 - error else "out" if chance <= error else "borderline"
+            assert verdict == wanted
+    assert verdict_of(float("nan"), 0.5, 0.05) is None
+
+
+def test_in_both_means_both(result: Assessment) -> None:
+    top, cut = result.decide(top=6, error=0.2), result.decide(cut=60.0, error=0.2)
+    both = result.decide(top=6, cut=60.0, error=0.2).columns["verdict"]
+    for k, verdict in enumerate(both):
+        alone = {top.columns["verdict"][k], cut.columns["verdict"][k]}
+        if verdict == "in":
+            assert alone == {"in"}
+        assert ("out" in alone) == (verdict == "out")
+
+
+def test_chances_above_a_cut_fall_with_the_cut_and_hold_the_interval(result: Assessment) -> None:
+    cuts = np.linspace(40.0, 95.0, 12)
+    chances = np.array([result.decide(cut=cut).columns["p_above"] for cut in cuts])
+    assert (np.diff(chances, axis=0) <= 0.0).all()
+    low, high = result.items["calibrated_low"], result.items["calibrated_high"]
+    for k in range(len(low)):
+        inside = chances[(cuts > low[k]) & (cuts < high[k]), k]
+        assert (chances[cuts < low[k] - 1e-9, k] >= 0.9).all()
+        assert (chances[cuts > high[k] + 1e-9, k] <= 0.1).all()
+        assert ((inside > 0.0) & (inside < 1.0)).all()
+
+
+def test_a_cut_of_the_consensus_is_read_on_its_scale(study: aggcal.Judgments) -> None:
+    plain = aggcal.assess(study, warn=False)
+    elo = plain.with_scale("elo")
+    at = elo.scale.of(np.array([0.4]))[0]
+    assert np.array_equal(
+        plain.decide(cut=0.4).columns["p_above"], elo.decide(cut=at).columns["p_above"]
+    )
+    ends = plain.decide(grades=[-0.5, 0.5]).columns["uncertain"]
+    scaled = elo.decide(grades=elo.scale.of(np.array([-0.5, 0.5])).tolist()).columns["uncertain"]
+    assert ends.tolist() == scaled.tolist()
+
+
+def test_chances_of_the_truth_are_uniform_over_the_gaps_of_the_errors() -> None:
+    """Exchangeable errors: each of k + 1 gaps is as likely, so chances are calibrated."""
+    random = np.random.default_rng(1)
+    stated, came = [], []
+    for _ in range(4000):
+        errors = random.exponential(size=10)
+        stated.append(Measured(np.zeros(1), errors[:9]).above(0.7)[0])
+        came.append(errors[9] > 0.7)
+    assert np.mean(stated) == pytest.approx(np.mean(came), abs=0.03)
+    assert Measured(np.array([0.0]), np.array([1.0, 2.0])).above(5.0) == pytest.approx(1 / 6)
+
+
+def test_anchors_alone_give_chances_of_the_truth(study: aggcal.Judgments) -> None:
+    consensus = aggcal.aggregate(study, warn=False)
+    known = {
+        str(item): 60.0 + 10.0 * score
+        for item, score in zip(consensus.item_ids, consensus.scores, strict=True)
+    }
+    found = aggcal.assess(study, anchors=known, level=0.5, warn=False).decide(cut=60.0)
+    above = found.columns["p_above"]
+    truth = np.array([known[str(item)] for item in found.item_ids])
+    assert (above[truth > 62.0] > 0.5).all()
+    assert (above[truth < 58.0] < 0.5).all()
+
+
+def test_grades_and_doubts(result: Assessment) -> None:
+    found, items = result.decide(grades=[55, 65, 75]), result.items
+    for k, (grade, odd) in enumerate(
+        zip(found.columns["grade"], found.columns["uncertain"], strict=True)
+    ):
+        score = items["calibrated"][k]
+        place = sum(score >= end for end in (55, 65, 75))
+        assert grade == ["below 55", "55 to 65", "65 to 75", "75 and above"][place]
+        low, high = items["calibrated_low"][k], items["calibrated_high"][k]
+        assert odd == any(low < end <= high for end in (55, 65, 75))
+    assert found.uncertain == [
+        i for i, odd in zip(found.item_ids, found.columns["uncertain"], strict=True) if odd
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_letters_are_shared_by_those_that_cannot_be_told_apart(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    n = 5 + 20 * seed
+    matrix = random.standard_normal((n, n)) * random.uniform(0.02, 0.6, n)
+    covariance = DenseCovariance(matrix @ matrix.T / n + 0.01 * np.eye(n))
+    certified = Certified(3.0 * random.standard_normal(n), covariance, 0.95)
+    found = letters(certified)
+    apart = {frozenset(pair) for pair in certified.pairs()}
+    between = " " if any(" " in each for each in found) else None
+    sets = [set(each.split(between) if between else each) for each in found]
+    for i, j in combinations(range(n), 2):
+        assert bool(sets[i] & sets[j]) == (frozenset((i, j)) not in apart)
+    assert "a" in sets[int(np.argmax(certified.scores))]
+
+
+def test_nothing_is_claimed_across_components() -> None:
+    rows = [("ann", "a", "b"), ("bob", "a", "b"), ("ann", "c", "d"), ("bob", "d", "c")]
+    found = aggcal.assess(rows, warn=False).decide(top=2, cut=0.0, grades=[0.0], letters=True)
+    assert np.isnan(found.columns["p_top_k"]).all()
+    assert np.isnan(found.columns["p_above"]).all()
+    for name in ("verdict", "uncertain", "letters"):
+        assert set(found.columns[name]) == {None}
+    assert found.best_probability is None
+    assert set(found.unclaimed) == {"top", "cut", "grades", "letters"}
+    assert "2 connected components" in found.says[0]
+
+
+def test_nothing_is_claimed_of_copied_answers() -> None:
+    """Where the check finds copies, chances go, and so do those in the files."""
+    random = np.random.default_rng(0)
+    asked = [tuple(random.permutation(10)[:2]) for _ in range(80)]
+    rows = [
+        (f"u{u}", f"i{min(pair)}", f"i{max(pair)}")
+        if random.random() < 0.8
+        else (f"u{u}", f"i{max(pair)}", f"i{min(pair)}")
+        for u in range(4)
+        for pair in asked
+    ]
+    copied = [("copy", a, b) for u, a, b in rows if u == "u0"]
+    result = aggcal.assess(rows + copied, warn=False).with_decisions(top=3)
+    assert result.decisions.best_probability is not None
+    checked = result.with_advice()
+    codes = {finding.code for finding in checked.advice.check.findings}
+    assert "copies" in codes
+    assert np.isnan(checked.item_columns()["p_top_k"]).all()
+    assert "match far more often" in checked.decisions.unclaimed["top"]
+
+
+def test_decisions_are_in_the_files_and_in_the_report(result: Assessment, tmp_path: Path) -> None:
+    told = result.with_decisions(top=4, cut=60.0, grades=[55, 65], letters=True)
+    told.save(tmp_path / "out", check=False)
+    header = (tmp_path / "out" / "items.csv").read_text().splitlines()[0].split(",")
+    assert header[-6:] == ["p_top_k", "p_above", "verdict", "grade", "uncertain", "letters"]
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["decisions"]["says"] == told.decisions.says
+    again = load_report(tmp_path / "out")
+    assert again.rows.stops[again.rows.first_stop] == 4
+    states = [again.rows.state(k, again.rows.first_stop) for k in range(12)]
+    alone = result.decide(top=4).columns["verdict"]
+    assert ["borderline" if s == "edge" else s for s in states] == alone.tolist()
+    assert [each["item"] for each in again.decided.doubtful] == told.decisions.uncertain
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Best set of 4" in page
+    assert "Doubtful marks" in page
+
+
+@pytest.mark.parametrize(
+    ("wish", "about"),
+    [
+        ({"top": 0}, "1 or more"),
+        ({"top": 2.5}, "whole number"),
+        ({"top": 12}, "only 12 items"),
+        ({"cut": float("inf")}, "the cut is inf"),
+        ({"grades": [2, 1]}, "do not rise"),
+        ({"top": 2, "error": 0.5}, "between 0 and 0.5"),
+    ],
+)
+def test_wishes_that_cannot_be(result: Assessment, wish: dict[str, object], about: str) -> None:
+    with pytest.raises(OptionError, match=about):
+        result.decide(**wish)
