@@ -387,11 +387,9 @@ class Consensus:
         if record is not None:
             state = "converged" if record.converged else "did NOT converge"
             how = f"; {state} in {count(record.iterations, 'iteration')}"
-        return (
-            f"Consensus by {clipped(self.method)}: {count(len(self.item_ids), 'item')}, "
-            f"{count(len(self.annotator_ids), 'annotator')}, "
-            f"{count(self.n_judgments, 'judgment')}{how}"
-        )
+        sizes = (len(self.item_ids), "item"), (len(self.annotator_ids), "annotator")
+        counts = ", ".join(count(*size) for size in (*sizes, (self.n_judgments, "judgment")))
+        return f"Consensus by {clipped(self.method)}: {counts}{how}"
 
     def _repr_html_(self) -> str:
         # Intervals are shown where they are at hand: looking at a result must not take minutes.

@@ -99,7 +99,7 @@ def project(
     weights = np.ones(len(values)) if weights is None else weights
     total = np.bincount(level, weights)
     means = np.bincount(level, weights * values) / total
-    fitted, starts = isotonic(means, total)
+    fitted, starts = isotonic(means, np.asarray(total, dtype=np.float64))
     sizes = np.diff(starts)
     block = np.repeat(np.arange(len(sizes), 0, -1), sizes)
     return fitted[level], block[level]

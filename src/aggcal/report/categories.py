@@ -172,12 +172,14 @@ class Categories:
                 "high": self.axis.at(high, self.digits),
             }
             interval = span(low, high, self.digits)
-        ends = [float(known[end][k]) for end in ("rank_low", "rank_high") if end in known]
+        ranks = ""
+        if "rank_low" in known and np.isfinite(known["rank_low"][k] + known["rank_high"][k]):
+            ranks = span(float(known["rank_low"][k]), float(known["rank_high"][k]))
         return {
             "item": name,
             "short": cut(name, NAME),
             "rank": number_text(rank, 0),
-            "ranks": span(*ends, 0) if len(ends) == 2 and np.isfinite(ends).all() else "",  # noqa: PLR2004
+            "ranks": ranks,
             "score": number_text(float(known["score"][k]), self.digits),
             "interval": interval,
             "overall": number_text(overall, 0),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import IntArray
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 
@@ -17,6 +17,7 @@ SAMPLED = 1_000_000
 _FEWEST = 20
 """Annotators of a sample: fewer say too little about the others, however much they judged."""
 _MISSED = 0.05
+"""Chance that a fault of the rarest kind is not in the sample: part of what is said, no choice."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def sample(judgments: Judgments, seed: int, most: int | None = None) -> Sample:
     (True, True)
     """
     drawn = np.random.default_rng(seed).permutation(judgments.n_annotators)
-    rows: FloatArray = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
+    rows: IntArray = np.bincount(judgments.annotator, minlength=judgments.n_annotators)
     fits = int(np.searchsorted(np.cumsum(rows[drawn]), SAMPLED if most is None else most, "right"))
     mine = np.zeros(judgments.n_annotators, dtype=bool)
     mine[drawn[: max(fits, _FEWEST)]] = True

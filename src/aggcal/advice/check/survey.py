@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,16 @@ from aggcal._core.machine import check_seed
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.advice.check.camps import camp_findings, camps
-from aggcal.advice.check.connectivity import one_way, with_joining_pairs
+from aggcal.advice.check.connectivity import one_way
 from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings
+from aggcal.advice.check.counts import counted, of_warning, range_of
 from aggcal.advice.check.cycles import cycle_findings, cycles
 from aggcal.advice.check.findings import (
-    LISTED,
-    Affects,
     Check,
     Finding,
     Passed,
-    Severity,
-    listed,
 )
-from aggcal.advice.check.pair_answers import TIE
 from aggcal.advice.check.pair_effects import effect_findings, pair_effects, repeated_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
@@ -41,15 +36,11 @@ from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
-from aggcal.data.graph import ComparisonGraph
-from aggcal.data.judgments import Judgments
-from aggcal.data.scores import Scores
 from aggcal.data.warnings import data_warnings
-from aggcal.errors import AggcalWarning, AlikeIdsWarning, WeaklyJoinedWarning
+from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
 
-_NOTES = {"duplicate-rows", "unanswered", "separation", "exploded-rankings"}
 _FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
 
 Step = Callable[[str], None]
@@ -122,19 +113,18 @@ def check(
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
     step("checking the comparisons")
     graph = judgments.graph
-    findings = [_of_warning(w, judgments, graph) for w in data_warnings(judgments)]
+    findings = [of_warning(w, judgments, graph) for w in data_warnings(judgments)]
     clear = passed.of_data(judgments, graph)
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:
         findings += unmatched(judgments, scores)
     part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     step("fitting")
-    if part is not None:
-        fitted = Fitted.of(part.judgments, method, seed=seed, on_iteration=on_iteration)
-    elif consensus is None:
-        fitted = Fitted.of(judgments, method, seed=seed, on_iteration=on_iteration)
-    else:
+    if part is None and consensus is not None:
         fitted = Fitted.by(judgments, consensus)
+    else:
+        chosen = judgments if part is None else part.judgments
+        fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
     whole = fitted.consensus if consensus is None else consensus
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
     clear += passed.of_fit(whole)
@@ -149,22 +139,15 @@ def check(
     if with_precision and part is None and (consensus is not None or not quick):
         step("estimating the precision")
         outlook = precision(fitted, wanted_error)
-        known = fitted.consensus.uncertainty
-        said = () if known is None else known.warnings
-        findings += [
-            Finding.of_warning(w, judgments=judgments)
-            for w in said
-            if w.code == WeaklyJoinedWarning.code
-        ]
+        findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
-    counts = _counts(judgments, graph, scores) | looked.counts
-    accused = Accused(
-        looked.against_others, looked.accused, looked.unproven, part and part.looked_at
-    )
-    left_out = (*(() if part is None else (str(part),)), *looked.not_checked)
+    counts = counted(judgments, graph, scores) | looked.counts
+    seen = None if part is None else part.looked_at
+    accused = Accused(looked.against_others, looked.accused, looked.unproven, seen)
+    left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
 
@@ -181,6 +164,14 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+def _weakly_joined(fitted: Fitted) -> list[Finding]:
+    """Return what the uncertainty of the fit found: groups that too few judgments connect."""
+    known = fitted.consensus.uncertainty
+    said = () if known is None else known.warnings
+    weak = [w for w in said if w.code == WeaklyJoinedWarning.code]
+    return [Finding.of_warning(w, judgments=fitted.judgments) for w in weak]
 
 
 class _Numbered:
@@ -340,64 +331,4 @@ class _Look:
                 "krippendorff_alpha": found.alpha,
                 "pairs": found.pairs,
             }
-        self.counts["infit"] = _range_of(infit(self.fitted)[0])
-
-
-def _of_warning(warning: AggcalWarning, judgments: Judgments, graph: ComparisonGraph) -> Finding:
-    severity: Severity = "note" if warning.code in _NOTES else "problem"
-    finding = Finding.of_warning(warning, severity, judgments)
-    if warning.code == "duplicate-rows":
-        return _with_rows(finding, judgments)
-    if warning.code == "disconnected":
-        return with_joining_pairs(finding, judgments, graph)
-    return finding
-
-
-def _with_rows(finding: Finding, judgments: Judgments) -> Finding:
-    """Name the duplicate rows, where all rows that were merged are duplicates."""
-    if judgments.n_duplicates != judgments.n_merged:
-        return finding
-    at = np.flatnonzero(judgments.count > 1)
-    names = judgments.annotator_ids, judgments.item_ids, judgments.item_ids
-    columns = judgments.annotator[at], judgments.left[at], judgments.right[at]
-    named = zip(
-        *(ids[codes[:LISTED]] for ids, codes in zip(names, columns, strict=True)), strict=True
-    )
-    rows = [listed(row) for row in named]
-    items = len(np.unique(np.concatenate(columns[1:])))
-    affects = Affects(finding.affects.judgments, items, len(np.unique(columns[0])))
-    extra = [int(n) - 1 for n in judgments.count[at][:LISTED]]
-    details = {"rows": rows, "extra": extra, "number": len(at)}
-    return replace(finding, details=details, affects=affects)
-
-
-def _counts(judgments: Judgments, graph: ComparisonGraph, scores: Scores | None) -> dict[str, Any]:
-    counts: dict[str, Any] = {
-        "rows": judgments.n_rows,
-        "judgments": judgments.n_judgments,
-        "items": judgments.n_items,
-        "annotators": judgments.n_annotators,
-        "ties": int(judgments.count[judgments.outcome == TIE].sum()),
-        "duplicate_rows": judgments.n_duplicates,
-        "not_fitted": judgments.unfitted.counts,
-        "components": len(graph.component_sizes),
-        "strong_components": len(graph.strong_sizes),
-        "never_win": len(graph.never_win),
-        "never_lose": len(graph.never_lose),
-        "judgments_per_item": _range_of(judgments.judgments_per_item),
-        "judgments_per_annotator": _range_of(judgments.judgments_per_annotator),
-    }
-    if scores is not None:
-        counts["scored_items"] = len(scores)
-        counts["items_in_both"] = len(set(scores.item_ids) & set(judgments.item_ids))
-    return counts
-
-
-def _range_of(numbers: np.ndarray) -> dict[str, float]:
-    low, high = float(numbers.min()), float(numbers.max())
-    whole = numbers.dtype.kind == "i"
-    return {
-        "min": int(low) if whole else low,
-        "median": float(np.median(numbers)),
-        "max": int(high) if whole else high,
-    }
+        self.counts["infit"] = range_of(infit(self.fitted)[0])

@@ -12,6 +12,7 @@ from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
 
 _TIE = 0.5
+"""What a tie counts for the left side."""
 
 
 class Facts:
