@@ -53,6 +53,7 @@ def test_categories_have_a_file(tmp_path: Path) -> None:
     found = table(tmp_path / "categories.csv")
     assert list(found[0]) == [
         "column", "category", "item", "score", "se", "low", "high", "rank", "n_judgments",
+            "rank_low", "rank_high",
     ]  # fmt: skip
     effects = result.consensus.effects  # type: ignore[union-attr]
     known = effects.categories[0]  # type: ignore[union-attr]

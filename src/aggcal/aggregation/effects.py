@@ -252,6 +252,11 @@ class Effects(Protocol):
         ...
 
 
+def in_camps(effects: Effects | None) -> bool:
+    """Whether annotators form camps: a low reliability is then that of another camp."""
+    return effects is not None and effects.camps is not None and effects.camps.stands_out
+
+
 def mean_interval(mean: float, se: float, number: int, level: float) -> tuple[float, float]:
     """Return the interval of a mean over annotators, by Student's t.
 
