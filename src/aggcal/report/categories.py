@@ -157,12 +157,15 @@ class Categories:
                 "high": self.axis.at(high, self.digits),
             }
             interval = span(low, high, self.digits)
-        ends = [float(known[end][k]) for end in ("rank_low", "rank_high") if end in known]
+        ranks = ""
+        if "rank_low" in known and "rank_high" in known:
+            first, last = float(known["rank_low"][k]), float(known["rank_high"][k])
+            ranks = span(first, last) if np.isfinite(first + last) else ""
         return {
             "item": name,
             "short": cut(name, NAME),
             "rank": number_text(rank, 0),
-            "ranks": span(*ends, 0) if len(ends) == 2 and np.isfinite(ends).all() else "",  # noqa: PLR2004
+            "ranks": ranks,
             "score": number_text(float(known["score"][k]), self.digits),
             "interval": interval,
             "overall": number_text(overall, 0),
