@@ -144,3 +144,30 @@ def test_no_coverage_is_claimed_for_items_without_a_model_score() -> None:
     assert part.claim.startswith("For scored items, each interval")
     assert "1 item has no model score: its interval is the gap" in part.says
     assert part.says.endswith("no coverage is claimed for it.")
+
+
+@pytest.mark.parametrize(
+    ("use", "needs"),
+    [
+        ("errors", "answers in different contexts are independent"),
+        ("fit", "answers are independent given what the items do in each context"),
+        ("off", "answers are independent"),
+    ],
+)
+def test_what_need_not_be_independent_is_said(use: str, needs: str) -> None:
+    random = np.random.default_rng(0)
+    left = random.integers(5, size=240)
+    right = (left + random.integers(1, 5, 240)) % 5
+    rows = {
+        "annotator": [f"u{k % 6}" for k in range(240)],
+        "left": [f"i{k}" for k in left],
+        "right": [f"i{k}" for k in right],
+        "outcome": np.where(random.random(240) < 0.5 + 0.1 * (left - right), "left", "right"),
+        "prompt": [f"p{k % 8}" for k in range(240)],
+    }
+    judgments = aggcal.read_judgments(rows, context="prompt")
+    terms = aggcal.Terms(context=use, position="off")  # type: ignore[arg-type]
+    found = aggcal.assess(judgments, terms=terms, warn=False).guarantees
+    said = [c.needs for c in found["rank_intervals"].conditions]
+    assert needs in said
+    assert ("the contexts (such as prompts) are a random sample" in said) == (use == "errors")

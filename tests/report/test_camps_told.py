@@ -96,6 +96,15 @@ def test_nothing_is_said_of_camps_that_are_not_there() -> None:
         assert "none stand out" in dict(bare.terms)["Disagreement"]
 
 
+def test_nobody_is_called_reversed_for_being_in_the_other_camp() -> None:
+    result = camped()
+    assert result.consensus is not None
+    assert result.verdicts is not None
+    assert result.consensus.reversed_ids == []
+    assert result.verdicts.counts["reversed"] == 0
+    assert not any(type(each).__name__ == "ReversedWarning" for each in result.warnings)
+
+
 def test_categories_have_rank_intervals(tmp_path: Path) -> None:
     camped().save(tmp_path, check=False)
     cells = table(tmp_path / "categories.csv")

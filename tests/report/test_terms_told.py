@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from aggcal._core.tables import as_text
+from aggcal.assessment import assess
 from aggcal.cli import main
 from aggcal.errors import FileError
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
@@ -53,6 +54,7 @@ def test_categories_have_a_file(tmp_path: Path) -> None:
     found = table(tmp_path / "categories.csv")
     assert list(found[0]) == [
         "column", "category", "item", "score", "se", "low", "high", "rank", "n_judgments",
+            "rank_low", "rank_high",
     ]  # fmt: skip
     effects = result.consensus.effects  # type: ignore[union-attr]
     known = effects.categories[0]  # type: ignore[union-attr]
@@ -343,3 +345,22 @@ def test_json_has_all_of_it() -> None:
     assert held["moved"]
     assert held["coefficients"][0]["name"] == "words"
     assert sorted(ground["order"]) == NAMES
+
+
+def test_a_plain_fit_says_once_that_no_side_is_preferred() -> None:
+    random = np.random.default_rng(3)
+    left = random.integers(6, size=300)
+    right = (left + random.integers(1, 6, 300)) % 6
+    won = random.random(300) < 1.0 / (1.0 + np.exp(0.5 * (right - left)))
+    table_ = {
+        "annotator": [f"u{k % 10}" for k in range(300)],
+        "left": [f"i{k}" for k in left],
+        "right": [f"i{k}" for k in right],
+        "outcome": ["left" if y else "right" for y in won],
+    }
+    report = assess(table_, warn=False).to_report()
+    assert report.summary["terms"] is None
+    assert report.summary["position_evidence"] < 2.0
+    said = "No sign of a preference for a side was found"
+    assert visible(html(report)).count(said) == 1
+    assert RENDERERS["md"](report).count(said) == 1

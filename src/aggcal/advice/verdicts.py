@@ -88,6 +88,7 @@ class Verdicts:
         border, known = consensus.random_reliability, consensus.uncertainty
         low = None if known is None else known.reliability_low
         high = None if known is None else known.reliability_high
+        camps = None if consensus.effects is None else consensus.effects.camps
         found: list[tuple[str, str]] = []
         for u, name in enumerate(consensus.annotator_ids.tolist()):
             ends = None if low is None or high is None else (float(low[u]), float(high[u]))
@@ -97,6 +98,8 @@ class Verdicts:
             )
             if accused.looked_at is not None and str(name) not in accused.looked_at:
                 verdict = _not_looked_at(ends, given, border)
+            if camps is not None and camps.stands_out and verdict[0] == REVERSED:
+                verdict = (UNCLEAR, f"belongs to camp {camps.own[u]}, whose order is another")
             if verdict[0] == RELIABLE and str(name) in accused.unproven:
                 verdict = (
                     UNCLEAR,

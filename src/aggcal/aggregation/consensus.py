@@ -14,7 +14,7 @@ from aggcal._core.machine import check_seed
 from aggcal._core.progress import report
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import card, clipped, head, named, wrapped
-from aggcal.aggregation.effects import Effects
+from aggcal.aggregation.effects import Effects, in_camps
 from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
@@ -321,11 +321,11 @@ class Consensus:
     def reversed_ids(self) -> list[str]:
         """Annotators who clearly answer against the consensus.
 
-        Their whole reliability interval is below that of random answers; a negative reliability
-        alone may be chance. Empty where there are no such intervals. After a check
-        (``Assessment.with_advice``) its verdict counts instead: see ``Assessment.verdicts``.
+        Their whole reliability interval is below that of random answers; none where there are no
+        intervals, or camps: who is in another camp is not reversed. See ``Assessment.verdicts``.
         """
-        return reversed_annotators(self.annotator_ids, self.uncertainty, self.random_reliability)
+        known = None if in_camps(self.effects) else self.uncertainty
+        return reversed_annotators(self.annotator_ids, known, self.random_reliability)
 
     @property
     def n_judgments(self) -> int:

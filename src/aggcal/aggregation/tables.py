@@ -156,8 +156,8 @@ def category_columns(consensus: Consensus) -> Columns:
             part |= {"rank": ranks(value), "n_judgments": np.full(len(own), given, dtype=object)}
             if known is not None and column.covariances and known.component is None:
                 matrix = DenseCovariance(column.covariances[k][np.ix_(place, place)])
-                low, high, _ = rank_intervals(value, matrix, known.level, seed=k)
-                part |= {"rank_low": low, "rank_high": high}
+                found = rank_intervals(value, matrix, known.level, seed=k)
+                part |= {"rank_low": found.low, "rank_high": found.high}
             parts.append(part)
     if not parts:
         return {}

@@ -31,12 +31,14 @@ _BELOW_ZERO = re.compile(r"-\d+(?::|\.\.)\S+").fullmatch
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Join an option with a scale after it that begins with a minus sign.
+    """Join an option with a scale after it that begins with a minus sign; end --bridge.
 
     Examples
     --------
     >>> _joined(["votes.csv", "--strength-scale", "-3:3", "--by", "topic"])
     ['votes.csv', '--strength-scale=-3:3', '--by', 'topic']
+    >>> _joined(["--bridge", "votes.csv"]), _joined(["votes.csv", "--bridge", "camps"])
+    (['--bridge=axis', 'votes.csv'], ['votes.csv', '--bridge', 'camps'])
     """
     found: list[str] = []
     for word in words:

@@ -173,8 +173,9 @@ class Categories:
             }
             interval = span(low, high, self.digits)
         ranks = ""
-        if "rank_low" in known and np.isfinite(known["rank_low"][k] + known["rank_high"][k]):
-            ranks = span(float(known["rank_low"][k]), float(known["rank_high"][k]))
+        if "rank_low" in known and "rank_high" in known:
+            first, last = float(known["rank_low"][k]), float(known["rank_high"][k])
+            ranks = span(first, last) if np.isfinite(first + last) else ""
         return {
             "item": name,
             "short": cut(name, NAME),

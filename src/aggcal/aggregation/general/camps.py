@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.fit import GeneralFit
@@ -89,7 +89,7 @@ def _directions(seen: Seen, one: MixtureFit, number: int) -> FloatArray:
         force -= share[rows.owner] * np.sign(gamma)[rows.owner] * found.pull
     m = rows.n_annotators
     left, right = rows.owner * n + rows.left, rows.owner * n + rows.right
-    table = np.bincount(left, force, m * n) - np.bincount(right, force, m * n)
+    table = sums(left, force, m * n) - sums(right, force, m * n)
     table = table.reshape(m, n) / np.sqrt(np.maximum(rows.given, 1e-9))[:, None]
     return np.asarray(np.linalg.svd(table, full_matrices=False)[0][:, :number])
 

@@ -149,7 +149,7 @@ class GeneralEffects:
         sd = self.fit.state.block_sds[name]
         sds = self.fit.state.block_sds[SCORES], sd
         alike = correlations(ids, block, unknowns, covariance, sds)
-        joint = ()
+        joint: tuple[FloatArray, ...] = ()
         if covariance.ndim > 1:
             groups = range(len(ids))
             joint = tuple(_joint(covariance, base, own, block.group == g) for g in groups)

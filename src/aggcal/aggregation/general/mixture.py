@@ -17,7 +17,7 @@ from math import log
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.text import brief
 from aggcal.models.general.annotators import cubature
 from aggcal.models.general.outcomes import Answers, Outcomes, RowTerms, adjacent
@@ -200,7 +200,7 @@ class Looked:
         """Log evidence of each annotator's answers in each class, annotators by classes."""
         top = self.logs.max(axis=0)
         found = top + np.log(np.exp(self.logs - top).sum(axis=0))
-        return found.reshape(self.mixture.k, self.mixture.m).T
+        return np.asarray(found.reshape(self.mixture.k, self.mixture.m).T)
 
     @cached_property
     def evidence(self) -> FloatArray:
@@ -229,7 +229,7 @@ class Looked:
             curve += (share * gamma**2)[mixture.owner] * found.curve
         left, right = mixture.ends
         size = mixture.k * mixture.n
-        total = np.bincount(left, force, size) - np.bincount(right, force, size)
+        total = sums(left, force, size) - sums(right, force, size)
         return total.reshape(mixture.k, mixture.n), curve
 
     def curvature(self, curve: FloatArray, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
