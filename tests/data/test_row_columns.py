@@ -175,9 +175,15 @@ def test_screens_stay_with_their_rows() -> None:
     assert len(part.screen) == part.n_judgments
 
 
-def test_shards_refuse_a_context_and_say_that_they_drop_grades() -> None:
-    rows = random_rows(8)
-    with pytest.raises(OptionError, match=r"\('prompt', 'language'\)"):
-        LocalEngine().distribute(read(rows))
-    held = LocalEngine().distribute(aggcal.read_judgments(rows))
-    assert any("left+ counts as left" in note for note in held.notes)
+def test_shards_keep_context_categories_and_grades() -> None:
+    judgments = read(random_rows(8))
+    held = LocalEngine(shards=3).distribute(judgments)
+    assert held.context_ids is judgments.context_ids
+    assert [*held.category_ids] == [each.name for each in judgments.categories]
+    assert held.shards is not None
+    parts = held.shards.listed("asked")
+    np.testing.assert_array_equal(np.concatenate([p.context for p in parts]), judgments.context)
+    np.testing.assert_array_equal(np.concatenate([p.grade for p in parts]), judgments.grade)
+    for k, column in enumerate(judgments.categories):
+        codes = np.concatenate([part.categories[k].code for part in parts])
+        np.testing.assert_array_equal(codes, column.code)

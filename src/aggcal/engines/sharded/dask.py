@@ -72,8 +72,8 @@ class Dask:
     >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("eve", "c", "a")]
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     with Dask(client, shards=2) as engine:
-    ...         aggcal.aggregate(rows, engine=engine, warn=False).scores.round(3)
-    array([ 0.164,  0.   , -0.164])
+    ...         aggcal.aggregate(rows, engine=engine, warn=False).scores[[0, 2]].round(3)
+    array([ 0.164, -0.164])
     """
 
     name = "dask"
