@@ -14,7 +14,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
@@ -116,17 +116,12 @@ class Further:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantifyGeneral(Quantify):
+class QuantifyGeneral(QuantifyAtOnce):
     """Knows the posterior of a fit of the general model."""
 
     effects: GeneralEffects = field(repr=False)
 
     __repr__ = brief
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
 
     def _laplace(
         self,
