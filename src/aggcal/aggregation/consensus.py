@@ -263,7 +263,7 @@ class Consensus:
         Parameters
         ----------
         judgments
-            Rows to predict; their outcomes are not used.
+            See `judgment_probabilities`.
 
         Examples
         --------
