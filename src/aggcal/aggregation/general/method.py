@@ -18,13 +18,13 @@ from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
-from aggcal.aggregation.general.fit import Progress, fit_general
+from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal import MarginalFit, Progress
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
