@@ -95,8 +95,7 @@ class Consensus:
     ) -> Consensus:
         """Make a consensus from scores of ``judgments.item_ids``, wherever they come from.
 
-        Scores that differ by no more than rounding are made equal, so that tied items are
-        tied for everyone who reads them.
+        Scores that differ by no more than rounding are made equal: tied items are tied for all.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
