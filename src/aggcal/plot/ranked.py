@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _MOST_WHISKERS = 300  # more run into each other: a band instead
 
 
-def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
+def consensus(consensus: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each item's consensus score and its interval, the highest on top.
 
     Parameters
     ----------
-    result
+    consensus
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     ax
         Axes to draw into; a new figure's if there are none.
@@ -44,7 +44,7 @@ def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['a', 'b', 'c']
     """
-    consensus = consensus_of(result)
+    consensus = consensus_of(consensus)
     known, scores, order = consensus.uncertainty, consensus.scores, consensus.order
     ends = None
     title = "Consensus"
@@ -58,7 +58,7 @@ def consensus(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
+def reliabilities(consensus: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each annotator's reliability and its interval, the most reliable on top.
 
     The dashed line is where answers are random; annotators whose whole interval is below it, in
@@ -66,7 +66,7 @@ def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result
+    consensus
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     ax
         Axes to draw into; a new figure's if there are none.
@@ -80,7 +80,7 @@ def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> plot.reliabilities(found, ax=Figure().subplots()).get_xlabel()
     'reliability'
     """
-    consensus = consensus_of(result)
+    consensus = consensus_of(consensus)
     known, values = consensus.uncertainty, consensus.reliabilities
     order = np.argsort(-values, kind="stable")
     ends = None
