@@ -38,6 +38,8 @@ myst_enable_extensions = ["colon_fence"]
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"
+# What scikit-learn adds to every estimator is explained there.
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}
 autodoc_typehints = "signature"  # types in the signature, their meaning in the docstring
 autosummary_generate = True
 python_maximum_signature_line_length = 88

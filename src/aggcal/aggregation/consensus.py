@@ -96,7 +96,7 @@ class Consensus:
     ) -> Consensus:
         """Make a consensus from scores of ``judgments.item_ids``, wherever they come from.
 
-        Scores that differ by no more than rounding are made equal: tied for all who read them.
+        Scores that differ by no more than rounding are made equal: tied items are tied for all.
         """
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (judgments.n_items,) or not np.isfinite(scores).all():
@@ -263,7 +263,7 @@ class Consensus:
         Parameters
         ----------
         judgments
-            Rows to predict; their outcomes are not used.
+            See `judgment_probabilities`.
 
         Examples
         --------

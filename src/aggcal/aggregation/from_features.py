@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm
@@ -181,15 +181,10 @@ class RankSVM:
 
 
 @dataclass(frozen=True, eq=False)
-class _QuantifyGaussian(Quantify):
+class _QuantifyGaussian(QuantifyAtOnce):
     """Knows the posterior covariance already; refits are as those of any aggregator."""
 
     laplace: Laplace
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
 
     def __call__(
         self,

@@ -14,7 +14,7 @@ from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
@@ -80,18 +80,13 @@ def marginal_consensus(
 
 
 @dataclass(frozen=True, eq=False)
-class QuantifyMarginal(Quantify):
+class QuantifyMarginal(QuantifyAtOnce):
     """Knows the posterior of a fit whose annotators were integrated out."""
 
     maker: Marginal
     fit: MarginalFit
 
     __repr__ = brief
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
 
     def _laplace(
         self,

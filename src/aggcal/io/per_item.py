@@ -23,12 +23,10 @@ def refuse_double_items(source: Source, error: type[InputError] = ScoreError) ->
         raise TableError(f"{source.name}: {location} has no item; fill it in or remove the row.")
     refuse_damaged_ids(source, ("item",))
     again = "rowid NOT IN (SELECT min(rowid) FROM raw GROUP BY item)"
-    number = source.one("count(*)", again)
-    if number:
-        location, value = source.first(again, "item")
+    if bad := source.offending(again, "item"):
         raise error(
-            f"{source.name}: duplicate item '{value}' ({location}; "
-            f"{count(number, 'duplicate row')} in total); keep one row per item."
+            f"{source.name}: duplicate item '{bad.value}' ({bad.location}; "
+            f"{count(bad.number, 'duplicate row')} in total); keep one row per item."
         )
 
 

@@ -11,7 +11,6 @@ from aggcal.errors import (
     TableError,
     TooLittleDataError,
     WeightError,
-    count,
 )
 from aggcal.io.formats._base import MEANINGS, OUTCOMES, STRONG, Blank, TableFormat
 from aggcal.io.formats._labels import is_both_bad
@@ -115,13 +114,11 @@ def _refuse_off_scale(reading: Reading, outcomes: Mapping[str, str | float]) -> 
         return
     known = ", ".join(quoted(str(label).strip().lower()) for label in {**scale, **outcomes})
     off = f"try_cast(outcome AS DOUBLE) IS NOT NULL AND lower(outcome) NOT IN ({known})"
-    number = source.one("count(*)", off)
-    if number:
-        location, value = source.first(off, "outcome")
+    if bad := source.offending(off, "outcome"):
         raise OutcomeError(
-            f"{source.name}: {location} has the outcome {value}, which is not on the scale from "
-            f"{_ends(scale)} ({count(number, 'such row')} in total); correct "
-            f"--strength-scale, or say what the number means with --outcome '{value}=MEANING'."
+            f"{source.name}: {bad.location} has the outcome {bad.value}, which is not on the scale "
+            f"from {_ends(scale)} ({bad.total}); correct --strength-scale, or say what the number "
+            f"means with --outcome '{bad.value}=MEANING'."
         )
 
 
@@ -134,12 +131,10 @@ def _refuse_missing_ids(source: Source, columns: tuple[str, ...], means: str | N
         given += f" AND coalesce({means}, '') NOT IN ('skip', 'failed')"
     for column in columns:
         where = f'"{column}" IS NULL AND {given}'
-        missing = source.one("count(*)", where)
-        if missing:
-            location, _ = source.first(where, "1")
-            rest = "" if missing == 1 else f" ({missing:,} such rows in total)"
+        if bad := source.offending(where):
+            rest = "" if bad.number == 1 else f" ({bad.total})"
             raise TableError(
-                f"{source.name}: {location} has no value in column '{column}'{rest}; "
+                f"{source.name}: {bad.location} has no value in column '{column}'{rest}; "
                 "fill it in or remove the row."
             )
 
@@ -157,12 +152,9 @@ def unanswered(pair: tuple[str, ...], means: str | None) -> str:
 
 
 def _refuse_blank(source: Source, pair: tuple[str, str], means: str | None) -> None:
-    where = unanswered(pair, means)
-    number = source.one("count(*)", where)
-    if number:
-        location, _ = source.first(where, "1")
+    if bad := source.offending(unanswered(pair, means)):
         raise OutcomeError(
-            f"{source.name}: {location} has no outcome ({count(number, 'such row')} in total); "
+            f"{source.name}: {bad.location} has no outcome ({bad.total}); "
             "write left, right, tie, skip, failed or a number from 0 to 1, or leave --blank error "
             "out to count them as not answered."
         )
@@ -228,9 +220,8 @@ def _refuse_outcomes(source: Source, means: str) -> None:
 def _refuse_labels(source: Source, means: str, labels: str) -> None:
     """Say which outcomes are neither known labels nor numbers from 0 to 1."""
     unknown = f"{means} NOT IN ({labels}) AND try_cast({means} AS DOUBLE) IS NULL"
-    number = source.one("count(*)", unknown)
-    if number:
-        location, value = source.first(unknown, "outcome")
+    if bad := source.offending(unknown, "outcome"):
+        number, location, value = bad
         every = source.frequencies("outcome", unknown)
         listed = ", ".join(f"'{v}' ({n:,}x)" for v, n in every[:_LISTED])
         more = "" if len(every) <= _LISTED else f" and {len(every) - _LISTED:,} more labels"
@@ -244,15 +235,13 @@ def _refuse_labels(source: Source, means: str, labels: str) -> None:
             f"MEANING is {', '.join(MEANINGS)} or a number from 0 (right) to 1 (left)."
         )
     outside = f"{means} NOT IN ({labels}) AND NOT (try_cast({means} AS DOUBLE) BETWEEN 0 AND 1)"
-    number = source.one("count(*)", outside)
-    if number:
-        location, value = source.first(outside, "outcome")
+    if bad := source.offending(outside, "outcome"):
         raise OutcomeError(
-            f"{source.name}: {location} has the outcome {value}, which is outside 0 to 1 "
-            f"({count(number, 'such row')} in total); rescale the outcomes so that 1 is a clear "
+            f"{source.name}: {bad.location} has the outcome {bad.value}, which is outside 0 to 1 "
+            f"({bad.total}); rescale the outcomes so that 1 is a clear "
             f"left and 0 a clear right, state the ends of their scale with --strength-scale "
-            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome "
-            f"'{value}=MEANING', where MEANING is {', '.join(MEANINGS)}."
+            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome '{bad.value}=MEANING', "
+            f"where MEANING is {', '.join(MEANINGS)}."
         )
 
 
@@ -265,13 +254,11 @@ def is_graded(source: Source, means: str) -> bool:
 def refuse_between(source: Source, means: str) -> None:
     """Refuse numbers between left and right beside steps: they are no step of that scale."""
     between = f"try_cast({means} AS DOUBLE) NOT IN (0, 0.5, 1)"
-    number = source.one("count(*)", between)
-    if number:
-        location, value = source.first(between, "outcome")
+    if bad := source.offending(between, "outcome"):
         raise OutcomeError(
-            f"{source.name}: {location} has the outcome {value}, though others are steps such as "
-            f"left+ ({count(number, 'such row')} in total); say which step each number means with "
-            f"--outcome '{value}=MEANING', where MEANING is {', '.join(GRADES)}."
+            f"{source.name}: {bad.location} has the outcome {bad.value}, though others are steps "
+            f"such as left+ ({bad.total}); say which step each number means with "
+            f"--outcome '{bad.value}=MEANING', where MEANING is {', '.join(GRADES)}."
         )
 
 
@@ -311,11 +298,8 @@ def refuse_weights(source: Source) -> None:
             "write 0 in the column 'weight' where a judgment does not count",
         ),
     ):
-        number = source.one("count(*)", where)
-        if number:
-            location, value = source.first(where, "weight")
-            shown = f" ('{value}')" if value else ""
+        if bad := source.offending(where, "weight"):
+            shown = f" ('{bad.value}')" if bad.value else ""
             raise WeightError(
-                f"{source.name}: {location} {what}{shown} ({count(number, 'such row')} in total); "
-                f"{remedy}."
+                f"{source.name}: {bad.location} {what}{shown} ({bad.total}); {remedy}."
             )

@@ -23,7 +23,7 @@ _WIDEST = 5.0  # points of the thickest line
 _UPRIGHT = 0.1  # so near the vertical a label is centred
 
 
-def comparisons(result: Any, *, ax: Axes | None = None) -> Axes:
+def comparisons(judgments: Any, *, ax: Axes | None = None) -> Axes:
     """Draw how often items were compared: a graph if they are few, else a matrix.
 
     The items stand by the share of their judgments that they won, in the graph clockwise from the
@@ -32,7 +32,7 @@ def comparisons(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result
+    judgments
         `aggcal.Judgments`, or anything that `aggcal.read_judgments` takes; or any result that
         knows its judgments, as for `aggcal.check`.
     ax
@@ -47,7 +47,7 @@ def comparisons(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> plot.comparisons(judgments, ax=Figure().subplots()).get_title()
     'Comparisons: 2 pairs of 3 items'
     """
-    judgments = judgments_of(result).on_one_machine("a plot of the comparisons")
+    judgments = judgments_of(judgments).on_one_machine("a plot of the comparisons")
     n = judgments.n_items
     won = sums(judgments.left, judgments.count * judgments.outcome, n)
     won += sums(judgments.right, judgments.count * (1.0 - judgments.outcome), n)
@@ -125,7 +125,9 @@ def _matrix(
     bar.minorticks_off()
 
 
-def order_probabilities(result: Any, *, most: int = _MOST_CHANCES, ax: Axes | None = None) -> Axes:
+def order_probabilities(
+    consensus: Any, *, most: int = _MOST_CHANCES, ax: Axes | None = None
+) -> Axes:
     """Draw the probability that the item of each row is above that of each column.
 
     It is about the consensus, as in `aggcal.Consensus.order_probability`, not about the truth.
@@ -133,7 +135,7 @@ def order_probabilities(result: Any, *, most: int = _MOST_CHANCES, ax: Axes | No
 
     Parameters
     ----------
-    result
+    consensus
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     most
         How many items to show; of more, some are taken evenly from the highest to the lowest.
@@ -151,7 +153,7 @@ def order_probabilities(result: Any, *, most: int = _MOST_CHANCES, ax: Axes | No
     >>> ax.images[0].get_array().round(2).tolist()
     [[0.5, 0.78], [0.22, 0.5]]
     """
-    consensus = consensus_of(result)
+    consensus = consensus_of(consensus)
     known = consensus.uncertainty
     if known is None:
         raise OptionError(

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _MOST_WHISKERS = 300  # more run into each other: a band instead
 
 
-def consensus(result: Any, *, scale: ScoreScale | None = None, ax: Axes | None = None) -> Axes:
+def consensus(consensus: Any, *, scale: ScoreScale | None = None, ax: Axes | None = None) -> Axes:
     """Draw each item's consensus score and its interval, the highest on top.
 
     Parameters
     ----------
-    result
+    consensus
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     scale
         A scale to draw it in, such as the ``scale`` of ``Assessment.with_scale``.
@@ -47,7 +47,7 @@ def consensus(result: Any, *, scale: ScoreScale | None = None, ax: Axes | None =
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['a', 'b', 'c']
     """
-    consensus = consensus_of(result)
+    consensus = consensus_of(consensus)
     known, order = consensus.uncertainty, consensus.order
     scores = consensus.scores if scale is None else scale.of(consensus.scores)
     ends = None
@@ -64,7 +64,7 @@ def consensus(result: Any, *, scale: ScoreScale | None = None, ax: Axes | None =
     return ax
 
 
-def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
+def reliabilities(consensus: Any, *, ax: Axes | None = None) -> Axes:
     """Draw each annotator's reliability and its interval, the most reliable on top.
 
     The dashed line is where answers are random; annotators whose whole interval is below it, in
@@ -72,7 +72,7 @@ def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    result
+    consensus
         What `aggcal.aggregate` or `aggcal.assess` returned, or any result made of it.
     ax
         Axes to draw into; a new figure's if there are none.
@@ -86,7 +86,7 @@ def reliabilities(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> plot.reliabilities(found, ax=Figure().subplots()).get_xlabel()
     'reliability'
     """
-    consensus = consensus_of(result)
+    consensus = consensus_of(consensus)
     known, values = consensus.uncertainty, consensus.reliabilities
     order = np.argsort(-values, kind="stable")
     ends = None

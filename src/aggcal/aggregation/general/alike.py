@@ -9,9 +9,10 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal.aggregation.general.choice import Chosen
-from aggcal.aggregation.general.fit import GeneralFit, Progress, fit_general
+from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.problem import BLOCK_SDS, MEAN_PRIORS, TIE_CONTEXT_SD, Problem
+from aggcal.aggregation.solve.marginal import Progress
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import AggcalWarning, NoMaximumWarning, OptionError
 from aggcal.models.general.annotators import POSITION, READINESS

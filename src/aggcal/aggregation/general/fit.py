@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import sqrt
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from aggcal._core.text import brief
 from aggcal.aggregation.general.problem import Curvature, Problem, State
 from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
 from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import Path, ahead, blend
 from aggcal.models.general.annotators import Known
@@ -55,8 +54,6 @@ _SAMPLE = 100_000
 only. It saves passes over all, and the unit is held exactly later on."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
-
-Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,13 +214,9 @@ class _Run:
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
-        tilt = -problem.off() / curvature.room
-        tilt -= dot(curvature.unit, step) / sqrt(curvature.room)
+        tilt = 0.0
         if problem.has_unit:
-            most = 0.5 / (state.sds[0] ** 2 * float(problem.shares.max()))
-            tilt = float(np.clip(tilt, -most, most))
-        else:
-            tilt = 0.0
+            tilt = curvature.tilt(problem.off(), step, float(state.sds[0]), problem.shares)
         new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
         return new, covariance, far
 

@@ -14,18 +14,18 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import Quantify
+from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.camps import find_camps
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
-from aggcal.aggregation.general.fit import Progress, fit_general
+from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
-from aggcal.aggregation.solve.marginal import MarginalFit
+from aggcal.aggregation.solve.marginal import MarginalFit, Progress
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -123,17 +123,12 @@ class Further:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantifyGeneral(Quantify):
+class QuantifyGeneral(QuantifyAtOnce):
     """Knows the posterior of a fit of the general model."""
 
     effects: GeneralEffects = field(repr=False)
 
     __repr__ = brief
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True
 
     def _laplace(
         self,

@@ -81,7 +81,6 @@ went: a wider one might leave an optimum out, a narrower one takes longer."""
 _ASTRAY = 30
 """Iterations in a row, each moving further than σ or the unit itself, after which a start is given
 up: of 561 small fits that came to rest, none moved so far in more than 18."""
-
 Progress = Callable[[int, float], None]
 
 
@@ -320,11 +319,9 @@ class _Run:
         population = state.population
         far = float(np.abs(step).max())
         step *= min(1.0, population.score_sd / max(far, 1e-300))
-        # Newton's step of the constraint: the tilt gives back what the scores move the unit by.
-        tilt = -self.problem.off() / curvature.room
-        tilt -= dot(curvature.unit, step) / np.sqrt(curvature.room)
-        most = 0.5 / (population.reliability_sd**2 * float(self.problem.shares.max()))
-        tilt = float(np.clip(tilt, -most, most)) if self.problem.has_unit else 0.0
+        tilt, tau = 0.0, population.reliability_sd
+        if self.problem.has_unit:
+            tilt = curvature.tilt(self.problem.off(), step, tau, self.problem.shares)
         return replace(state, scores=state.scores + step, tilt=state.tilt + tilt), variances, far
 
     def _solved(self, state: State) -> State:

@@ -47,6 +47,25 @@ class UnitHeld(ABC):
     def annotators(self) -> Forms:
         """What sums over the annotators' nodes."""
 
+    def tilt(self, off: float, step: FloatArray, sd: float, shares: FloatArray) -> float:
+        """Return how the tilt moves in a step of Newton's method, that of the constraint.
+
+        It gives back what the unknowns move the unit by.
+
+        Parameters
+        ----------
+        off
+            How far the typical reliability is above 1.
+        step
+            Of the unknowns.
+        sd, shares
+            The spread of the reliabilities, and the share of the judgments of each annotator: they
+            bound how far the tilt may move.
+        """
+        found = -off / self.room - dot(self.unit, step) / np.sqrt(self.room)
+        most = 0.5 / (sd**2 * float(shares.max()))
+        return float(np.clip(found, -most, most))
+
     def variances_of(
         self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
     ) -> FloatArray:

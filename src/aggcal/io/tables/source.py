@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from aggcal.errors import FileError, TableError, some
+from aggcal.errors import FileError, TableError, count, some
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,6 +31,21 @@ MOST_COLUMNS = 10_000
 """Columns of a table that is read: each takes DuckDB a buffer of 32 KiB and some time to bind."""
 _SPECIAL = re.compile(r"[*?\[\]{}\\\x00-\x1f\x7f\ud800-\udfff]")
 """What DuckDB takes for a pattern or an escape, and what is not UTF-8."""
+
+
+class Offending(NamedTuple):
+    """Rows that cannot be read as they are."""
+
+    number: int
+    location: str
+    """Of the first."""
+    value: str
+    """What it holds."""
+
+    @property
+    def total(self) -> str:
+        """How many there are, in words."""
+        return f"{count(self.number, 'such row')} in total"
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,11 @@ class Source:
             raise LookupError(where)
         said = str(row[2]) if row[2] is not None else self._place(int(row[0]))
         return said, "" if row[1] is None else str(row[1])
+
+    def offending(self, where: str, column: str = "1") -> Offending | None:
+        """Return how many rows meet a condition, where the first is and its cell; None for none."""
+        number = self.one("count(*)", where)
+        return Offending(number, *self.first(where, column)) if number else None
 
     def require(self, names: Sequence[str], remedy: str) -> None:
         """Refuse a table that lacks one of the named columns."""
