@@ -27,7 +27,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -113,7 +113,7 @@ def cells() -> Iterator[Cell]:
 def scores_of(cell: Cell, random: np.random.Generator) -> FloatArray:
     """Draw what the annotators agree on."""
     n = cell.items
-    drawn = {
+    kinds: dict[str, Callable[[], FloatArray]] = {
         "normal": lambda: random.standard_normal(n),
         "t3": lambda: random.standard_t(3, n) / 3**0.5,
         "uniform": lambda: random.uniform(-(3**0.5), 3**0.5, n),
@@ -125,7 +125,8 @@ def scores_of(cell: Cell, random: np.random.Generator) -> FloatArray:
         ),
         "one ahead": lambda: np.append(2.5, 0.6 * random.standard_normal(n - 1)),
         "skewed": lambda: random.exponential(1.0, n),
-    }[cell.shape]()
+    }
+    drawn = kinds[cell.shape]()
     return np.asarray(cell.spread * (drawn - drawn.mean()))
 
 

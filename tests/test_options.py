@@ -176,7 +176,8 @@ WRONG_WORDS: dict[str, str | None] = {
     "features": "identity", "second_model": "missing.csv", "data": "tea-leaves",
     "blank": "maybe", "alias": "missing.csv", "bounds": "5,1", "digits": "-1",
     "order": "A,B,a", "by": "topic,topic", "criteria": "some",
-    "control": "missing.csv", "criteria_weights": "content",
+    "control": "missing.csv", "criteria_weights": "content", "strength_scale": "nan",
+    "top": "0", "cut": "nan", "error": "0.7", "elo_anchor": "a",
     # Names and files, of which only reading can tell whether they are there.
     "judged_by": None, "left_key": None, "right_key": None, "criterion": None, "memory": None,
     "context": None,
@@ -248,6 +249,8 @@ def test_a_wrong_word_is_refused_before_any_work(
         wrong = "-1"
     if command == "simulate" and action.dest == "control":
         wrong = "nan"
+    if command != "simulate" and action.dest == "grades":
+        wrong = "50,40"
     if command == "report" and action.dest == "output":
         return  # renders what is there already
     needs = [w for w in NEEDS[command] if action.dest != "output" or w not in ("-o", "out.csv")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_rank_bounds_by_brute_force() -> None:
 
 
 def test_scaled_columns_stand_at_the_end_and_intervals_move_along() -> None:
-    result = aggcal.assess(ROWS, warn=False).with_scale("elo", anchor=("a", 1000))
+    result: Any = aggcal.assess(ROWS, warn=False).with_scale("elo", anchor=("a", 1000))
     items, scale = result.items, result.scale
     assert list(items)[-5:] == [
         "elo", "elo_low", "elo_high", "rank_upper_bound", "rank_lower_bound",
@@ -111,7 +112,7 @@ def test_categories_are_on_the_same_scale() -> None:
         if random.random() < 0.9
     ]
     judgments = aggcal.read_judgments(rows, by="topic")
-    result = aggcal.assess(judgments, warn=False).with_scale("elo")
+    result: Any = aggcal.assess(judgments, warn=False).with_scale("elo")
     table = result.category_columns()
     assert table["elo"] == pytest.approx(result.scale.of(table["score"]))
     assert result.to_report().by.title == "Elo"

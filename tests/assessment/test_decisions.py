@@ -5,55 +5,57 @@ from __future__ import annotations
 import json
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.letters import letters
 from aggcal.aggregation.uncertainty.top import _among_many, best_set, top_chances, verdict_of
-from aggcal.assessment import Assessment
 from aggcal.calibration.above import Measured
 from aggcal.errors import OptionError
 from aggcal.report.loading import load_report
 
 
 @pytest.fixture(scope="module")
-def study() -> aggcal.Judgments:
+def study() -> Any:
     made = aggcal.simulate(items=12, annotators=6, judgments=260, seed=4)
     return aggcal.read_judgments(made.judgments)
 
 
 @pytest.fixture(scope="module")
-def result(study: aggcal.Judgments) -> Assessment:
+def result(study: Any) -> Any:
     model = {item: 50.0 + 3.0 * k for k, item in enumerate(study.item_ids.tolist())}
     return aggcal.assess(study, list(model.items()), warn=False)
 
 
-def test_chances_of_the_top_add_up_to_its_places(result: Assessment) -> None:
+def test_chances_of_the_top_add_up_to_its_places(result: Any) -> None:
     for k in (1, 4, 11):
         chances = result.decide(top=k).columns["p_top_k"]
         assert chances.sum() == pytest.approx(k, abs=0.02)
         assert ((chances > 0.0) & (chances < 1.0)).all()
 
 
-def test_chances_and_best_set_are_those_of_the_joint_draws(result: Assessment) -> None:
+def test_chances_and_best_set_are_those_of_the_joint_draws(result: Any) -> None:
     known = result.consensus.uncertainty
     drawn = known.draws()
     sets = [frozenset(np.argsort(-row)[:3].tolist()) for row in drawn]
-    found = best_set(known, 3)
+    found: Any = best_set(known, 3)
     share = np.mean([one == frozenset(found.items.tolist()) for one in sets])
     assert found.probability == pytest.approx(share)
-    for item, chance in enumerate(top_chances(known, 3)):
+    chances: Any = top_chances(known, 3)
+    for item, chance in enumerate(chances):
         share = np.mean([item in one for one in sets])
         assert chance == pytest.approx(np.clip(share, 0.001, 0.999))
     most = max(np.mean([one == other for one in sets]) for other in set(sets))
     assert found.probability >= most - 0.15
 
 
-def test_the_best_set_of_one_is_the_likeliest_item(result: Assessment) -> None:
+def test_the_best_set_of_one_is_the_likeliest_item(result: Any) -> None:
     found = result.decide(top=1)
     best = int(np.argmax(found.columns["p_top_k"]))
     assert found.best == (found.item_ids[best],)
@@ -65,9 +67,7 @@ def test_a_set_of_items_that_replace_each_other_is_not_the_best() -> None:
     base = np.array([3.0, 0.0, 0.0, -0.4])
     sway = np.array([[0.0, 5.0, -5.0, 0.0]])
     covariance = DenseCovariance(sway.T @ sway + 1e-6 * np.eye(4))
-    known = aggcal.aggregate([("u", "a", "b"), ("u", "c", "d"), ("u", "b", "c")], warn=False)
-    stated = known.uncertainty.of("laplace", 0.95, base, covariance)
-    found = best_set(stated, 2)
+    found: Any = best_set(Uncertainty.of("laplace", 0.95, base, covariance), 2)
     assert set(found.items.tolist()) in ({0, 1}, {0, 2})
     assert found.probability == pytest.approx(0.5, abs=0.06)
 
@@ -84,7 +84,7 @@ def test_many_items_are_drawn_or_cut_at_the_expected_place() -> None:
     assert _among_many(more, errors, 4000).sum() == pytest.approx(4000, rel=1e-6)
 
 
-def test_verdicts_follow_the_stated_error(result: Assessment) -> None:
+def test_verdicts_follow_the_stated_error(result: Any) -> None:
     for error in (0.01, 0.05, 0.3):
         found = result.decide(top=4, error=error)
         for chance, verdict in zip(found.columns["p_top_k"], found.columns["verdict"], strict=True):
@@ -93,7 +93,7 @@ def test_verdicts_follow_the_stated_error(result: Assessment) -> None:
     assert verdict_of(float("nan"), 0.5, 0.05) is None
 
 
-def test_in_both_means_both(result: Assessment) -> None:
+def test_in_both_means_both(result: Any) -> None:
     top, cut = result.decide(top=6, error=0.2), result.decide(cut=60.0, error=0.2)
     both = result.decide(top=6, cut=60.0, error=0.2).columns["verdict"]
     for k, verdict in enumerate(both):
@@ -103,7 +103,7 @@ def test_in_both_means_both(result: Assessment) -> None:
         assert ("out" in alone) == (verdict == "out")
 
 
-def test_chances_above_a_cut_fall_with_the_cut_and_hold_the_interval(result: Assessment) -> None:
+def test_chances_above_a_cut_fall_with_the_cut_and_hold_the_interval(result: Any) -> None:
     cuts = np.linspace(40.0, 95.0, 12)
     chances = np.array([result.decide(cut=cut).columns["p_above"] for cut in cuts])
     assert (np.diff(chances, axis=0) <= 0.0).all()
@@ -115,9 +115,9 @@ def test_chances_above_a_cut_fall_with_the_cut_and_hold_the_interval(result: Ass
         assert ((inside > 0.0) & (inside < 1.0)).all()
 
 
-def test_a_cut_of_the_consensus_is_read_on_its_scale(study: aggcal.Judgments) -> None:
-    plain = aggcal.assess(study, warn=False)
-    elo = plain.with_scale("elo")
+def test_a_cut_of_the_consensus_is_read_on_its_scale(study: Any) -> None:
+    plain: Any = aggcal.assess(study, warn=False)
+    elo: Any = plain.with_scale("elo")
     at = elo.scale.of(np.array([0.4]))[0]
     assert np.array_equal(
         plain.decide(cut=0.4).columns["p_above"], elo.decide(cut=at).columns["p_above"]
@@ -139,7 +139,7 @@ def test_chances_of_the_truth_are_uniform_over_the_gaps_of_the_errors() -> None:
     assert Measured(np.array([0.0]), np.array([1.0, 2.0])).above(5.0) == pytest.approx(1 / 6)
 
 
-def test_anchors_alone_give_chances_of_the_truth(study: aggcal.Judgments) -> None:
+def test_anchors_alone_give_chances_of_the_truth(study: Any) -> None:
     consensus = aggcal.aggregate(study, warn=False)
     known = {
         str(item): 60.0 + 10.0 * score
@@ -152,7 +152,7 @@ def test_anchors_alone_give_chances_of_the_truth(study: aggcal.Judgments) -> Non
     assert (above[truth < 58.0] < 0.5).all()
 
 
-def test_grades_and_doubts(result: Assessment) -> None:
+def test_grades_and_doubts(result: Any) -> None:
     found, items = result.decide(grades=[55, 65, 75]), result.items
     for k, (grade, odd) in enumerate(
         zip(found.columns["grade"], found.columns["uncertain"], strict=True)
@@ -174,7 +174,7 @@ def test_letters_are_shared_by_those_that_cannot_be_told_apart(seed: int) -> Non
     matrix = random.standard_normal((n, n)) * random.uniform(0.02, 0.6, n)
     covariance = DenseCovariance(matrix @ matrix.T / n + 0.01 * np.eye(n))
     certified = Certified(3.0 * random.standard_normal(n), covariance, 0.95)
-    found = letters(certified)
+    found: Any = letters(certified)
     apart = {frozenset(pair) for pair in certified.pairs()}
     between = " " if any(" " in each for each in found) else None
     sets = [set(each.split(between) if between else each) for each in found]
@@ -207,17 +207,17 @@ def test_nothing_is_claimed_of_copied_answers() -> None:
         for pair in asked
     ]
     copied = [("copy", a, b) for u, a, b in rows if u == "u0"]
-    result = aggcal.assess(rows + copied, warn=False).with_decisions(top=3)
+    result: Any = aggcal.assess(rows + copied, warn=False).with_decisions(top=3)
     assert result.decisions.best_probability is not None
-    checked = result.with_advice()
+    checked: Any = result.with_advice()
     codes = {finding.code for finding in checked.advice.check.findings}
     assert "copies" in codes
     assert np.isnan(checked.item_columns()["p_top_k"]).all()
     assert "match far more often" in checked.decisions.unclaimed["top"]
 
 
-def test_decisions_are_in_the_files_and_in_the_report(result: Assessment, tmp_path: Path) -> None:
-    told = result.with_decisions(top=4, cut=60.0, grades=[55, 65], letters=True)
+def test_decisions_are_in_the_files_and_in_the_report(result: Any, tmp_path: Path) -> None:
+    told: Any = result.with_decisions(top=4, cut=60.0, grades=[55, 65], letters=True)
     told.save(tmp_path / "out", check=False)
     header = (tmp_path / "out" / "items.csv").read_text().splitlines()[0].split(",")
     assert header[-6:] == ["p_top_k", "p_above", "verdict", "grade", "uncertain", "letters"]
@@ -245,6 +245,6 @@ def test_decisions_are_in_the_files_and_in_the_report(result: Assessment, tmp_pa
         ({"top": 2, "error": 0.5}, "between 0 and 0.5"),
     ],
 )
-def test_wishes_that_cannot_be(result: Assessment, wish: dict[str, object], about: str) -> None:
+def test_wishes_that_cannot_be(result: Any, wish: dict[str, object], about: str) -> None:
     with pytest.raises(OptionError, match=about):
         result.decide(**wish)

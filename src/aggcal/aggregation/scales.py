@@ -92,7 +92,7 @@ class ScoreScale:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
-        told = {"name": self.name, "column": self.info.column}
+        told: dict[str, Any] = {"name": self.name, "column": self.info.column}
         told |= {"offset": self.offset, "slope": self.slope}
         rest = {"link": self.link, "anchor": self.anchor, "rating": self.rating}
         return told | {key: value for key, value in rest.items() if value is not None}

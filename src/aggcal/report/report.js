@@ -58,7 +58,7 @@
       if (keys[key]) return keys[key]();
       const column = columns[key];
       if (column.kind === "number") return Float64Array.from(column.values, (value) => value === null ? NaN : number(value));
-      if (column.kind === "mark") { const order = Object.keys(page.annotators?.kinds || {}); return Float64Array.from(column.values, (code) => { const at = order.indexOf(column.words[code]); return at < 0 ? code : at; }); }
+      if (column.kind === "mark") { const order = [...Object.keys(page.annotators?.kinds || {}), ...Object.values(page.states)]; return Float64Array.from(column.values, (code) => { const at = order.indexOf(column.words[code]); return at < 0 ? code : at; }); }
       const by = new Intl.Collator("en", { numeric: true }).compare, order = column.values.map((_, k) => k).sort((a, b) => by(column.values[a], column.values[b]) || a - b), rank = new Float64Array(n);
       order.forEach((k, at) => { rank[k] = at; });
       return rank;
