@@ -7,6 +7,7 @@ from aggcal._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from aggcal.advice.check import Check, Finding, check
+    from aggcal.advice.influence import Influence, influence
     from aggcal.advice.suggest import Suggestions, suggest_pairs
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
-    "RankSVM", "Scores", "Suggestions", "Terms",
+    "CrowdTCV", "Features", "Finding", "Influence", "Judgments", "Kernel", "MethodComparison",
+    "Prior", "RankSVM", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
+    "influence",
     "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
@@ -47,6 +49,7 @@ __all__ = [
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
     "advice.check": ("Check", "Finding", "check"),
+    "advice.influence": ("Influence", "influence"),
     "advice.suggest": ("Suggestions", "suggest_pairs"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),

@@ -29,10 +29,11 @@ from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, OptionError
-from aggcal.models.general.annotators import RELIABILITY
+from aggcal.models.general.annotators import GAP, RELIABILITY
 from aggcal.models.general.design import SCORES
 from aggcal.models.priors import Prior
 from aggcal.models.rows import rows_of
@@ -166,6 +167,25 @@ class QuantifyGeneral(Quantify):
         rows, n = problem.layout.rows, effects.judgments.n_items
         found = context_sandwich(problem, effects.fit.state, rows.keys["context"])
         return centred(found[:n, :n], problem.component)
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:
+        """Return what each judgment does to the scores, everything beside them held."""
+        effects = self.effects
+        if effects.chosen.alike or effects.chosen.weights is not None:
+            return super().row_forces(consensus)
+        problem, fit = effects.problem, effects.fit
+        found = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
+        rows, block = problem.layout.rows, problem.layout.design.blocks[SCORES].where
+        by_row = rows.per_row(found.weights).T
+        return RowForces(
+            rows.owner,
+            rows.left,
+            rows.right,
+            (by_row * found.pulls[GAP]).sum(axis=0),
+            np.asarray(found.found.curves[GAP, GAP], dtype=np.float64),
+            problem.precision(fit.state)[block],
+            rows.n_annotators,
+        )
 
     def _placed(
         self,
