@@ -114,9 +114,7 @@ class QuantifyMarginal(Quantify):
         owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
         precision = problem.curvature(fit.state).precision
         pull, curve = problem.integral.by_row()
-        return RowForces(
-            owner, rows.winner, rows.loser, pull, curve, precision, rows.n_annotators
-        )
+        return RowForces(owner, rows.winner, rows.loser, pull, curve, precision, rows.n_annotators)
 
     def _nodes(
         self,

@@ -21,7 +21,7 @@ from aggcal.advice.verdicts import Verdicts, left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.tables import category_columns
 from aggcal.assessment.comparisons import comparisons, win_rates
-from aggcal.assessment.tables import aligned_or_none, item_terms
+from aggcal.assessment.tables import aligned_or_none, item_influence, item_terms
 from aggcal.assessment.titles import Titles
 from aggcal.calibration import (
     SHOWN,
@@ -123,10 +123,12 @@ class Assessment:
         if whole is not None:
             shares = left_shares(whole)
             columns |= {name: column[order] for name, column in shares.items()}
-        return columns | {
+        columns |= {
             "verdict": self.verdicts.verdict[order],
             "reason": self.verdicts.reason[order],
         }
+        hangs = None if self.advice is None else self.advice.influence
+        return columns if hangs is None else columns | hangs.annotator_columns(np.array(order))
 
     @cached_property
     def guarantees(self) -> Guarantees:
@@ -162,7 +164,9 @@ class Assessment:
             return {}
         items = columns["item"]
         terms = {} if self.consensus is None else item_terms(self.consensus, items)
-        return columns | self._win_rate(items) | self._component(items) | terms
+        hangs = None if self.advice is None else item_influence(self.advice.influence, items)
+        columns |= self._win_rate(items) | self._component(items) | terms
+        return columns | (hangs or {})
 
     def category_columns(self) -> Columns:
         """Return the scores by category as plain columns, as in ``categories.csv``."""
@@ -219,6 +223,7 @@ class Assessment:
     def with_advice(
         self,
         *,
+        influence: bool | None = None,
         on_step: Callable[[str], None] | None = None,
         on_iteration: Callable[[int, float], None] | None = None,
     ) -> Assessment:
@@ -226,6 +231,9 @@ class Assessment:
 
         Parameters
         ----------
+        influence
+            Whether to refit without those on whom the result hangs most (see `influence`); None
+            for an estimate, up to 100,000 rows.
         on_step
             Called with what is being done, in words.
         on_iteration
@@ -247,6 +255,7 @@ class Assessment:
             self.scores,
             consensus=self.consensus,
             warnings=self.warnings,
+            influence=influence,
             seed=self.provenance["settings"]["seed"],
             on_step=on_step,
             on_iteration=on_iteration,

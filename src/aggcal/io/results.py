@@ -19,16 +19,21 @@ _ITEMS = (
     "consensus", "consensus_se", "consensus_low", "consensus_high", "rank", "rank_low",
     "rank_high", "model", "calibrated", "calibrated_low", "calibrated_high", "block",
     "n_judgments", "win_rate", "component", "consensus_uncontrolled", "rank_uncontrolled",
-    "common_ground", "common_ground_se", "axis", "axis_se",
+    "common_ground", "common_ground_se", "axis", "axis_se", "influence", "decided_change",
+    "rank_without",
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
     "left_share", "left_share_low", "left_share_high", "position", "position_low",
     "position_high", "tie_readiness", "tie_readiness_low", "tie_readiness_high", "stance",
-    "stance_low", "stance_high",
+    "stance_low", "stance_high", "influence", "influence_change",
 )  # fmt: skip
 _CATEGORIES = ("score", "se", "low", "high", "rank", "n_judgments")
-_WORDS = {"annotator": ("verdict", "reason"), "category": ("column", "category")}
+_WORDS = {
+    "item": ("decided_by",),
+    "annotator": ("verdict", "reason", "influence_item", "leader_without"),
+    "category": ("column", "category"),
+}
 """Columns of words; all others hold numbers."""
 _SUMMARY = ("version", "method", "n_items", "n_annotators", "n_judgments", "warnings", "converged")
 

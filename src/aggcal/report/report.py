@@ -193,6 +193,12 @@ class Report:
         return None if known is None else int(known)
 
     @property
+    def first_place(self) -> str:
+        """Say which annotators decide the first place, where that is known."""
+        known = (self.summary.get("influence") or {}).get("first_place") or {}
+        return "" if withdrawn(self.summary) else str(known.get("says") or "")
+
+    @property
     def terms(self) -> list[tuple[str, str]]:
         """What was fitted beside scores and reliabilities, and why, in sentences."""
         return terms.sentences(self.summary)

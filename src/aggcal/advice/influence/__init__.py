@@ -204,6 +204,8 @@ def influence_of(
     refits = Refits(whole, consensus)
     if exact:
         found = _refitted(found, refits, exact)
+    if stated is not None and stated.component is not None:
+        return found  # which component leads is a convention
     ids = consensus.item_ids, consensus.annotator_ids
     refit = refits.without_annotators if confirm else None
     return replace(found, first=first_place(scores, ids, found.shifts, refit))

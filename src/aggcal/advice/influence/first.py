@@ -55,9 +55,8 @@ class FirstPlace:
         size = len(self.annotators)
         if not size or self.instead is None:
             return (
-                f"'{self.leader}' leads whoever is left out: no group of up to half of the "
-                f"{count(self.n_annotators, 'annotator')} was found without whom another item "
-                "would."
+                f"No group of up to half of the {count(self.n_annotators, 'annotator')} was found "
+                f"without whom another item would lead instead of '{self.leader}'."
             )
         would = "leads" if self.checked else "probably leads"
         who = some(self.annotators, _NAMED)
