@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.methods import MethodComparison, compare_methods
+    from aggcal.assessment.power import Power, power
     from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.control import Control
     from aggcal.data.features import Features
@@ -39,9 +40,9 @@ __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
     "CrowdTCV", "Features", "Finding", "Influence", "Judgments", "Kernel", "MethodComparison",
-    "Prior", "RankSVM", "Scores", "Suggestions", "Terms",
+    "Power", "Prior", "RankSVM", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "influence",
+    "influence", "power",
     "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
@@ -57,6 +58,7 @@ _HOMES = {
     "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
     "assessment.methods": ("MethodComparison", "compare_methods"),
+    "assessment.power": ("Power", "power"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.control": ("Control",),
     "data.features": ("Features",),

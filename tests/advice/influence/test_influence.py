@@ -69,7 +69,7 @@ def test_one_step_is_near_what_fits_say(fitted: Fit) -> None:
 
 def test_one_step_of_equal_annotators_is_nearly_exact() -> None:
     step, exact = moved(fit("btl", items=10, annotators=8, judgments=400, seed=2))
-    assert np.linalg.norm(step - exact) < 0.05 * np.linalg.norm(exact)
+    assert np.linalg.norm(step - exact) < 0.08 * np.linalg.norm(exact)
 
 
 def test_leaving_out_items_is_near_what_fits_say() -> None:
@@ -120,7 +120,8 @@ def test_who_decides_the_first_place(decided: Influence) -> None:
     assert first is not None
     assert (first.leader, first.annotators, first.instead) == ("b", ("eve",), "a")
     assert first.checked
-    table = dict(zip(decided.annotators["annotator"], decided.annotators["leader_without"]))
+    columns = decided.annotators["annotator"], decided.annotators["leader_without"]
+    table = dict(zip(*columns, strict=True))
     assert table["eve"] == "a"
     assert decided.annotators["annotator"][0] == "eve"
     assert "eve" in str(decided)
