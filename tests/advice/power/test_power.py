@@ -16,7 +16,7 @@ TAU, TOP, WIDE = (Goal.of(text) for text in ("tau=0.8", "top-3=0.8", "half-width
 
 @pytest.fixture(scope="module")
 def planned() -> Power:
-    return aggcal.power("half-width=0.8", items=10, annotators=6, method="btl", studies=6, seed=1)
+    return aggcal.power("half-width=0.8", items=6, annotators=4, method="btl", studies=5, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_number_reaches_the_goal(planned: Power) -> None:
     low, high = planned.needed_interval
     assert low <= planned.needed
     assert high is None or planned.needed <= high
-    plan = Assumptions(items=10, annotators=6)
+    plan = Assumptions(items=6, annotators=4)
     goal, values = planned.goal, []
     for seed in range(100, 108):
         study = plan.drawn(planned.needed, seed)
@@ -136,7 +136,7 @@ def test_the_number_reaches_the_goal(planned: Power) -> None:
 
 
 def test_the_same_seed_gives_the_same_answer(planned: Power) -> None:
-    again = aggcal.power("half-width=0.8", items=10, annotators=6, method="btl", studies=6, seed=1)
+    again = aggcal.power("half-width=0.8", items=6, annotators=4, method="btl", studies=5, seed=1)
     assert again.to_dict() == planned.to_dict()
 
 
@@ -154,8 +154,8 @@ def test_what_is_said_and_written(planned: Power, tmp_path: Path) -> None:
 
 
 def test_after_a_study_how_many_more() -> None:
-    study = aggcal.simulate(items=10, annotators=6, judgments=80, seed=2)
-    found = aggcal.power("half-width=0.8", study.judgments, method="btl", studies=4)
+    study = aggcal.simulate(items=6, annotators=4, judgments=80, seed=2)
+    found = aggcal.power("half-width=0.5", study.judgments, method="btl", studies=4)
     assert found.columns["more"][0] == 0
     assert found.needed is not None
     assert found.needed > 0
@@ -188,10 +188,11 @@ def test_options_that_do_not_fit_are_refused() -> None:
         aggcal.power("tau=0.8", studies=1)
 
 
-def test_many_items_are_simulated_by_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggcal.advice.power._MOST_ITEMS", 10)
-    found = aggcal.power("half-width=0.8", items=20, annotators=12, method="btl", studies=6, seed=1)
-    assert "10 of the 20 items" in found.notes[0]
-    alone = aggcal.power("half-width=0.8", items=10, annotators=6, method="btl", studies=6, seed=1)
-    assert alone.needed is not None
-    assert found.needed == pytest.approx(2 * alone.needed, rel=0.05)
+def test_many_items_are_simulated_by_fewer(planned: Power, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggcal.advice.power._MOST_ITEMS", 6)
+    monkeypatch.setattr("aggcal.advice.power._FEWEST_ANNOTATORS", 1)
+    how = {"method": "btl", "studies": 5, "seed": 1}
+    found = aggcal.power("half-width=0.8", items=12, annotators=8, **how)  # type: ignore[arg-type]
+    assert "6 of the 12 items" in found.notes[0]
+    assert planned.needed is not None
+    assert found.needed == pytest.approx(2 * planned.needed, rel=0.05)

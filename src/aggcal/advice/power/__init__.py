@@ -257,8 +257,9 @@ def assumed_from(pilot: Judgments, consensus: Consensus, **given: Any) -> Assump
         raise OptionError(
             f"method '{consensus.method}' does not tell how far items are apart; choose another."
         )
-    kept = np.maximum(1.0 - np.square(known.se / prior.score_sd), 0.0)
-    information = 2.0 * float(np.square(kept).sum())
+    free = 1.0 - 1.0 / pilot.n_items  # standard errors are about the mean of the items
+    kept = np.maximum(1.0 - np.square(known.se / prior.score_sd) / free, 0.0)
+    information = 2.0 * free * float(np.square(kept).sum())
     if information < _LEAST_INFORMATION:
         raise TooLittleDataError(
             "the pilot does not tell how far items are apart: it has too few judgments. Collect "
