@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
+    from aggcal.assessment.explaining import explain
     from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.assessment.power import Power, power
     from aggcal.calibration import Calibration, Calibrator, calibrate
@@ -42,7 +43,7 @@ __all__ = [
     "CrowdTCV", "Features", "Finding", "Influence", "Judgments", "Kernel", "MethodComparison",
     "Power", "Prior", "RankSVM", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "influence", "power",
+    "explain", "influence", "power",
     "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
@@ -57,6 +58,7 @@ _HOMES = {
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
     "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
+    "assessment.explaining": ("explain",),
     "assessment.methods": ("MethodComparison", "compare_methods"),
     "assessment.power": ("Power", "power"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),

@@ -6,15 +6,19 @@ the report of an earlier run has no judgments any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.models.links import link as link_of
 
 DETAILED = 200
 """Items, the highest first, whose comparisons are kept: more make the page heavy."""
@@ -27,6 +31,7 @@ MOST_ROWS = 20_000_000
 
 _DIGITS = 12  # of a win rate: what follows is rounding
 _UPSETS, _DISAGREED = 3, 4  # a row that opens shows the plainest, not all
+_MOST_ANSWERS = 10_000  # more answers in a row than anybody gives
 _EVERY_K = 200  # items up to which there is a probability for every k
 _STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
 """Beyond that, the k that people ask for."""
@@ -84,10 +89,89 @@ def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]
     names = consensus.item_ids[order]
     found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])
+    swaps = rank_changes(consensus, order, shown)
+    found |= {} if swaps is None else {"swaps": swaps}
     if len(order) <= DETAILED and judgments.n_annotators <= ANNOTATORS:
         found["judged"] = rows.judged(judgments.annotator_ids)
     if len(order) <= SQUARE:
         found["pairs"] = rows.pairs()
+    return found
+
+
+def judged_items(
+    judgments: Judgments, names: Sequence[str], rank: IntArray, score: FloatArray
+) -> dict[str, Any]:
+    """Return whom every item met and who disagreed, as in `comparisons`, and all pairs that met.
+
+    Parameters
+    ----------
+    judgments
+        Their items must be among the names.
+    names, rank, score
+        All items with their ranks and consensus scores.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")])
+    >>> judged_items(judgments, ["b", "a"], np.array([1, 2]), np.array([1.0, -1.0]))["pairs"]
+    [[0, 1, 1, 1, 0]]
+    """
+    where = {name: k for k, name in enumerate(names)}
+    place = np.array([where[str(item)] for item in judgments.item_ids])
+    rows = _Rows(judgments, place, len(names))
+    found = rows.opponents(names, rank, score)
+    found["disagreed"] = rows.disagreed(judgments.annotator_ids, score)
+    return found | {"pairs": rows.pairs()}
+
+
+def rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[list[Any]] | None:
+    """Return how many answers would change each rank: against whom, which way, how many.
+
+    With a gap g to a neighbour, of variance v, and an answer that pulls by p at equality, k answers
+    in a row bring the two together where g = k·v·p: a normal posterior, and answers of a typical
+    annotator. None where the fit does not know its uncertainty or its link.
+
+    Parameters
+    ----------
+    consensus
+        The fit.
+    order
+        Its items from the highest to the lowest.
+    shown
+        How many of them are looked at.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> fit = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")] * 4, warn=False)
+    >>> rank_changes(fit, fit.order, 2)
+    [[['b', 'down', 6]], [['a', 'up', 6]]]
+    """
+    known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
+    if known is None or not isinstance(own, Curved):
+        return None
+    pull = link_of(own.link).pull_at_zero
+    score, names = consensus.scores, consensus.item_ids
+    label = np.zeros(len(score)) if known.component is None else known.component
+    dense = len(score) <= MOST_DENSE
+    found: list[list[Any]] = []
+    for k in range(shown):
+        mine: list[Any] = []
+        for way, step in (("up", -1), ("down", 1)):
+            at = k + step
+            while 0 <= at < len(order) and score[order[at]] == score[order[k]]:
+                at += step  # a tie is not passed by one answer more
+            if not 0 <= at < len(order) or label[order[at]] != label[order[k]]:
+                continue
+            i, j = order[[k]], order[[at]]
+            variance = known.covariance.variances[i] + known.covariance.variances[j]
+            variance = known.covariance.gap_variance(i, j) if dense else variance
+            gap = abs(float(score[order[at]] - score[order[k]]))
+            answers = gap / (max(float(variance[0]), 1e-12) * pull)
+            if answers < _MOST_ANSWERS:
+                mine.append([str(names[order[at]]), way, floor(answers) + 1])
+        found.append(mine)
     return found
 
 

@@ -16,7 +16,7 @@ from aggcal.registry.limits import MOST_DIGITS
 from aggcal.report import claims, commands, contents, findings, glossary, terms
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
-from aggcal.report.detail import Details
+from aggcal.report.detail import DECIDED, Details
 from aggcal.report.ground import Ground
 from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
@@ -139,6 +139,7 @@ class Report:
             self.texts,
             self.calibrator,
             weighted=bool(self.summary.get("weighted")),
+            influence={name: self.items[name] for name in DECIDED if name in self.items},
         )
 
     @property
