@@ -59,14 +59,14 @@ GOALS = ("tau=0.7", "tau=0.85", "top-5=0.8", "half-width=0.5")
 
 
 def truth_of(shape: Shape, random: np.random.Generator) -> np.ndarray:
-    draw = {
-        "normal": random.standard_normal,
-        "uniform": lambda n: random.uniform(-1.0, 1.0, n),
-        "clusters": lambda n: np.where(random.random(n) < 0.5, -1, 1) + 0.3 * random.normal(size=n),
-        "skewed": random.exponential,
-    }[shape.scores]
-    kwargs: Any = {"size": shape.items} if shape.scores == "skewed" else {}
-    drawn = draw(**kwargs) if kwargs else draw(shape.items)
+    n = shape.items
+    drawn = random.standard_normal(n)
+    if shape.scores == "uniform":
+        drawn = random.uniform(-1.0, 1.0, n)
+    elif shape.scores == "clusters":
+        drawn = np.where(random.random(n) < 0.5, -1.0, 1.0) + 0.3 * drawn
+    elif shape.scores == "skewed":
+        drawn = random.exponential(size=n)
     return np.asarray(shape.score_sd * (drawn - drawn.mean()) / drawn.std())
 
 

@@ -7,18 +7,16 @@ the report of an earlier run has no judgments any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Curved
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.assessment.rank_changes import rank_changes
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
-from aggcal.models.links import link as link_of
 
 DETAILED = 200
 """Items, the highest first, whose comparisons are kept: more make the page heavy."""
@@ -31,7 +29,6 @@ MOST_ROWS = 20_000_000
 
 _DIGITS = 12  # of a win rate: what follows is rounding
 _UPSETS, _DISAGREED = 3, 4  # a row that opens shows the plainest, not all
-_MOST_ANSWERS = 10_000  # more answers in a row than anybody gives
 _EVERY_K = 200  # items up to which there is a probability for every k
 _STOPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
 """Beyond that, the k that people ask for."""
@@ -89,7 +86,7 @@ def comparisons(judgments: AnyJudgments, consensus: Consensus) -> dict[str, Any]
     names = consensus.item_ids[order]
     found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])
-    swaps = rank_changes(consensus, order, shown)
+    swaps = rank_changes(whole, consensus, order, shown)
     found |= {} if swaps is None else {"swaps": swaps}
     if len(order) <= DETAILED and judgments.n_annotators <= ANNOTATORS:
         found["judged"] = rows.judged(judgments.annotator_ids)
@@ -123,56 +120,6 @@ def judged_items(
     found = rows.opponents(names, rank, score)
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, score)
     return found | {"pairs": rows.pairs()}
-
-
-def rank_changes(consensus: Consensus, order: IntArray, shown: int) -> list[list[Any]] | None:
-    """Return how many answers would change each rank: against whom, which way, how many.
-
-    With a gap g to a neighbour, of variance v, and an answer that pulls by p at equality, k answers
-    in a row bring the two together where g = k·v·p: a normal posterior, and answers of a typical
-    annotator. None where the fit does not know its uncertainty or its link.
-
-    Parameters
-    ----------
-    consensus
-        The fit.
-    order
-        Its items from the highest to the lowest.
-    shown
-        How many of them are looked at.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> fit = aggcal.aggregate([("ann", "a", "b"), ("bob", "a", "b")] * 4, warn=False)
-    >>> rank_changes(fit, fit.order, 2)
-    [[['b', 'down', 6]], [['a', 'up', 6]]]
-    """
-    known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
-    if known is None or not isinstance(own, Curved):
-        return None
-    pull = link_of(own.link).pull_at_zero
-    score, names = consensus.scores, consensus.item_ids
-    label = np.zeros(len(score)) if known.component is None else known.component
-    dense = len(score) <= MOST_DENSE
-    found: list[list[Any]] = []
-    for k in range(shown):
-        mine: list[Any] = []
-        for way, step in (("up", -1), ("down", 1)):
-            at = k + step
-            while 0 <= at < len(order) and score[order[at]] == score[order[k]]:
-                at += step  # a tie is not passed by one answer more
-            if not 0 <= at < len(order) or label[order[at]] != label[order[k]]:
-                continue
-            i, j = order[[k]], order[[at]]
-            variance = known.covariance.variances[i] + known.covariance.variances[j]
-            variance = known.covariance.gap_variance(i, j) if dense else variance
-            gap = abs(float(score[order[at]] - score[order[k]]))
-            answers = gap / (max(float(variance[0]), 1e-12) * pull)
-            if answers < _MOST_ANSWERS:
-                mine.append([str(names[order[at]]), way, floor(answers) + 1])
-        found.append(mine)
-    return found
 
 
 class _Rows:

@@ -61,8 +61,12 @@ def without(judgments: Judgments, annotators: Iterable[str]) -> Judgments:
 def _rest(unfitted: Unfitted, named: list[str]) -> Unfitted:
     """Return the rows of the others that could not be fitted."""
     kept = ~np.isin(unfitted.annotator.astype(str), named)
-    columns = (
-        unfitted.annotator, unfitted.left, unfitted.right, unfitted.reason, unfitted.count,
-        unfitted.location, unfitted.detail,
-    )  # fmt: skip
-    return Unfitted(*(column[kept] for column in columns))
+    return Unfitted(
+        unfitted.annotator[kept],
+        unfitted.left[kept],
+        unfitted.right[kept],
+        unfitted.reason[kept],
+        unfitted.count[kept],
+        unfitted.location[kept],
+        unfitted.detail[kept],
+    )

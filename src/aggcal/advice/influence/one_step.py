@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.progress import counted
 from aggcal._core.text import brief
 from aggcal.advice.influence.shifts import DenseShifts, Shifts, SparseShifts
@@ -150,7 +150,7 @@ def _moved(inverse: FloatArray, forces: RowForces, rows: slice) -> FloatArray:
         return np.asarray(-np.linalg.solve(inside, pull) @ across)
     i, j = position[:half], position[half:]
     pulled = np.bincount(i, pull, t) - np.bincount(j, pull, t)
-    own = laplacian(np.bincount(i * t + j, curve, t * t).reshape(t, t))
+    own = laplacian(sums(i * t + j, curve, t * t).reshape(t, t))
     inside = left * np.eye(t) - own @ inverse[np.ix_(touched, touched)]
     return np.asarray(-inverse[:, touched] @ np.linalg.solve(inside, pulled))
 
@@ -171,7 +171,7 @@ def matched(shift: FloatArray, scores: FloatArray) -> FloatArray:
     off = shift - shift.mean(axis=-1, keepdims=True)
     size = float(about @ about)
     if size == 0.0 or len(scores) < _FEW:
-        return off
+        return np.asarray(off)
     stretch = np.asarray(1.0 + (off @ about) / size)[..., None]
     alike = (about + off) / np.maximum(stretch, _SHRUNK) - about
     return np.asarray(np.where(stretch > _SHRUNK, alike, off))

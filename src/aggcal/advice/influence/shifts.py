@@ -56,7 +56,7 @@ class DenseShifts(Shifts):
 
     def sizes(self) -> FloatArray:
         """Return the root mean square move without each annotator."""
-        return np.sqrt(np.mean(np.square(self.table), axis=1))
+        return np.asarray(np.sqrt(np.mean(np.square(self.table), axis=1)))
 
     def largest(self, error: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return which item moves most in standard errors without each annotator, and how far."""
@@ -74,7 +74,7 @@ class DenseShifts(Shifts):
 
     def without(self, annotator: int) -> FloatArray:
         """Return the moves of all items without one annotator."""
-        return self.table[annotator]
+        return np.asarray(self.table[annotator])
 
     def replaced(self, known: dict[int, FloatArray]) -> Shifts:
         """Return the same with the moves without some annotators known better."""
@@ -155,7 +155,7 @@ class SparseShifts(Shifts):
         who = [self.who[kept], *(np.full(self.n_items, u) for u in known)]
         item = [self.item[kept], *(every for _ in known)]
         shift = [self.shift[kept], *known.values()]
-        columns = [np.concatenate(each) for each in (who, item, shift)]
-        order = np.lexsort((columns[1], columns[0]))
+        one, other, moves = (np.concatenate(each) for each in (who, item, shift))
+        order = np.lexsort((other, one))
         sizes = self.n_annotators, self.n_items
-        return SparseShifts(*(column[order] for column in columns), *sizes)
+        return SparseShifts(one[order], other[order], moves[order], *sizes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.summary import check_level
@@ -118,7 +118,7 @@ class Goal:
             inside = np.square(np.sin(0.5 * np.pi * inside))
         return np.asarray(np.log(inside / (1.0 - inside)))
 
-    def measured(self, consensus: Consensus, ids: FloatArray, truth: FloatArray) -> float:
+    def measured(self, consensus: Consensus, ids: TextArray, truth: FloatArray) -> float:
         """Return what a fit reaches; an item that nobody judged is in the middle.
 
         Parameters

@@ -326,11 +326,13 @@ class Continued(Plan):
         here, number = self.judgments, len(more[0])
         mine = here.annotator, here.left, here.right, here.outcome, here.weight, here.count
         theirs = *more, np.ones(number), np.ones(number, dtype=np.int64)
-        columns = [np.concatenate([np.asarray(a), b]) for a, b in zip(mine, theirs, strict=True)]
         when = np.r_[np.full(len(here.count), -1), np.arange(number)]
-        order = np.argsort(columns[0], kind="stable")
+        order = np.argsort(np.r_[here.annotator, more[0]], kind="stable")
+        annotator, left, right, outcome, weight, times = (
+            np.concatenate([np.asarray(a), b])[order] for a, b in zip(mine, theirs, strict=True)
+        )
         judgments = Judgments(
-            here.item_ids, here.annotator_ids, *(column[order] for column in columns)
+            here.item_ids, here.annotator_ids, annotator, left, right, outcome, weight, times
         )
         return Growing(here.item_ids, truth, judgments, when[order])
 
