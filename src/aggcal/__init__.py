@@ -8,6 +8,7 @@ from aggcal._version import __version__ as __version__
 if TYPE_CHECKING:
     from aggcal._core.frames import options
     from aggcal.advice.check import Check, Finding, check
+    from aggcal.advice.influence import Influence, influence
     from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from aggcal.aggregation.scales import ScoreScale
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.decisions import Decisions
+    from aggcal.assessment.explaining import explain
     from aggcal.assessment.methods import MethodComparison, compare_methods
+    from aggcal.assessment.power import Power, power
     from aggcal.calibration import Calibration, Calibrator, calibrate
     from aggcal.data.control import Control
     from aggcal.data.features import Features
@@ -40,11 +43,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Decisions", "Features", "Finding", "Judgments", "Kernel", "MethodComparison",
-    "Prior", "RankSVM", "ScoreScale", "Scores", "Suggester", "Suggestions", "Terms",
+    "CrowdTCV", "Decisions", "Features", "Finding", "Influence", "Judgments", "Kernel",
+    "MethodComparison", "Power", "Prior", "RankSVM", "ScoreScale", "Scores", "Suggester",
+    "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "options", "read_control", "read_features", "read_judgments", "read_scores", "simulate",
-    "suggest_pairs",
+    "explain", "influence", "options", "power", "read_control", "read_features", "read_judgments",
+    "read_scores", "simulate", "suggest_pairs",
 ]
 # fmt: on
 
@@ -52,6 +56,7 @@ __all__ = [
 _HOMES = {
     "_core.frames": ("options",),
     "advice.check": ("Check", "Finding", "check"),
+    "advice.influence": ("Influence", "influence"),
     "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
@@ -60,7 +65,9 @@ _HOMES = {
     "aggregation.scales": ("ScoreScale",),
     "assessment": ("Assessment", "assess"),
     "assessment.decisions": ("Decisions",),
+    "assessment.explaining": ("explain",),
     "assessment.methods": ("MethodComparison", "compare_methods"),
+    "assessment.power": ("Power", "power"),
     "calibration": ("Calibration", "Calibrator", "calibrate"),
     "data.control": ("Control",),
     "data.features": ("Features",),

@@ -2,9 +2,9 @@
 
 - `check`: what is wrong with a study. `suggest`: the pairs worth asking next.
 - `guarantees`: what may be claimed, and under which conditions; `independence`: when it may not.
-- `verdicts`: the one verdict on each annotator.
+- `verdicts`: the one verdict on each annotator. `influence`: what leaving one out would change.
 
-`advise` combines the first two for the report; an error in either never loses the fit.
+`advise` combines what the report needs; an error in any part never loses the fit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
+from aggcal.advice.influence import EXACT, Influence, influence_of
 from aggcal.advice.suggest import Suggestions, suggest_pairs
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
@@ -31,6 +32,9 @@ SUGGESTED = 10
 IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
+_ESTIMATED, _CONFIRMED = 100_000, 20_000
+"""Rows up to which it is estimated, unasked, what each annotator changes (about as long as the
+fit), and up to which a few fits confirm who decides the first place."""
 _LONGEST_REASON = 200
 _TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
@@ -47,13 +51,16 @@ class Advice:
 
     check: Check
     suggestions: Suggestions | None
+    influence: Influence | None = None
+    """How much hangs on each annotator and item; None for many rows, unless it was asked for."""
 
     __repr__ = brief
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as in ``summary.json``."""
         asked = {} if self.suggestions is None else {"suggestions": self.suggestions.to_dict()}
-        return {"check": self.check.to_dict(), **asked}
+        hangs = {} if self.influence is None else {"influence": self.influence.to_dict()}
+        return {"check": self.check.to_dict(), **asked, **hangs}
 
 
 def advise(
@@ -62,6 +69,7 @@ def advise(
     *,
     consensus: Consensus | None = None,
     warnings: Iterable[AggcalWarning] = (),
+    influence: bool | None = None,
     seed: int = 0,
     on_step: Callable[[str], None] | None = None,
     on_iteration: Progress | None = None,
@@ -76,6 +84,9 @@ def advise(
         The fit that the results come from; used where possible, so that nothing is fitted twice.
     warnings
         The warnings of the fit, which become findings too.
+    influence
+        Whether to say how much hangs on each annotator and item, by fits for those on whom most
+        does; None for an estimate, where there are not too many rows.
     seed, on_step, on_iteration
         See `aggcal.advice.check.check`.
 
@@ -119,10 +130,34 @@ def advise(
     except Exception as error:  # noqa: BLE001
         failed = _failed("No pairs could be suggested", error)
         looked = looked.with_findings((*looked.findings, failed))
+    hangs = None
+    try:
+        hangs = _hanging(whole, consensus, asked=influence, on_step=on_step)
+    except Exception as error:  # noqa: BLE001
+        failed = _failed("What leaving out annotators would change is not known", error)
+        looked = looked.with_findings((*looked.findings, failed))
     # Annotators have one verdict: the check's, where it held them against each other.
     tested = looked.accused.against_others
     said = [w for w in warnings if not (tested and w.code == _REVERSED)]
-    return Advice(looked.with_findings(_with_warnings(looked.findings, said, whole)), asked)
+    found = looked.with_findings(_with_warnings(looked.findings, said, whole))
+    return Advice(found, asked, hangs)
+
+
+def _hanging(
+    judgments: Judgments,
+    consensus: Consensus | None,
+    *,
+    asked: bool | None,
+    on_step: Callable[[str], None] | None,
+) -> Influence | None:
+    """Return what leaving out annotators and items would change, as far as it is wanted."""
+    rows = len(judgments.count)
+    if consensus is None or asked is False or (asked is None and rows > _ESTIMATED):
+        return None
+    if on_step is not None:
+        on_step("leaving out annotators")
+    confirm = bool(asked) or rows <= _CONFIRMED
+    return influence_of(judgments, consensus, exact=EXACT if asked else 0, confirm=confirm)
 
 
 def _asked_next(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.start import Start
+from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.models.objective import Objective
-from aggcal.models.rows import Rows
+from aggcal.models.rows import Rows, rows_of
 
 
 @runtime_checkable
@@ -59,3 +62,36 @@ class Alike(Curved, Protocol):
     def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         ...
+
+
+def known_forces(
+    aggregator: object, judgments: AnyJudgments, consensus: Consensus
+) -> RowForces | None:
+    """Return what each judgment does to the scores; None where the aggregator does not know.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a"), ("bob", "b", "c")])
+    >>> found = known_forces(aggcal.BTL(), rows, aggcal.BTL().fit(rows))
+    >>> found.owner, bool((found.pull > 0.0).all())
+    (array([0, 1, 1]), True)
+    """
+    if not isinstance(aggregator, Curved) or judgments.local is None:
+        return None
+    rows = rows_of(judgments)
+    sizes = np.diff(rows.starts)
+    problem = aggregator.problem(rows, consensus)
+    theta = aggregator.parameters(consensus.reliabilities)
+    theta = np.repeat(theta, sizes) if len(theta) == len(sizes) else np.ones(len(rows))
+    gap = consensus.scores[rows.winner] - consensus.scores[rows.loser]
+    terms = problem.row_terms(gap, theta)
+    return RowForces(
+        np.repeat(np.arange(rows.n_annotators), sizes),
+        rows.winner,
+        rows.loser,
+        -rows.weight * terms.d,
+        rows.weight * np.maximum(terms.dd, 0.0),
+        problem.item_penalty(consensus.scores)[2],
+        rows.n_annotators,
+    )

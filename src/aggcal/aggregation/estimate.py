@@ -13,7 +13,7 @@ from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.curved import Alike, Curved
+from aggcal.aggregation.curved import Alike, Curved, known_forces
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.resampling import MOST_GROUPS, bootstrap, jackknife, n_contexts, n_groups
@@ -28,6 +28,7 @@ from aggcal.aggregation.uncertainty.covariance import (
 from aggcal.aggregation.uncertainty.efficiency import known_sd, relative_variances
 from aggcal.aggregation.uncertainty.groups import Groups, claimed_groups
 from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.aggregation.uncertainty.sandwich import Design, few_annotators, sandwich
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import Features
@@ -265,6 +266,10 @@ class Quantify:
             own.parameters(consensus.reliabilities),
             observed=observed,
         )
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:
+        """Return what each judgment does to the scores; None where the fit does not know."""
+        return known_forces(self.aggregator, self.judgments, consensus)
 
     def place(self, consensus: Consensus, judgments: AnyJudgments) -> Scores:
         """Place items that were judged later, with all that was fitted held fixed."""

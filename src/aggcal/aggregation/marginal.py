@@ -20,6 +20,7 @@ from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty.marginal import posterior
+from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import AggcalWarning
@@ -98,6 +99,17 @@ class QuantifyMarginal(QuantifyAtOnce):
         rows, graph = rows_of(self.judgments), self.judgments.graph
         problem = self.maker.marginal_problem(rows, graph)
         return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:  # noqa: ARG002
+        """Return what each judgment does to the scores, the annotators integrated out."""
+        rows, fit = rows_of(self.judgments), self.fit
+        problem = self.maker.marginal_problem(rows, self.judgments.graph)
+        problem.integral.begin_with(fit.beliefs)
+        problem.integrate(fit.state, hopeless=fit.beliefs.reversed == 0.0)
+        owner = np.repeat(np.arange(rows.n_annotators), np.diff(rows.starts))
+        precision = problem.curvature(fit.state).precision
+        pull, curve = problem.integral.by_row()
+        return RowForces(owner, rows.winner, rows.loser, pull, curve, precision, rows.n_annotators)
 
     def _nodes(
         self,

@@ -6,6 +6,7 @@ the report of an earlier run has no judgments any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
+from aggcal.assessment.rank_changes import rank_changes
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
@@ -88,6 +90,8 @@ def comparisons(
     names = consensus.item_ids[order]
     found |= rows.opponents(names, consensus.ranks[order], consensus.scores[order])
     found["disagreed"] = rows.disagreed(judgments.annotator_ids, consensus.scores[order])
+    swaps = rank_changes(whole, consensus, order, shown)
+    found |= {} if swaps is None else {"swaps": swaps}
     if len(order) <= DETAILED and judgments.n_annotators <= ANNOTATORS:
         found["judged"] = rows.judged(judgments.annotator_ids)
     if len(order) <= SQUARE:
@@ -107,6 +111,33 @@ def met_pairs(judgments: Judgments, consensus: Consensus) -> list[list[int]]:
     """
     place = np.argsort(consensus.order)
     return _Rows(judgments, place, len(place)).pairs()
+
+
+def judged_items(
+    judgments: Judgments, names: Sequence[str], rank: IntArray, score: FloatArray
+) -> dict[str, Any]:
+    """Return whom every item met and who disagreed, as in `comparisons`, and all pairs that met.
+
+    Parameters
+    ----------
+    judgments
+        Their items must be among the names.
+    names, rank, score
+        All items with their ranks and consensus scores.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> judgments = aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")])
+    >>> judged_items(judgments, ["b", "a"], np.array([1, 2]), np.array([1.0, -1.0]))["pairs"]
+    [[0, 1, 1, 1, 0]]
+    """
+    where = {name: k for k, name in enumerate(names)}
+    place = np.array([where[str(item)] for item in judgments.item_ids])
+    rows = _Rows(judgments, place, len(names))
+    found = rows.opponents(names, rank, score)
+    found["disagreed"] = rows.disagreed(judgments.annotator_ids, score)
+    return found | {"pairs": rows.pairs()}
 
 
 class _Rows:

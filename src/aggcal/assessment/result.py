@@ -246,6 +246,7 @@ class Assessment:
     def with_advice(
         self,
         *,
+        influence: bool | None = None,
         on_step: Callable[[str], None] | None = None,
         on_iteration: Callable[[int, float], None] | None = None,
     ) -> Assessment:
@@ -253,6 +254,9 @@ class Assessment:
 
         Parameters
         ----------
+        influence
+            Whether to refit without those on whom the result hangs most (see `influence`); None
+            for an estimate, up to 100,000 rows.
         on_step
             Called with what is being done, in words.
         on_iteration
@@ -274,6 +278,7 @@ class Assessment:
             self.scores,
             consensus=self.consensus,
             warnings=self.warnings,
+            influence=influence,
             seed=self.provenance["settings"]["seed"],
             on_step=on_step,
             on_iteration=on_iteration,

@@ -9,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import TextArray
 from aggcal._core.tables import Columns
+from aggcal.advice.influence import Influence
 from aggcal.advice.verdicts import left_shares
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.scales import ScoreScale
@@ -37,12 +38,14 @@ def score_columns(result: Assessment) -> Columns:
     if consensus is None:
         return columns
     items = columns["item"]
+    hangs = None if result.advice is None else result.advice.influence
     return (
         columns
         | _win_rate(result.judgments, items)
         | _component(consensus, items)
         | item_terms(consensus, items)
         | scaled_columns(consensus, result.scale, items)
+        | item_influence(hangs, items)
     )
 
 
@@ -62,7 +65,9 @@ def annotator_columns(result: Assessment) -> Columns:
         "reason": result.verdicts.reason[order],
     }
     members = [name for name in columns if name == "camp" or name.startswith("p_camp_")]
-    return columns | {name: columns.pop(name) for name in members}
+    columns |= {name: columns.pop(name) for name in members}
+    hangs = None if result.advice is None else result.advice.influence
+    return columns if hangs is None else columns | hangs.annotator_columns(np.array(order))
 
 
 def _win_rate(judgments: AnyJudgments | None, items: TextArray) -> Columns:
@@ -119,6 +124,17 @@ def scaled_columns(consensus: Consensus, scale: ScoreScale | None, items: TextAr
     return {
         name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
         for name, column in scale.columns(consensus, np.arange(len(ids))).items()
+    }
+
+
+def item_influence(known: Influence | None, items: TextArray) -> Columns:
+    """Return how much hangs on each item, and on whom it hangs itself; nothing where unknown."""
+    if known is None:
+        return {}
+    ids = known.consensus.item_ids.tolist()
+    return {
+        name: aligned_or_none(dict(zip(ids, column.tolist(), strict=True)), items)
+        for name, column in known.item_columns().items()
     }
 
 

@@ -55,7 +55,11 @@ def finish(
     if fitted:
         result = with_command(result, options)
     if fitted and not options.no_check:
-        result = result.with_advice(on_step=console.on_step, on_iteration=console.on_iteration)
+        result = result.with_advice(
+            influence=options.influence or None,
+            on_step=console.on_step,
+            on_iteration=console.on_iteration,
+        )
         console.done()
     console.on_step("writing the results")
     paths = result.save(

@@ -185,6 +185,19 @@ class AnyJudgments(ABC):
             )
         return local
 
+    def without(self, *annotators: str) -> Judgments:
+        """Return the judgments of everybody but these annotators; its notes say so.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> aggcal.read_judgments([("ann", "a", "b"), ("bob", "b", "a")]).without("bob")
+        Judgments(2 items, 1 annotators, 1 judgments)
+        """
+        from aggcal.data.leaving_out import without
+
+        return without(self.on_one_machine("leaving out annotators"), annotators)
+
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.n_items:,} items, {self.n_annotators:,} annotators, "

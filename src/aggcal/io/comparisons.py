@@ -39,6 +39,7 @@ def misfit(found: Any, n_items: int) -> str:
         "record": lambda v: _list(v, shown, lambda w: _list(w, 3, _whole)),
         "upsets": lambda v: _list(v, shown, lambda w: _rows(w, (_text, *[_whole] * 4))),
         "disagreed": lambda v: _list(v, shown, lambda w: _rows(w, (_text, _whole, _whole))),
+        "swaps": lambda v: _list(v, shown, lambda w: _rows(w, (_text, _way, _whole))),
         "judged": lambda v: _rows(v, (_text, lambda w: _positions(w, n_items))),
         "pairs": lambda v: n_items <= _SQUARE and _pairs(v, n_items),
     }
@@ -54,6 +55,10 @@ def _whole(value: Any) -> bool:
 
 def _text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _way(value: Any) -> bool:
+    return value in ("up", "down")
 
 
 def _bits(value: Any) -> bool:

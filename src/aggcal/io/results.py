@@ -25,20 +25,21 @@ _ITEMS = (
     "n_judgments", "win_rate", "component", "consensus_uncontrolled", "rank_uncontrolled",
     "common_ground", "common_ground_se", "axis", "axis_se", "camp_a", "camp_b", "camp_c",
     "camps_apart", "camps_apart_se", "rank_upper_bound", "rank_lower_bound", "p_top_k", "p_above",
-    *_SCALES,
+    "influence", "decided_change", "rank_without", *_SCALES,
 )  # fmt: skip
 _ANNOTATORS = (
     "reliability", "reliability_low", "reliability_high", "n_judgments", "agreement",
     "left_share", "left_share_low", "left_share_high", "position", "position_low",
     "position_high", "tie_readiness", "tie_readiness_low", "tie_readiness_high", "stance",
     "stance_low", "stance_high", "p_camp_a", "p_camp_b", "p_camp_c",
+    "influence", "influence_change",
 )  # fmt: skip
 _CATEGORIES = (
     "score", "se", "low", "high", "rank", "n_judgments", "rank_low", "rank_high", *_SCALES
 )  # fmt: skip
 _WORDS = {
-    "item": ("verdict", "grade", "uncertain", "letters"),
-    "annotator": ("verdict", "reason", "camp"),
+    "item": ("verdict", "grade", "uncertain", "letters", "decided_by"),
+    "annotator": ("verdict", "reason", "camp", "influence_item", "leader_without"),
     "category": ("column", "category"),
 }
 """Columns of words; all others hold numbers."""

@@ -238,10 +238,10 @@ def _refuse_labels(source: Source, means: str, labels: str) -> None:
     if bad := source.offending(outside, "outcome"):
         raise OutcomeError(
             f"{source.name}: {bad.location} has the outcome {bad.value}, which is outside 0 to 1 "
-            f"({bad.total}); rescale the outcomes so that 1 is a clear "
-            f"left and 0 a clear right, state the ends of their scale with --strength-scale "
-            f"LEFT:RIGHT if they are steps, or say what each number means with --outcome '{bad.value}=MEANING', "
-            f"where MEANING is {', '.join(MEANINGS)}."
+            f"({bad.total}); rescale the outcomes so that 1 is a clear left and 0 a clear right, "
+            "state the ends of their scale with --strength-scale LEFT:RIGHT if they are steps, or "
+            f"say what each number means with --outcome '{bad.value}=MEANING', where MEANING is "
+            f"{', '.join(MEANINGS)}."
         )
 
 

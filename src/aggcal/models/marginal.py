@@ -189,6 +189,13 @@ class Integrated:
 
         return added(each_range(work, self._ranges))
 
+    def by_row(self) -> tuple[FloatArray, FloatArray]:
+        """Return each row's part in the gradient and in the curvature, reliabilities held."""
+        pull = np.zeros(len(self.rows))
+        for k in range(NODES):
+            pull += np.repeat(self.beliefs.weights[:, k], self._sizes) * self._pulls[k]
+        return pull, self._gap_curvature.astype(np.float64)
+
     def diagonal(self) -> FloatArray:
         """Return the diagonal of the curvature."""
         return self.held_diagonal - self._covariance(dense=False)

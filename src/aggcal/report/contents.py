@@ -79,7 +79,7 @@ LONG = 4 * SHORTEST_CUT
 _MOST_MOVED, _LARGEST_BLOCKS, _LEAST_JUDGED = 10, 5, 5  # rows: the table has all of them
 
 
-WORDS = ("item", "score_source", *decisions.WORDS)
+WORDS = ("item", "score_source", "decided_by", *decisions.WORDS)
 """Columns of the items that are no numbers."""
 
 

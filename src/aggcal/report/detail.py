@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,8 @@ from aggcal.report.rows import ItemRows
 NAME, TEXT = 80, 2000
 """Where names and texts are cut: a row that opens is no place to read a book."""
 
+DECIDED = ("decided_by", "decided_change", "rank_without")
+"""Columns of the items that say on whom each hangs."""
 _LABELS = {
     "calibrated": "Calibrated", "model": "Model", "change": "Change", "consensus": "Consensus",
     "consensus_se": "Standard error", "rank": "Rank", "n_judgments": "Judgments",
@@ -45,6 +47,8 @@ class Details:
         What the calibrator does.
     weighted
         Whether it weighs the model's scores.
+    influence
+        The columns ``decided_by``, ``decided_change`` and ``rank_without``, where they are known.
     """
 
     rows: ItemRows
@@ -53,6 +57,7 @@ class Details:
     texts: Mapping[str, str]
     calibrator: CalibratorInfo
     weighted: bool = False
+    influence: Mapping[str, Any] = field(default_factory=dict)
 
     def detail(self, k: int, name: str) -> dict[str, Any]:
         """Return what a row opens to; ``name`` is the item's id, uncut."""
@@ -61,6 +66,7 @@ class Details:
             "upsets": self._upsets(k),
             "disagreed": self._disagreed(k),
             "why": self._why(k),
+            "changes": self._changes(k),
             "strip": self._strip(k),
             "text": cut(self.texts.get(name, ""), TEXT),
             "numbers": self._numbers(k),
@@ -164,6 +170,28 @@ class Details:
             f"The model's scores of ranks {first:,} to {last:,} contradict the consensus, so these "
             f"{count(size, 'item')} share {shared}: {rows.score.text(k)}."
         )
+
+    def _changes(self, k: int) -> list[str]:
+        """Say what would change the rank: so many answers, or one annotator less."""
+        found = []
+        for other, way, number in self._of("swaps", k) or ():
+            name = cut(str(other), NAME)
+            answers = count(int(number), "more answer")
+            if way == "up":
+                found.append(f"About {answers} for it against '{name}' would put it above that.")
+            else:
+                found.append(f"About {answers} for '{name}' against it would put that above it.")
+        who, rank = self.influence.get("decided_by"), self.influence.get("rank_without")
+        change = self.influence.get("decided_change")
+        if who is None or rank is None or change is None or not np.isfinite(change[k]):
+            return found
+        now = None if self.rows.ranks is None else self.rows.ranks.values[k]
+        where = f"to rank {int(rank[k]):,}"
+        if now is not None and int(rank[k]) == now:
+            where = "and keep its rank"
+        moved = f"{'rise' if change[k] > 0 else 'fall'} by {abs(change[k]):.2f} {where}"
+        name = cut(str(who[k]), NAME)
+        return [*found, f"Without '{name}', on whom it hangs most, its consensus would {moved}."]
 
     def _strip(self, k: int) -> dict[str, str] | None:
         """Return where the ranks are on a line from the first to the last."""

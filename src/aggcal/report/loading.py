@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from aggcal.errors import FileError, OptionError, TableError
+from aggcal.errors import FileError, OptionError, TableError, UnknownItemError
 from aggcal.io.results import read_categories, read_comparisons, read_results
 from aggcal.report.report import Report
 
@@ -29,7 +29,7 @@ def fitting(folder: Path | str) -> Iterator[None]:
 
     try:
         yield
-    except (OptionError, TableError):
+    except (OptionError, TableError, UnknownItemError):
         raise
     except (
         LookupError,

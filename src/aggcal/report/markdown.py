@@ -17,7 +17,7 @@ from aggcal.report.report import Report
 TOP = 20
 """Rows of a table: the others are in the files."""
 
-_NAME, _SAID, _MOST_MOVED = 80, 100, 5
+_NAME, _SAID, _SENTENCE, _MOST_MOVED = 80, 100, 600, 5
 _MOST_CATEGORIES, _CATEGORY_ROWS = 12, 10  # a short report: categories.csv has all
 _DETAILS = {"efficiency", "sure", "risk_bound", "unidentified"}
 """Statements that only the whole report has."""
@@ -210,6 +210,7 @@ def _annotators(report: Report) -> Iterable[str]:
         else "all are reliable."
     )
     yield terms.annotators_said(report.summary)
+    yield plain(report.first_place, _SENTENCE)
     rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
     for words, _, n in lines:
         named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]

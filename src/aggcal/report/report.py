@@ -18,7 +18,7 @@ from aggcal.report.camp_ground import CampGround
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
 from aggcal.report.decisions import Decided, decided_of, known_scale
-from aggcal.report.detail import Details
+from aggcal.report.detail import DECIDED, Details
 from aggcal.report.ground import Ground
 from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
@@ -147,6 +147,7 @@ class Report:
             self.texts,
             self.calibrator,
             weighted=bool(self.summary.get("weighted")),
+            influence={name: self.items[name] for name in DECIDED if name in self.items},
         )
 
     @property
@@ -200,6 +201,12 @@ class Report:
             return None
         known = self.comparisons.get("groups")
         return None if known is None else int(known)
+
+    @property
+    def first_place(self) -> str:
+        """Say which annotators decide the first place, where that is known."""
+        known = (self.summary.get("influence") or {}).get("first_place") or {}
+        return "" if withdrawn(self.summary) else str(known.get("says") or "")
 
     @property
     def terms(self) -> list[tuple[str, str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
-from typing import Any
+from math import ceil, inf, isfinite
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,20 +13,23 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.registry import LOGISTIC
 from aggcal.registry.literals import LinkName
 from aggcal.simulation.terms import Drawn, SimulatedTerms, draw
 
 __all__ = ["SimulatedTerms", "Simulation", "simulate"]
 _NO_TERMS = SimulatedTerms()
+DESIGNS = ("random", "balanced")
+"""How pairs are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """A study with its truth.
 
-    ``latent`` is the score on the link's scale that generated the judgments (mean 0, sd 1);
+    ``latent`` is the score on the link's scale that generated the judgments (mean 0, sd 1 unless
+    another one was asked for);
     ``truth`` the same in the model's units; ``reliability`` each annotator's true γ.
 
     ``role`` says what each annotator does: ``honest``, ``reversed``, ``guesses``, ``left`` (chooses
@@ -182,6 +185,8 @@ def simulate(
     camp_share: float = 0.0,
     camp_correlation: float = 0.0,
     terms: SimulatedTerms = _NO_TERMS,
+    latent_sd: float = 1.0,
+    design: Literal["random", "balanced"] = "random",
     seed: int = 0,
 ) -> Simulation:
     """Simulate a study: random pairs, log-normal reliabilities, a noisy model.
@@ -209,6 +214,10 @@ def simulate(
     terms
         What judgments depend on beside items and reliabilities: ties, sides, contexts, categories
         (see `~aggcal.simulation.SimulatedTerms`).
+    latent_sd
+        Standard deviation of the latent scores: how far items are apart for a typical annotator.
+    design
+        ``"random"`` pairs, or ``"balanced"``: random ones in which each item comes equally often.
     seed
         Seed for all random numbers.
 
@@ -222,7 +231,10 @@ def simulate(
 
     _check_numbers(2, items=items)
     _check_numbers(1, annotators=annotators, judgments=judgments)
-    _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd)
+    _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd, latent_sd=latent_sd)
+    if design not in DESIGNS:
+        near = did_you_mean(design, DESIGNS)
+        raise OptionError(f"design '{design}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
     off = {"location": location, "scale": scale, "model_bias": model_bias}
     _check_numbers(None, model_slope=model_slope, **off)
     check_seed(seed)
@@ -235,14 +247,14 @@ def simulate(
     probability = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
-    latent = (latent - latent.mean()) / latent.std()
+    latent = latent_sd * ((latent - latent.mean()) / latent.std())
     reliability = np.exp(reliability_sd * random.standard_normal(annotators))
     reliability /= reliability.mean()
     role = _roles(random.permutation(annotators), kinds)
     reliability[role == "reversed"] *= -1.0
     reliability[(role == "guesses") | (role == "left")] = 0.0
 
-    asked = annotator, first, second = _asked(random, annotators, items, judgments)
+    asked = annotator, first, second = _asked(random, annotators, items, judgments, design)
     more = random.spawn(1)[0]  # of what is rarely asked for, so that the rest stays as it was
     camp_latent = _related(latent, camp_correlation, more)
     gap = latent[first] - latent[second]
@@ -272,9 +284,15 @@ def simulate(
 
 
 def _asked(
-    random: np.random.Generator, annotators: int, items: int, judgments: int
+    random: np.random.Generator, annotators: int, items: int, judgments: int, design: str
 ) -> tuple[CodeArray, CodeArray, CodeArray]:
     """Draw who is asked, and about which two items."""
+    if design == "balanced":
+        rounds = ceil(judgments / (items // 2))
+        order = random.permuted(np.tile(np.arange(items, dtype=np.int32), (rounds, 1)), axis=1)
+        pairs = order[:, : 2 * (items // 2)].reshape(-1, 2)[:judgments]
+        who = random.integers(annotators, size=judgments, dtype=np.int32)
+        return who, pairs[:, 0].copy(), pairs[:, 1].copy()
     annotator, first, second = (
         random.integers(n, size=judgments, dtype=np.int32) for n in (annotators, items, items - 1)
     )

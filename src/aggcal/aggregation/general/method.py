@@ -30,10 +30,11 @@ from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, OptionError
-from aggcal.models.general.annotators import RELIABILITY
+from aggcal.models.general.annotators import GAP, RELIABILITY
 from aggcal.models.general.design import SCORES
 from aggcal.models.general.facts import facts_of
 from aggcal.models.priors import Prior
@@ -170,6 +171,25 @@ class QuantifyGeneral(QuantifyAtOnce):
         contexts = used if ids is None else len(ids)
         found = context_sandwich(problem, effects.fit.state, contexts, used)
         return centred(found[:n, :n], problem.component)
+
+    def row_forces(self, consensus: Consensus) -> RowForces | None:
+        """Return what each judgment does to the scores, everything beside them held."""
+        effects = self.effects
+        if effects.chosen.alike or effects.chosen.weights is not None:
+            return super().row_forces(consensus)
+        problem, fit = effects.problem, effects.fit
+        found = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
+        rows, block = problem.layout.rows, problem.layout.design.blocks[SCORES].where
+        by_row = rows.per_row(found.weights).T
+        return RowForces(
+            rows.owner,
+            rows.left,
+            rows.right,
+            (by_row * found.pulls[GAP]).sum(axis=0),
+            np.asarray(found.found.curves[GAP, GAP], dtype=np.float64),
+            problem.precision(fit.state)[block],
+            rows.n_annotators,
+        )
 
     def _placed(
         self,

@@ -8,7 +8,12 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.common import add_json, add_seed, print_json
 from aggcal.cli.options.formats import choices_from
-from aggcal.cli.options.judgments import add_judgment_options, add_judgments, judgments_from
+from aggcal.cli.options.judgments import (
+    add_judgment_options,
+    add_judgments,
+    add_without,
+    judgments_from,
+)
 from aggcal.cli.options.scores import SCORES, add_score_columns, scores_from
 from aggcal.registry import DEFAULT_METHOD, WITHOUT_FEATURES
 
@@ -19,6 +24,7 @@ def add(command: Parser) -> None:
     command.describe("Prints counts, problems and notes, each with what to do, and the precision.")
     add_judgments(command)
     command.add_argument("scores", metavar="SCORES", nargs="?", help=SCORES)
+    add_without(command)
     add_score_columns(command)
     add_judgment_options(command)
     command.add_argument(

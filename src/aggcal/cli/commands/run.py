@@ -24,6 +24,7 @@ from aggcal.cli.options.formats import choices_from
 from aggcal.cli.options.judgments import (
     add_judgment_options,
     add_judgments,
+    add_without,
     judgments_from,
 )
 from aggcal.cli.options.report import add_report_options, text_files, texts_from, titles_from
@@ -65,6 +66,7 @@ def add_stages(command: Parser, *, both: bool) -> None:
     """Add the options of Stage 1, or of both, and those of the results."""
     add_output(command, "the results")
     add_spreadsheet_safe(command)
+    add_without(command)
     add_level(command)
     add_seed(command)
     add_stage_1(command)

@@ -52,10 +52,31 @@ def add_judgment_options(command: Parser) -> None:
     )
 
 
+def add_without(command: Parser) -> None:
+    """Add ``--without``."""
+    command.add_argument(
+        "--without",
+        metavar="ANNOTATOR",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="annotators to leave out, with all their judgments (repeatable)",
+    )
+
+
 def judgments_from(
     options: argparse.Namespace, console: Console, engine: Engine | None = None
 ) -> AnyJudgments:
-    """Read the file, and say as what it was read."""
+    """Read the file, leave out whom to leave out, and say as what it was read."""
+    judgments = _read(options, console, engine)
+    left_out = getattr(options, "without", [])
+    if left_out:
+        judgments = judgments.without(*left_out)
+        console.say(judgments.notes[-1])
+    return judgments
+
+
+def _read(options: argparse.Namespace, console: Console, engine: Engine | None) -> AnyJudgments:
     from aggcal.io import read_judgments
     from aggcal.io.formats._base import stated_order
 

@@ -30,6 +30,12 @@ def add_report_options(command: Parser, *, check: bool = True) -> None:
             action="store_true",
             help="skip the data check (see 'aggcal check') and the suggestions of what to ask next",
         )
+        group.add_argument(
+            "--influence",
+            action="store_true",
+            help="refit without each of the ten annotators and items that the result hangs on "
+            "most; without it, the effect of leaving each out is estimated",
+        )
 
 
 def add_titles(group: argparse._ActionsContainer) -> None:

@@ -1,0 +1,225 @@
+"""How many judgments reach a goal, with the table and the figure of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from aggcal._core.progress import listening
+from aggcal._core.tables import as_frame
+from aggcal._version import __version__
+from aggcal.advice.power import (
+    Assumptions,
+    Continued,
+    Goal,
+    PowerCurve,
+    assumed_from,
+    check_power,
+    found_power,
+)
+from aggcal.aggregation import aggregate
+from aggcal.data.judgments import Judgments
+from aggcal.engines import prepare
+from aggcal.errors import OptionError
+from aggcal.io.writing.manifest import Manifest
+from aggcal.io.writing.write import Writer, csv_writer, write_files
+from aggcal.registry import DEFAULT_METHOD, LOCAL
+from aggcal.report.power_figure import PowerLine, power_figure
+
+POWER_FILES = ("power.csv", "power.svg")
+"""What is written, besides ``summary.json``, which lists it."""
+_LEAST = {"items": 2, "annotators": 1, "per_annotator": 1}
+_SHARES = ("reversed_share", "ties")
+
+
+class Power(PowerCurve):
+    """How many judgments reach a goal.
+
+    ``needed`` is the number with which simulated studies reach it on average (with judgments given:
+    how many more), ``needed_interval`` between which it lies, allowing for the few studies that
+    were simulated, and ``likely`` the number with which four of five studies reach it. Each is None
+    where no number that was simulated is enough.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> found = aggcal.power("half-width=1", items=6, annotators=4, method="btl", studies=4)
+    >>> 20 < found.needed < 200
+    True
+    """
+
+    @property
+    def table(self) -> Any:
+        """A row for each number of judgments that was simulated, as in ``power.csv``."""
+        return as_frame(self.columns, None)
+
+    def figure(self) -> str:
+        """Return what studies reach by their number of judgments, drawn as SVG."""
+        columns, more = self.columns, self.more
+        line = PowerLine(
+            columns["more" if more else "judgments"].astype(float),
+            columns["value"],
+            columns["value_low"],
+            columns["value_high"],
+            self.goal.value,
+            self.needed or None,
+        )
+        return power_figure(line, self.goal.name, more=more)
+
+    def save(self, directory: str | Path, *, force: bool = False) -> list[Path]:
+        """Write ``power.csv``, ``power.svg`` and ``summary.json``, all or none.
+
+        Parameters
+        ----------
+        directory
+            Made if it is not there.
+        force
+            Replace files of these names whoever wrote them.
+        """
+        table, figure = POWER_FILES
+        files: dict[str, Writer] = {
+            table: csv_writer(self.columns),
+            figure: partial(_write, self.figure()),
+        }
+        return write_files(directory, files, manifest=power_manifest(self.to_dict()), force=force)
+
+
+def power_manifest(found: dict[str, Any] | None = None) -> Manifest:
+    """Return the list of the files of a power analysis."""
+    return Manifest("summary.json", {"version": __version__, **(found or {})}, "power")
+
+
+def power(
+    goal: str,
+    judgments: Any = None,
+    *,
+    pilot: bool = False,
+    items: int | None = None,
+    annotators: int | None = None,
+    per_annotator: int | None = None,
+    score_sd: float | None = None,
+    reliability_sd: float | None = None,
+    reversed_share: float | None = None,
+    ties: float | None = None,
+    design: Literal["random", "balanced"] | None = None,
+    method: str = DEFAULT_METHOD,
+    level: float = 0.95,
+    studies: int | None = None,
+    seed: int = 0,
+    on_step: Callable[[str, int, int], None] | None = None,
+) -> Power:
+    """Say how many judgments a study needs to reach a goal, by simulating studies and fitting them.
+
+    Parameters
+    ----------
+    goal
+        ``"tau=0.8"``: Kendall's tau with the truth; ``"top-10=0.9"``: the share of the true ten
+        best that are found; ``"half-width=0.3"``: the mean half-width of the intervals, on the
+        consensus scale. "Truth" is what such annotators would agree on with unlimited judgments.
+    judgments
+        `Judgments`, or anything that `read_judgments` takes: how many more this study needs. None
+        for a new study, from assumptions alone.
+    pilot
+        Plan a new study, of which ``judgments`` are a pilot: they tell what is not given.
+    items, annotators, per_annotator
+        How many there are (50 and 20 by default); with ``per_annotator``, the judgments that each
+        annotator gives, there are as many annotators as it takes.
+    score_sd, reliability_sd, reversed_share, ties, design
+        Spread of the true scores (1 by default: of two items one sd apart, a typical annotator puts
+        the better one first in 73 of 100 comparisons), spread of the reliabilities (0.5), shares of
+        reversed annotators and of ties (0), and whether pairs are ``"random"`` or ``"balanced"``.
+    method
+        The method that studies are fitted by.
+    level
+        Level of the intervals, for ``half-width``.
+    studies
+        How many studies are simulated for each number of judgments; by default 8 to 48, the fewer
+        the more items.
+    seed
+        Seed for all random numbers.
+    on_step
+        Called with what is being done, how many fits are done and how many there are.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> found = power("tau=0.7", items=12, annotators=5, method="btl", studies=4)
+    >>> bool(found.columns["judgments"].min() <= found.needed)
+    True
+    """
+    wanted = Goal.of(goal, level)
+    check_power(method, studies, seed)
+    given = {
+        "items": items, "annotators": annotators, "per_annotator": per_annotator,
+        "score_sd": score_sd, "reliability_sd": reliability_sd, "reversed_share": reversed_share,
+        "ties": ties, "design": design,
+    }  # fmt: skip
+    known = checked_assumptions({name: v for name, v in given.items() if v is not None})
+    how: dict[str, Any] = {"method": method, "repeats": studies, "seed": seed}
+    with nullcontext() if on_step is None else listening(on_step):
+        if judgments is None:
+            if pilot:
+                raise OptionError("a pilot is a file of judgments; give one, or leave --pilot out.")
+            found = found_power(Assumptions(**known), wanted, **how)
+        else:
+            here = prepare(judgments, LOCAL).on_one_machine("a power analysis")
+            found = _from_judgments(here, wanted, known, how, pilot=pilot)
+    return Power(**{part.name: getattr(found, part.name) for part in fields(found)})
+
+
+def checked_assumptions(known: dict[str, Any]) -> dict[str, Any]:
+    """Refuse assumptions that cannot be.
+
+    Examples
+    --------
+    >>> checked_assumptions({"ties": 1.5})
+    Traceback (most recent call last):
+    aggcal.errors.OptionError: ties is 1.5; give a number from 0 to below 1.
+    """
+    for name, value in known.items():
+        option = "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
+        if name in _LEAST and value < _LEAST[name]:
+            raise OptionError(f"{option} is {value}; give at least {_LEAST[name]}.")
+        if name in _SHARES and not 0.0 <= value < 1.0:
+            raise OptionError(f"{option} is {value}; give a number from 0 to below 1.")
+        if name == "score_sd" and not 0.0 < value < float("inf"):
+            raise OptionError(f"{option} is {value}; give a number above 0.")
+        if name == "reliability_sd" and not 0.0 <= value < float("inf"):
+            raise OptionError(f"{option} is {value}; give 0 or more.")
+    return known
+
+
+def _from_judgments(
+    judgments: Judgments, goal: Goal, known: dict[str, Any], how: dict[str, Any], *, pilot: bool
+) -> PowerCurve:
+    """Plan a study from a pilot, or say how many more judgments one needs."""
+    plain = replace(judgments, context=None, context_ids=None, categories=(), grade=None)
+    notes: tuple[str, ...] = ()
+    if judgments.context is not None or judgments.categories or judgments.grade is not None:
+        notes = ("contexts, categories and strengths of answers are not simulated",)
+    consensus = aggregate(plain, how["method"], warn=False)
+    if pilot:
+        plan = assumed_from(plain, consensus, **known)
+        said = f"score sd {plan.score_sd:.2f}, reliability sd {plan.reliability_sd:.2f}"
+        said += f", reversed {plan.reversed_share:.0%}, ties {plan.ties:.0%}"
+        return found_power(plan, goal, **how, notes=(*notes, f"from the pilot: {said}"))
+    if known:
+        name = next(iter(known))
+        option = "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
+        raise OptionError(
+            f"{option} is for a new study, but judgments are given; leave it out for how many more "
+            "they need, or give --pilot to plan a new study from them."
+        )
+    if consensus.uncertainty is None:
+        raise OptionError(
+            f"method '{how['method']}' does not tell how sure it is; choose {DEFAULT_METHOD}."
+        )
+    return found_power(Continued(plain, consensus), goal, **how, start=consensus, notes=notes)
+
+
+def _write(text: str, file: IO[str]) -> None:
+    file.write(text)
