@@ -55,7 +55,9 @@ def test_moments_find_what_is_identified_and_no_more(random: np.random.Generator
     assert alone.slope == pytest.approx(5.0, abs=0.2)
     assert alone.residual == pytest.approx(13.0, rel=0.1)
     assert alone.known is None
-    assert alone.crowd == 0.0
+    assert alone.hedged is not None
+    assert alone.crowd == pytest.approx(alone.hedged * alone.residual)
+    assert alone.hedged < 0.01, "with an exact consensus of 5,000 items there is nothing to hedge"
     stated = moments(truth + noise, x, None, model_variance=9.0)
     assert stated.crowd == pytest.approx(4.0, abs=1.0)
     other = moments(truth + noise, x, None, second=10.0 + 0.5 * (truth + noise_2))

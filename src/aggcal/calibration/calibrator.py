@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aggcal.calibration.anchors import Gain
     from aggcal.calibration.claims import Guarantee
     from aggcal.calibration.inputs import Inputs
+    from aggcal.calibration.tuning import Untuned
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,14 @@ class FullCalibrator:
         del found
         exact = partial(replace, inputs, covariance=None)
         return lambda drawn: self.calibrate(exact(consensus=drawn)).values
+
+    def untuned(self, inputs: Inputs, /) -> Untuned | None:
+        """Return what anchors tune, where `Untuned` says how; None where they do otherwise.
+
+        All anchors then both tune and measure; else some tune and the others measure.
+        """
+        del inputs
+        return None
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where the data show that another calibrator would do better."""

@@ -3,8 +3,9 @@ r"""The fused calibrator: a base that follows the consensus, and as much of the 
     fused = base(consensus) + K (model − base),    K = V (V + N)⁻¹
 
 V is what the truth may differ from the base by: the uncertainty of the consensus in the model's
-units, and what annotators have wrong together, where that is identified. N is the model's noise.
-With anchors the share to keep is regressed on their truths instead.
+units, and what annotators have wrong together; where nothing tells how much that is, a small share
+of the residual is taken to be it (see `moments`). N is the model's noise. With anchors the share to
+keep is regressed on their truths instead, with the level and the slope of the base.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
-from aggcal.calibration.anchors import Anchors, blend
+from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
 from aggcal.registry import FUSED
 
@@ -55,11 +57,14 @@ class Fused(FullCalibrator):
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model, and of a straight line, as the scores do."""
         model, base, kept = inputs.model, inputs.base, inputs.fused.kept
+        tuned = inputs.fused.tuned
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
                 expected = base(drawn)
-                return expected + kept * (model - expected) + inputs.fused.shift
+                if tuned is not None:
+                    return tuned(expected, model - expected)
+                return expected + kept * (model - expected)
 
             return held
 
@@ -73,6 +78,10 @@ class Fused(FullCalibrator):
         # An item's score also keeps of what its neighbours in the covariance have of the model:
         # with each item's own share alone, intervals of 3 to 10 items had another centre.
         return lambda drawn: np.asarray(found.values + through @ (expected(drawn) - start))
+
+    def untuned(self, inputs: Inputs, /) -> Untuned:
+        """Return base and residual, of which anchors tell scale, level and share."""
+        return untuned_fusion(inputs.model, inputs.consensus, inputs.with_anchors(None).fused)
 
     def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
         """Say where a consensus counts as exact, and what is odd about a second model."""
@@ -95,7 +104,9 @@ class Fused(FullCalibrator):
         return {
             "weight_of_line": found.base.straight,
             "shift": found.shift,
+            "slope": found.slope,
             "known_from": found.known,
+            "hedged": inputs.moments.hedged,
             "expected_mse": {
                 "model": noise,
                 "consensus": inputs.moments.ranking + inputs.moments.crowd,
@@ -108,35 +119,50 @@ class Fused(FullCalibrator):
 class Fusion:
     """Fused scores and what they are made of.
 
-    ``kept`` is the share of (model − base) that each item keeps, ``shift`` what anchors moved all
-    scores by, ``noise`` the N of K where K is more than its diagonal.
+    ``kept`` is the share of (model − base) that each item keeps, ``tuned`` what anchors changed,
+    ``noise`` the N of K where K is more than its diagonal.
     """
 
     values: FloatArray
     base: Base
     kept: FloatArray
-    shift: float
     moments: Moments
     known: str | None
     noise: FloatArray | None = None
+    tuned: Tuned | None = None
 
     __repr__ = brief
+
+    @property
+    def shift(self) -> float:
+        """What anchors moved all scores by."""
+        return 0.0 if self.tuned is None else float(self.tuned.shift)
+
+    @property
+    def slope(self) -> float:
+        """What anchors stretched the base by."""
+        return 1.0 if self.tuned is None else float(self.tuned.slope)
+
+    @property
+    def share(self) -> float:
+        """The mean share of the model's own deviations that is signal, in the model's units."""
+        return min(float(self.kept.mean()) / max(self.slope, _EXACT), 1.0)
 
     def through(self, covariance: Covariance) -> FloatArray:
         """Return 1 − K as a matrix: what the scores follow a change of the base by."""
         one = np.eye(len(self.kept))
         if self.noise is None:
-            return one * (1.0 - self.kept)
+            return one * (self.slope - self.kept)
         return one - covariance.gain(self.moments.slope, self.moments.crowd, self.noise, one)[0]
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
         wide = self.moments.slope**2 * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
-        if self.known == "anchors":
-            kept = np.full(len(consensus), float(self.kept.mean()))
         base = self.base(consensus)
-        return np.asarray(base + kept * (model - base) + self.shift)
+        if self.tuned is not None:
+            return self.tuned(base, model - base)
+        return np.asarray(base + kept * (model - base))
 
 
 def fuse(
@@ -173,22 +199,31 @@ def fuse(
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
-        return Fusion(expected, base, np.zeros(len(model)), 0.0, found, found.known)
+        fusion = Fusion(expected, base, np.zeros(len(model)), found, found.known)
+        return fusion if anchors is None else _anchored(fusion, model, consensus, anchors)
     noise = np.maximum(noise, _EXACT * found.residual)
-    mixes = covariance is not None and anchors is None
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
     else:
         moved, kept = covariance.gain(found.slope, found.crowd, noise, residual)
-    shift, known = 0.0, found.known
-    if anchors is not None:
-        where, truth = anchors
-        weight, shift = blend(residual[where], truth - expected[where], float(kept.mean()))
-        kept, known = np.full(len(model), weight), "anchors"
-        moved = weight * residual
-    values = expected + moved + shift
-    return Fusion(values, base, kept, shift, found, known, noise if mixes else None)
+    mixes = None if covariance is None else noise
+    fusion = Fusion(expected + moved, base, kept, found, found.known, mixes)
+    return fusion if anchors is None else _anchored(fusion, model, consensus, anchors)
+
+
+def untuned_fusion(model: FloatArray, consensus: FloatArray, fusion: Fusion) -> Untuned:
+    """Return what anchors tune of a fusion that was made without them."""
+    base = fusion.base(consensus)
+    return Untuned(base, model - base, float(fusion.kept.mean()))
+
+
+def _anchored(fusion: Fusion, model: FloatArray, consensus: FloatArray, anchors: Anchors) -> Fusion:
+    untuned = untuned_fusion(model, consensus, fusion)
+    tuned = untuned.tuned(anchors)
+    kept = np.full(len(model), float(tuned.weight))
+    values = untuned.values(anchors)
+    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", None, tuned)
 
 
 def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:

@@ -19,6 +19,7 @@ from aggcal.calibration.anchors import (
     split,
 )
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.conformal import MOST_FITTED, full_conformal
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.inputs import Inputs
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
@@ -181,7 +182,18 @@ def _conformal(
 ) -> Intervals:
     """Return intervals of the truth where anchors are enough for them, and what was gained."""
     where, truth = anchors
-    centre, measure, how = values, np.arange(len(where)), ""
+    if calibrator.tuned_by_anchors:
+        gain = _cross_fitted_gain(calibrator, inputs, anchors)
+    else:
+        gain = gain_on_anchors(inputs.model[where], values[where], truth)
+    untuned = calibrator.untuned(inputs) if calibrator.tuned_by_anchors else None
+    if untuned is not None and len(values) * len(where) <= MOST_FITTED:
+        ends = full_conformal(untuned, anchors, inputs.level)
+        if ends is not None:
+            low, high = np.minimum(ends[0], values), np.maximum(ends[1], values)
+            how = "full conformal: each anchor tunes and measures"
+            return Intervals(low, high, TRUTH, gain, how=how)
+    centre, measure, how = values, np.arange(len(where)), "split conformal"
     if calibrator.tuned_by_anchors:
         # Anchors that tuned the scores cannot measure them: some tune, the others measure.
         tune, measure = split(len(where), inputs.level, inputs.seed)
@@ -189,13 +201,10 @@ def _conformal(
             tune = tune[:0]
         tuning = (where[tune], truth[tune]) if len(tune) else None
         centre = calibrator.calibrate(inputs.with_anchors(tuning)).values
-        how = (
+        how += (
             f"; {len(tune)} of {len(where)} anchors tuned the scores that {len(measure)} "
             "measured, and the interval is widened to hold the calibrated score"
         )
-        gain = _cross_fitted_gain(calibrator, inputs, anchors)
-    else:
-        gain = gain_on_anchors(inputs.model[where], values[where], truth)
     radius = conformal_radius(truth[measure] - centre[where[measure]], inputs.level)
     if np.isfinite(radius):
         low, high = np.minimum(centre - radius, values), np.maximum(centre + radius, values)
