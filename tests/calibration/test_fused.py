@@ -354,9 +354,18 @@ def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
     exact = random.standard_normal(6)
     shared = random.standard_normal(6)
     covariance = DenseCovariance(0.3 * np.eye(6) + np.outer(shared, shared))
-    model = 50.0 + 10.0 * (exact + random.standard_normal(6))
+    model = 50.0 + 10.0 * (exact + 0.5 * random.standard_normal(6))
     inputs = Inputs(
-        as_text(range(6)), model, exact, covariance, np.ones(6), None, None, None, 0.9, 0
+        as_text(range(6)),
+        model,
+        exact,
+        covariance,
+        np.ones(6),
+        np.full(6, 400.0),
+        None,
+        None,
+        0.9,
+        0,
     )
     made = inputs.fused
     calibrator = Fused()
@@ -364,6 +373,6 @@ def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
     np.testing.assert_allclose(at(exact), made.values)
     drawn = exact + random.standard_normal(6)
     base = fit_base(drawn, model, inputs.seed)
-    again = fuse(model, drawn, covariance, made.moments, base)
+    again = fuse(model, drawn, covariance, made.moments, base, variances=inputs.variances)
     assert np.abs(again.values - made.values).max() > 1.0
     np.testing.assert_allclose(at(drawn), again.values)

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.errors import AggcalWarning, OptionError, did_you_mean
-from aggcal.registry import CALIBRATORS
+from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS
 
 if TYPE_CHECKING:
     from aggcal.calibration.anchors import Gain
@@ -145,10 +145,14 @@ def find(method: str | Calibrator) -> FullCalibrator:
     aggcal.errors.OptionError: calibrator 'atcc' is unknown (did you mean 'atc'?); choose atc, ...
     """
     if isinstance(method, str):
+        if method == AUTO_CALIBRATOR.name:
+            chooser: FullCalibrator = AUTO_CALIBRATOR.make()
+            return chooser
         if method not in CALIBRATORS:
             near = did_you_mean(method, CALIBRATORS)
             raise OptionError(
-                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)}."
+                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)} or "
+                f"{AUTO_CALIBRATOR.name}."
             )
         made: FullCalibrator = CALIBRATORS[method].make()
         return made

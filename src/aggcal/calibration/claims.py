@@ -70,8 +70,9 @@ def unshifted(claim: Guarantee, shift: float) -> Guarantee:
     """Return a claim about scores before anchors moved all of them, saying so."""
     if shift == 0.0:
         return claim
-    before = f"Before the anchors moved all scores by {shift:.3g}: "
-    return replace(claim, says=before + claim.says, claim=before + claim.claim)
+    about = "This is about the scores before the anchors moved all of them by"
+    says = f"{claim.says} {about} {shift:.3g}."
+    return replace(claim, says=says, claim=f"Before the shift: {claim.claim}")
 
 
 def noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:

@@ -3,9 +3,10 @@ r"""The fused calibrator: a base that follows the consensus, and as much of the 
     fused = base(consensus) + K (model − base),    K = V (V + N)⁻¹
 
 V is what the truth may differ from the base by: the uncertainty of the consensus in the model's
-units, and what annotators have wrong together; where nothing tells how much that is, a small share
-of the residual is taken to be it (see `moments`). N is the model's noise. With anchors the share to
-keep is regressed on their truths instead, with the level and the slope of the base.
+units, which is larger where the base is steeper, and what annotators have wrong together. Where
+nothing tells how much that is, a small share of the residual is taken to be it (see `moments`). N
+is the model's noise. With anchors the share to keep is regressed on their truths instead, with the
+level and the slope of the base.
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ class Fused(FullCalibrator):
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
         def expected(drawn: FloatArray) -> FloatArray:
-            return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
+            return refit_base(drawn, model, base, inputs.seed)(drawn)
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
-        start, through = expected(inputs.consensus), inputs.fused.through(inputs.covariance)
+        start = expected(inputs.consensus)
+        through = inputs.fused.through(inputs.covariance, base.bend.rise(inputs.consensus))
         # An item's score also keeps of what its neighbours in the covariance have of the model:
         # with each item's own share alone, intervals of 3 to 10 items had another centre.
         return lambda drawn: np.asarray(found.values + through @ (expected(drawn) - start))
@@ -148,16 +150,17 @@ class Fusion:
         """The mean share of the model's own deviations that is signal, in the model's units."""
         return min(float(self.kept.mean()) / max(self.slope, _EXACT), 1.0)
 
-    def through(self, covariance: Covariance) -> FloatArray:
+    def through(self, covariance: Covariance, rise: FloatArray) -> FloatArray:
         """Return 1 − K as a matrix: what the scores follow a change of the base by."""
         one = np.eye(len(self.kept))
         if self.noise is None:
             return one * (self.slope - self.kept)
-        return one - covariance.gain(self.moments.slope, self.moments.crowd, self.noise, one)[0]
+        return one - _gain(covariance, rise, self.moments, self.noise, one)[0]
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
-        wide = self.moments.slope**2 * variance + self.moments.crowd
+        rise = self.moments.slope * self.base.bend.rise(consensus)
+        wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
         base = self.base(consensus)
         if self.tuned is not None:
@@ -206,10 +209,30 @@ def fuse(
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
     else:
-        moved, kept = covariance.gain(found.slope, found.crowd, noise, residual)
+        moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
     mixes = None if covariance is None else noise
     fusion = Fusion(expected + moved, base, kept, found, found.known, mixes)
     return fusion if anchors is None else _anchored(fusion, model, consensus, anchors)
+
+
+def _gain(
+    covariance: Covariance,
+    rise: FloatArray,
+    found: Moments,
+    noise: FloatArray,
+    residual: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return K·residual and the diagonal of K, for V = λ²·DCD + crowd, D the slopes of the bend.
+
+    With z = D⁻¹·residual and M = D⁻¹(crowd + N)D⁻¹ it is what λ²C and M make of z: both have the
+    same inverse between them.
+    """
+    if (rise == 1.0).all():
+        return covariance.gain(found.slope, found.crowd, noise, residual)
+    flat = found.crowd + noise
+    part, own = covariance.gain(found.slope, 0.0, flat / np.square(rise), (residual.T / rise).T)
+    left = ((residual.T - rise * part.T) * (noise / flat)).T
+    return residual - left, 1.0 - noise / flat * (1.0 - own)
 
 
 def untuned_fusion(model: FloatArray, consensus: FloatArray, fusion: Fusion) -> Untuned:

@@ -15,14 +15,15 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
+from aggcal.calibration.bend import Bend
 from aggcal.calibration.draws import Knowledge, agreement
 from aggcal.calibration.fused import Fusion, fuse
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.calibration.smooth_base import NO_BEND, Base, fit_base
 from aggcal.errors import OptionError
 
-_WITHOUT_ANCHORS = ("moments", "base")
+_WITHOUT_ANCHORS = ("moments", "base", "projected")
 """What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
 
 
@@ -62,14 +63,18 @@ class Inputs:
 
     @cached_property
     def moments(self) -> Moments:
-        """How the model relates to the consensus."""
+        """How the model relates to the consensus, on the scale on which it is straightest."""
+        return self._moments(self.base.bend)
+
+    def _moments(self, bend: Bend) -> Moments:
         known = None if self.variances is None else float(self.variances.mean())
         return moments(
             self.model,
-            self.consensus,
+            bend(self.consensus),
             self.covariance,
             model_variance=known,
             second=self.second,
+            rise=bend.rise(self.consensus),
         )
 
     @cached_property
@@ -120,7 +125,7 @@ class Inputs:
             self.consensus,
             self.covariance,
             self.model,
-            self.moments,
+            self._moments(NO_BEND),
             least,
             self.degrees_of_freedom,
         )

@@ -62,19 +62,28 @@ class Intervals:
     """Which anchors did what."""
 
 
-def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
-    """Measure each anchor by scores that the others tuned."""
+def cross_fitted(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> FloatArray:
+    """Return the score of each anchor that the others tune."""
     where, truth = anchors
-    fold = np.random.default_rng(inputs.seed).permutation(len(where)) % min(_FOLDS, len(where))
+    fold = _folds(inputs.seed, len(where))
     found = np.empty(len(where))
     for k in range(int(fold.max()) + 1):
         out = fold == k
         tuned = calibrator.calibrate(inputs.with_anchors((where[~out], truth[~out]))).values
         found[out] = tuned[where[out]]
-    gain = gain_on_anchors(inputs.model[where], found, truth)
-    return replace(
-        gain, how=f" (each by scores tuned on the others, in {int(fold.max()) + 1} parts)"
-    )
+    return found
+
+
+def _folds(seed: int, number: int) -> IntArray:
+    return np.random.default_rng(seed).permutation(number) % min(_FOLDS, number)
+
+
+def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
+    """Measure each anchor by scores that the others tuned."""
+    where, truth = anchors
+    gain = gain_on_anchors(inputs.model[where], cross_fitted(calibrator, inputs, anchors), truth)
+    parts = min(_FOLDS, len(where))
+    return replace(gain, how=f" (each by scores tuned on the others, in {parts} parts)")
 
 
 @dataclass(frozen=True, eq=False)

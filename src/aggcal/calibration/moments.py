@@ -93,6 +93,7 @@ def moments(
     *,
     model_variance: float | None = None,
     second: FloatArray | None = None,
+    rise: FloatArray | None = None,
 ) -> Moments:
     """Estimate by moments, which are steadier here than likelihoods.
 
@@ -107,6 +108,8 @@ def moments(
     second
         Scores of a second model whose errors are independent of the first's; NaN where it has
         none.
+    rise
+        By how much the scale of ``consensus`` is wider than that of ``covariance``, at each item.
 
     Examples
     --------
@@ -118,7 +121,10 @@ def moments(
     n = len(model)
     line = _regressed(model, consensus)
     slope, left = line.slope, line.left
-    wide = 0.0 if covariance is None else float(covariance.variances.mean())
+    wide = 0.0
+    if covariance is not None:
+        steep = 1.0 if rise is None else np.square(rise)
+        wide = float((steep * covariance.variances).mean())
     degrees_of_freedom = max(n - 2, 1)
     total = float(left @ left) / degrees_of_freedom
     ranking = slope**2 * wide
