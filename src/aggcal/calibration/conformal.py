@@ -89,7 +89,7 @@ def _tester(
         known = np.broadcast_to(truth, (*values.shape, len(truth)))
         told = np.concatenate([known, values[..., None]], axis=-1)
         residual = None if untuned.residual is None else joined(untuned.residual, columns)
-        found = tune(base, residual, told, untuned.weight)
+        found = tune(base, residual, told, untuned.least)
         errors = np.abs(told - found.columns(base, 0.0 if residual is None else residual))
         smaller = (errors[..., :-1] < errors[..., -1:]).sum(axis=-1)
         return np.asarray(smaller < position)

@@ -5,8 +5,8 @@ r"""The fused calibrator: a base that follows the consensus, and as much of the 
 V is what the truth may differ from the base by: the uncertainty of the consensus in the model's
 units, which is larger where the base is steeper, and what annotators have wrong together. Where
 nothing tells how much that is, a small share of the residual is taken to be it (see `moments`). N
-is the model's noise. With anchors the share to keep is regressed on their truths instead, with the
-level and the slope of the base.
+is the model's noise. Anchors then tell the level and the scale of these scores, and whether more or
+less of the model is to be kept.
 """
 
 from __future__ import annotations
@@ -57,15 +57,14 @@ class Fused(FullCalibrator):
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model, and of a straight line, as the scores do."""
-        model, base, kept = inputs.model, inputs.base, inputs.fused.kept
+        model, base, first = inputs.model, inputs.base, inputs.with_anchors(None).fused
         tuned = inputs.fused.tuned
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
                 expected = base(drawn)
-                if tuned is not None:
-                    return tuned(expected, model - expected)
-                return expected + kept * (model - expected)
+                values = expected + first.kept * (model - expected)
+                return values if tuned is None else tuned(values, model - values)
 
             return held
 
@@ -76,14 +75,16 @@ class Fused(FullCalibrator):
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
         start = expected(inputs.consensus)
-        through = inputs.fused.through(inputs.covariance, base.bend.rise(inputs.consensus))
+        through = first.through(inputs.covariance, base.bend.rise(inputs.consensus))
+        if tuned is not None:
+            through = through * float(tuned.slope - tuned.weight)
         # An item's score also keeps of what its neighbours in the covariance have of the model:
         # with each item's own share alone, intervals of 3 to 10 items had another centre.
         return lambda drawn: np.asarray(found.values + through @ (expected(drawn) - start))
 
     def untuned(self, inputs: Inputs, /) -> Untuned:
-        """Return base and residual, of which anchors tell scale, level and share."""
-        return untuned_fusion(inputs.model, inputs.consensus, inputs.with_anchors(None).fused)
+        """Return the scores without anchors, and what of the model is not in them."""
+        return inputs.with_anchors(None).fused.untuned(inputs.model)
 
     def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
         """Say where a consensus counts as exact, and what is odd about a second model."""
@@ -142,7 +143,7 @@ class Fusion:
 
     @property
     def slope(self) -> float:
-        """What anchors stretched the base by."""
+        """What anchors stretched the scores by."""
         return 1.0 if self.tuned is None else float(self.tuned.slope)
 
     @property
@@ -150,11 +151,16 @@ class Fusion:
         """The mean share of the model's own deviations that is signal, in the model's units."""
         return min(float(self.kept.mean()) / max(self.slope, _EXACT), 1.0)
 
+    def untuned(self, model: FloatArray) -> Untuned:
+        """Return what anchors tune, for scores made without them."""
+        kept = min(float(self.kept.mean()), 1.0 - _EXACT)
+        return Untuned(self.values, model - self.values, -kept / (1.0 - kept))
+
     def through(self, covariance: Covariance, rise: FloatArray) -> FloatArray:
         """Return 1 − K as a matrix: what the scores follow a change of the base by."""
         one = np.eye(len(self.kept))
         if self.noise is None:
-            return one * (self.slope - self.kept)
+            return one * (1.0 - self.kept)
         return one - _gain(covariance, rise, self.moments, self.noise, one)[0]
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
@@ -163,9 +169,8 @@ class Fusion:
         wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
         base = self.base(consensus)
-        if self.tuned is not None:
-            return self.tuned(base, model - base)
-        return np.asarray(base + kept * (model - base))
+        values = np.asarray(base + kept * (model - base))
+        return values if self.tuned is None else self.tuned(values, model - values)
 
 
 def fuse(
@@ -203,7 +208,7 @@ def fuse(
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
         fusion = Fusion(expected, base, np.zeros(len(model)), found, found.known)
-        return fusion if anchors is None else _anchored(fusion, model, consensus, anchors)
+        return fusion if anchors is None else _anchored(fusion, model, anchors)
     noise = np.maximum(noise, _EXACT * found.residual)
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
@@ -212,7 +217,7 @@ def fuse(
         moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
     mixes = None if covariance is None else noise
     fusion = Fusion(expected + moved, base, kept, found, found.known, mixes)
-    return fusion if anchors is None else _anchored(fusion, model, consensus, anchors)
+    return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
 def _gain(
@@ -235,18 +240,12 @@ def _gain(
     return residual - left, 1.0 - noise / flat * (1.0 - own)
 
 
-def untuned_fusion(model: FloatArray, consensus: FloatArray, fusion: Fusion) -> Untuned:
-    """Return what anchors tune of a fusion that was made without them."""
-    base = fusion.base(consensus)
-    return Untuned(base, model - base, float(fusion.kept.mean()))
-
-
-def _anchored(fusion: Fusion, model: FloatArray, consensus: FloatArray, anchors: Anchors) -> Fusion:
-    untuned = untuned_fusion(model, consensus, fusion)
-    tuned = untuned.tuned(anchors)
-    kept = np.full(len(model), float(tuned.weight))
-    values = untuned.values(anchors)
-    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", None, tuned)
+def _anchored(fusion: Fusion, model: FloatArray, anchors: Anchors) -> Fusion:
+    left = model - fusion.values
+    tuned = fusion.untuned(model).tuned(anchors)
+    kept = float(tuned.slope) * fusion.kept + float(tuned.weight) * (1.0 - fusion.kept)
+    values = tuned(fusion.values, left)
+    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", fusion.noise, tuned)
 
 
 def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:

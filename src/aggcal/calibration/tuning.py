@@ -2,9 +2,10 @@ r"""What anchors tell of scores: their level, their scale, and how much of the m
 
     truth ≈ centre + slope (base − centre) + weight · residual + shift
 
-The base follows the consensus, the residual is what the model says beyond it. A few anchors tell
-the level best and the scale worst, so each is moved only as far as they are clear about it: what
-chance may explain of the shift is taken off, and a slope within two standard errors of 1 is 1.
+The base is a score that was made without anchors, the residual is what the model says beyond it. A
+few anchors tell the level best and the scale worst, so each is moved only as far as they are clear
+about it: what chance may explain of the shift is taken off, and a slope within two standard errors
+of 1 is 1.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ from aggcal._core.text import brief
 from aggcal.calibration.anchors import Anchors, shrunk_mean
 
 _PSEUDO_ANCHORS = 6.0
-"""Anchors that the weight without anchors counts as: more make few anchors matter less. Between 3
+"""Anchors that a weight of 0 counts as: more make few anchors matter less. Between 3
 and 15, errors on real and simulated data differed by 3% at most."""
 
 _GUARD = 4.0
 """Squared standard errors that are taken off the square of what a slope differs from 1 by. On
 Reading Level with 20 anchors, 1 costs 2% of the error and 4 nothing; on Dots with 10, where the
 slope is wrong by a third, 4 gains 96% of what 1 does."""
+
+_BEYOND = 0.25
+"""The share of the anchors' range by which their slope is taken to hold beyond it. With more, a few
+items far above all anchors are moved far on the word of the others; with less, ten anchors do not
+reach the ends of an even range."""
 
 _PARAMETERS = 3
 """Level, slope and weight: what the errors of a fit lose in degrees of freedom."""
@@ -52,18 +58,25 @@ class Tuned:
     slope: FloatArray
     centre: FloatArray
     shift: FloatArray
+    low: FloatArray
+    high: FloatArray
 
     __repr__ = brief
 
     def __call__(self, base: FloatArray, residual: Numbers = 0.0) -> FloatArray:
-        """Return the tuned scores of items."""
-        moved = (self.slope - 1.0) * (base - self.centre) + self.weight * residual + self.shift
+        """Return the tuned scores of items.
+
+        Beyond ``low`` and ``high`` the slope is 1 again: a scale that anchors show among many small
+        scores is a guess for a few large ones.
+        """
+        within = np.clip(base, self.low, self.high)
+        moved = (self.slope - 1.0) * (within - self.centre) + self.weight * residual + self.shift
         return np.asarray(base + moved)
 
     def columns(self, base: FloatArray, residual: Numbers) -> FloatArray:
         """Return the tuned scores of items along the last axis, of several fits."""
-        each = (part[..., None] for part in (self.weight, self.slope, self.centre, self.shift))
-        return Tuned(*each)(base, residual)
+        parts = (self.weight, self.slope, self.centre, self.shift, self.low, self.high)
+        return Tuned(*(part[..., None] for part in parts))(base, residual)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +90,13 @@ class Untuned:
     residual
         What the model says beyond it, of which anchors tell the share to keep; None where anchors
         only tell the level, so that the order of the scores stays.
-    weight
-        The share without anchors.
+    least
+        The least share, below 0 where the base has some of the model in it that can be taken out.
     """
 
     base: FloatArray
     residual: FloatArray | None = None
-    weight: float = 0.0
+    least: float = 0.0
 
     __repr__ = brief
 
@@ -103,7 +116,7 @@ class Untuned:
         (0.5, array([53.]))
         """
         where, truth = anchors
-        return tune(*self.features(where), truth, self.weight)
+        return tune(*self.features(where), truth, self.least)
 
     def values(self, anchors: Anchors) -> FloatArray:
         """Return the scores of all items, tuned to anchors."""
@@ -111,7 +124,7 @@ class Untuned:
 
 
 def tune(
-    base: FloatArray, residual: FloatArray | None, truth: FloatArray, prior_weight: float
+    base: FloatArray, residual: FloatArray | None, truth: FloatArray, least: float = 0.0
 ) -> Tuned:
     """Fit truths of anchors, which are along the last axis; other axes are fits of their own.
 
@@ -119,18 +132,18 @@ def tune(
     ----------
     base, residual, truth
         Of each anchor. Without residuals only the level is fitted.
-    prior_weight
-        The weight without anchors; it counts as a few of them.
+    least
+        The least weight.
     """
     error = truth - base
     none = np.zeros(error.shape[:-1])
     if residual is None:
-        return Tuned(none, none + 1.0, none, np.asarray(shrunk_mean(error)))
+        return Tuned(none, none + 1.0, none, np.asarray(shrunk_mean(error)), none, none)
     n = base.shape[-1]
     x, r, y = (part - part.mean(axis=-1, keepdims=True) for part in (base, residual, error))
     xx, xr, xy = (_product(x, other) + _TINY for other in (x, r, y))
     pseudo = _PSEUDO_ANCHORS / n * _product(r, r) + _EXACT * xx
-    own, wanted = _product(r, r) + pseudo, _product(r, y) + pseudo * prior_weight
+    own, wanted = _product(r, r) + pseudo, _product(r, y)
     bent = none
     if n >= _FEWEST_FOR_SLOPE:
         size = np.maximum(xx * own - np.square(xr), _EXACT * xx * own)
@@ -139,9 +152,12 @@ def tune(
         freedom = n - _PARAMETERS
         variance = _product(left, left) / freedom * own / size
         bent = _guarded(bent, variance * (freedom / (freedom - 2) if freedom > 2 else _SCARCE))  # noqa: PLR2004
-    weight = np.clip((wanted - bent * xr) / own, 0.0, 1.0 + np.maximum(bent, 0.0))
+    weight = np.clip((wanted - bent * xr) / own, least, 1.0 + np.maximum(bent, 0.0))
     left = error - bent[..., None] * x - weight[..., None] * residual
-    return Tuned(weight, 1.0 + bent, base.mean(axis=-1), np.asarray(shrunk_mean(left)))
+    ends = base.min(axis=-1), base.max(axis=-1)
+    beyond = _BEYOND * (ends[1] - ends[0])
+    shift = np.asarray(shrunk_mean(left))
+    return Tuned(weight, 1.0 + bent, base.mean(axis=-1), shift, ends[0] - beyond, ends[1] + beyond)
 
 
 def _guarded(bent: FloatArray, variance: FloatArray) -> FloatArray:
