@@ -18,12 +18,6 @@ from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
 
 _FOLDS = 10  # more are hardly better and take longer
-_LEFT_ALONE = 20  # items up to which each is left out alone: one of two far ones tells of the other
-_STEEPER = 0.7
-"""The share of the mix's squared error that steps must predict left-out scores with to be the base:
-a few items are then far from all others, which averages over halves of the items flatten. The ratio
-was 0.07 to 0.7 in most draws of populations of countries, and 0.76 or more where no items are so
-far."""
 _BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6  # more are smoother and take longer
 _FLAT = 1e-12  # of the scatter of y: below it line and curve are one
 _FEWEST = 8  # items: of fewer no curve can be told from a line
@@ -42,8 +36,6 @@ class Base:
     _line: Callable[[FloatArray], FloatArray]
     _curve: Callable[[FloatArray], FloatArray]
     bend: Bend = NO_BEND
-    steps: bool = False
-    """Whether the curve is a single isotonic one, not an average."""
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """Evaluate it."""
@@ -66,23 +58,17 @@ def fit_base(x: FloatArray, y: FloatArray, seed: int = 0) -> Base:
     bend = fit_bend(x, y)
     x = bend(x)
     random = np.random.default_rng(seed)
-    folds = len(x) if len(x) <= _LEFT_ALONE else _FOLDS
-    fold = random.permutation(len(x)) % folds
-    straight, curved, steps = np.empty((3, len(x)))
-    for k in range(folds):
+    fold = random.permutation(len(x)) % min(_FOLDS, len(x))
+    straight, curved = np.empty((2, len(x)))
+    for k in range(int(fold.max()) + 1):
         out = fold == k
         straight[out] = _line(x[~out], y[~out])(x[out])
         curved[out] = _bagged(x[~out], y[~out], _FOLD_BAGS, random)(x[out])
-        steps[out] = np.interp(x[out], *_centred(x[~out], y[~out]))
     apart = straight - curved
     size = float(apart @ apart)
     flat = _FLAT * float(np.square(y - y.mean()).sum())
     weight = float(apart @ (y - curved)) / size if size > flat else 1.0
     weight = min(max(weight, 0.0), 1.0)
-    mixed = y - curved - weight * apart
-    if float(np.square(y - steps).sum()) < _STEEPER * float(mixed @ mixed) - flat:
-        knots, values = _centred(x, y)
-        return Base(0.0, _line(x, y), lambda new: np.interp(new, knots, values), bend, steps=True)
     return Base(weight, _line(x, y), _bagged(x, y, _BAGS, random), bend)
 
 
@@ -99,9 +85,6 @@ def refit_base(x: FloatArray, y: FloatArray, like: Base, seed: int = 0) -> Base:
     line = _line(x, y)
     if len(x) < _FEWEST or like.straight >= 1.0:
         return Base(1.0, line, line, like.bend)
-    if like.steps:
-        knots, values = _centred(x, y)
-        return Base(0.0, line, lambda new: np.interp(new, knots, values), like.bend, steps=True)
     curve = _bagged(x, y, _DRAW_BAGS, np.random.default_rng(seed))
     return Base(like.straight, line, curve, like.bend)
 
