@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from aggcal.aggregation.protocols import Aggregator
     from aggcal.assessment import Assessment, assess
     from aggcal.assessment.methods import MethodComparison, compare_methods
-    from aggcal.calibration import Calibration, Calibrator, calibrate
+    from aggcal.calibration import (
+        Calibration,
+        Calibrator,
+        Recommendation,
+        calibrate,
+        recommend_calibrator,
+    )
     from aggcal.data.control import Control
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
@@ -38,9 +44,10 @@ __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
     "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
     "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
-    "RankSVM", "Scores", "Suggestions", "Terms",
+    "RankSVM", "Recommendation", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "read_control", "read_features", "read_judgments", "read_scores", "simulate", "suggest_pairs",
+    "read_control", "read_features", "read_judgments", "read_scores", "recommend_calibrator",
+    "simulate", "suggest_pairs",
 ]
 # fmt: on
 
@@ -54,7 +61,13 @@ _HOMES = {
     "aggregation.protocols": ("Aggregator",),
     "assessment": ("Assessment", "assess"),
     "assessment.methods": ("MethodComparison", "compare_methods"),
-    "calibration": ("Calibration", "Calibrator", "calibrate"),
+    "calibration": (
+        "Calibration",
+        "Calibrator",
+        "Recommendation",
+        "calibrate",
+        "recommend_calibrator",
+    ),
     "data.control": ("Control",),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),

@@ -164,7 +164,7 @@ def find(method: str | Calibrator) -> FullCalibrator:
     name: Any = method.name
     if not isinstance(name, str) or not name.strip():
         raise OptionError(f"the name of calibrator {method!r} is not a text; give it one.")
-    known = CALIBRATORS.get(name)
+    known = (CALIBRATORS | {AUTO_CALIBRATOR.name: AUTO_CALIBRATOR}).get(name)
     if known is not None and type(method) is not type(known.make()):
         raise OptionError(
             f"'{name}' is the name of a built-in calibrator; give your own calibrator another name."

@@ -57,7 +57,7 @@ class Fused(FullCalibrator):
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model, and of a straight line, as the scores do."""
-        model, base, first = inputs.model, inputs.base, inputs.with_anchors(None).fused
+        model, base, first = inputs.fusible, inputs.base, inputs.with_anchors(None).fused
         tuned = inputs.fused.tuned
         if len(model) > FEW:
 
@@ -84,7 +84,7 @@ class Fused(FullCalibrator):
 
     def untuned(self, inputs: Inputs, /) -> Untuned:
         """Return the scores without anchors, and what of the model is not in them."""
-        return inputs.with_anchors(None).fused.untuned(inputs.model)
+        return inputs.with_anchors(None).fused.untuned(inputs.fusible)
 
     def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
         """Say where a consensus counts as exact, and what is odd about a second model."""
@@ -97,14 +97,16 @@ class Fused(FullCalibrator):
                     title="The consensus has no standard errors",
                 )
             )
-        if inputs.second is not None:
-            found += _odd_second(inputs, inputs.second)
+        for k, other in enumerate(inputs.others):
+            found += _odd_second(inputs, other, k)
         return found
 
     def to_dict(self, inputs: Inputs, /) -> dict[str, Any]:
         """Return what the scores are made of, and the errors that they are expected to have."""
         found, noise = inputs.fused, inputs.moments.noise
-        return {
+        fusible, pooled = inputs.fusible_moments, inputs.pooled
+        told = {} if pooled is None else {"model_errors": _sds(pooled.errors)}
+        return told | {
             "weight_of_line": found.base.straight,
             "shift": found.shift,
             "slope": found.slope,
@@ -113,7 +115,7 @@ class Fused(FullCalibrator):
             "expected_mse": {
                 "model": noise,
                 "consensus": inputs.moments.ranking + inputs.moments.crowd,
-                self.name: float(found.kept.mean()) * noise,
+                self.name: found.share * fusible.noise,
             },
         }
 
@@ -203,7 +205,7 @@ def fuse(
     expected = base(consensus)
     residual = model - expected
     noise = np.full(len(model), found.noise)
-    if variances is not None and found.known == "model sd":
+    if variances is not None and found.known is not None:
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
@@ -248,27 +250,31 @@ def _anchored(fusion: Fusion, model: FloatArray, anchors: Anchors) -> Fusion:
     return Fusion(values, fusion.base, kept, fusion.moments, "anchors", fusion.noise, tuned)
 
 
-def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
+def _sds(variances: FloatArray) -> list[float | None]:
+    return [None if np.isnan(v) else float(v) ** 0.5 for v in variances.tolist()]
+
+
+def _odd_second(inputs: Inputs, second: FloatArray, k: int) -> list[AggcalWarning]:
     both = np.isfinite(second)
     mine, other = inputs.model[both], second[both]
+    which = "second model" if len(inputs.others) == 1 else f"further model {k + 1}"
     if np.ptp(other) == 0.0 or np.ptp(mine) == 0.0:
         return []
-    if inputs.variances is None and inputs.moments.known is None:
+    if inputs.pooled is None or np.isnan(inputs.pooled.errors[k + 1]):
         return [
             DependentModelsWarning(
-                "The second model is not used: its scores do not clearly rise with the consensus.",
+                f"The {which} is not used: its scores do not clearly rise with the consensus.",
                 "Check the direction of its scores and its ids.",
-                title="The second model is not used",
+                title=f"The {which} is not used",
             )
         ]
     alike = float(np.corrcoef(mine, other)[0, 1])
     if alike > _TOO_ALIKE:
         return [
             DependentModelsWarning(
-                "The second model's scores are nearly those of the first (correlation "
-                f"{alike:.3f}), so their errors are hardly independent and fused trusts both too "
-                "much.",
-                "Use a model of another kind, or leave the second model out.",
+                f"The {which}'s scores are nearly those of the first (correlation {alike:.3f}), so "
+                f"their errors are hardly independent and {FUSED.name} trusts both too much.",
+                f"Use a model of another kind, or leave the {which} out.",
                 title=f"The two models are nearly the same (correlation {alike:.3f})",
             )
         ]

@@ -18,8 +18,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Covariance
 
-_LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
-_SURE = 2.0  # standard errors of the slope: of less the second model says nothing
+LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
+SURE = 2.0  # standard errors of the slope: of less the second model says nothing
 
 _TOLERATED = 0.08
 """By how much of itself the hedge may raise the expected error of the fused scores if the
@@ -119,7 +119,7 @@ def moments(
     (2.0, True)
     """
     n = len(model)
-    line = _regressed(model, consensus)
+    line = regressed(model, consensus)
     slope, left = line.slope, line.left
     wide = 0.0
     if covariance is not None:
@@ -128,19 +128,19 @@ def moments(
     degrees_of_freedom = max(n - 2, 1)
     total = float(left @ left) / degrees_of_freedom
     ranking = slope**2 * wide
-    residual = max(total - ranking, _LEAST_SHARE * total)
+    residual = max(total - ranking, LEAST_SHARE * total)
     alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
     noise_variance = (residual + ranking) ** 2 / degrees_of_freedom
     if model_variance is not None:
         # A stated sd is taken at its word: what is left over is the crowd's.
-        crowd = _shrunk(residual - model_variance, noise_variance)
+        crowd = shrunk(residual - model_variance, noise_variance)
         return replace(alone, crowd=crowd, noise=model_variance, known="model sd")
     if second is not None:
         common = _common(line, model, consensus, second, wide)
         if common is not None:
-            most = (1.0 - _LEAST_SHARE) * residual
-            crowd = min(_shrunk(common, 0.5 * noise_variance), most)
+            most = (1.0 - LEAST_SHARE) * residual
+            crowd = min(shrunk(common, 0.5 * noise_variance), most)
             return replace(alone, crowd=crowd, noise=residual - crowd, known="second model")
     share = _hedge(alone, line, n)
     crowd = share * residual
@@ -148,7 +148,7 @@ def moments(
 
 
 def _common(
-    line: _Line, model: FloatArray, consensus: FloatArray, second: FloatArray, wide: float
+    line: Line, model: FloatArray, consensus: FloatArray, second: FloatArray, wide: float
 ) -> float | None:
     """Return the variance that two models share beyond the consensus, in the first's units.
 
@@ -156,16 +156,16 @@ def _common(
     the items tells nothing of the first.
     """
     both = np.isfinite(second)
-    other = _regressed(second[both], consensus[both])
-    if other.rise <= _SURE:
+    other = regressed(second[both], consensus[both])
+    if other.rise <= SURE:
         return None
-    mine = _regressed(model[both], consensus[both]).left
+    mine = regressed(model[both], consensus[both]).left
     shared = float(mine @ other.left) / max(int(both.sum()) - 2, 1)
     # On another scale the second model's slope tells how much of a unit is one of ours.
     return (shared - line.slope * other.slope * wide) * line.slope / other.slope
 
 
-def _hedge(found: Moments, line: _Line, n: int) -> float:
+def _hedge(found: Moments, line: Line, n: int) -> float:
     """Return the share of the residual that counts as the annotators' where nothing tells it.
 
     If they are exact, a share h adds h² of the residual to the expected error of the fused scores,
@@ -183,15 +183,16 @@ def _hedge(found: Moments, line: _Line, n: int) -> float:
     return min(max(share, 1.0 - max(line.rise, 0.0) / _RISING), 1.0)
 
 
-def _shrunk(difference: float, noise_variance: float) -> float:
+def shrunk(difference: float, noise_variance: float) -> float:
+    """Return a difference of variances, less what chance may explain of it, and never below 0."""
     if difference <= 0.0:
         return 0.0
     return difference * max(0.0, 1.0 - noise_variance / difference**2)
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
-    """A regression.
+class Line:
+    """A regression on the consensus.
 
     Its slope, never below 0; what is left; the mean square that it explains; and by how many
     standard errors it rises.
@@ -203,7 +204,8 @@ class _Line:
     rise: float
 
 
-def _regressed(y: FloatArray, x: FloatArray) -> _Line:
+def regressed(y: FloatArray, x: FloatArray) -> Line:
+    """Fit the line of y on x that does not fall."""
     centred, level = x - x.mean(), y - y.mean()
     scatter = float(centred @ centred)
     own = float(centred @ level) / scatter if scatter > 0.0 else 0.0
@@ -212,4 +214,4 @@ def _regressed(y: FloatArray, x: FloatArray) -> _Line:
     error = float(left @ left) / max(len(x) - 2, 1)
     se = sqrt(error / scatter) if scatter > 0.0 else 0.0
     rise = own / se if se > 0.0 else inf if own > 0.0 else 0.0
-    return _Line(slope, left, slope**2 * scatter / len(x), rise)
+    return Line(slope, left, slope**2 * scatter / len(x), rise)
