@@ -7,7 +7,12 @@ from aggcal._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from aggcal.advice.check import Check, Finding, check
-    from aggcal.advice.suggest import Suggestions, suggest_pairs
+    from aggcal.advice.suggest import (
+        AnchorSuggestions,
+        Suggestions,
+        suggest_anchors,
+        suggest_pairs,
+    )
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
@@ -42,19 +47,19 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Features", "Finding", "Judgments", "Kernel", "MethodComparison", "Prior",
-    "RankSVM", "Recommendation", "Scores", "Suggestions", "Terms",
+    "AnchorSuggestions", "Assessment", "Calibration", "Calibrator", "Check", "Consensus",
+    "Control", "CrowdBT", "CrowdTCV", "Features", "Finding", "Judgments", "Kernel",
+    "MethodComparison", "Prior", "RankSVM", "Recommendation", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "read_control", "read_features", "read_judgments", "read_scores", "recommend_calibrator",
-    "simulate", "suggest_pairs",
+    "simulate", "suggest_anchors", "suggest_pairs",
 ]
 # fmt: on
 
 # Public names are imported when first used: ``aggcal --help`` does not wait for SciPy.
 _HOMES = {
     "advice.check": ("Check", "Finding", "check"),
-    "advice.suggest": ("Suggestions", "suggest_pairs"),
+    "advice.suggest": ("AnchorSuggestions", "Suggestions", "suggest_anchors", "suggest_pairs"),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),

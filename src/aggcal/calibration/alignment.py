@@ -183,6 +183,7 @@ def inputs_of(
         level,
         seed,
         inf if known is None else known.degrees_of_freedom,
+        given.anchors is None or not given.anchors.chosen,
     )
     return Alignment(inputs, both, said)
 

@@ -17,6 +17,7 @@ from aggcal.calibration.anchors import (
     fewest_anchors,
     split,
 )
+from aggcal.calibration.intervals import chosen_warning
 from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL, rank_correlation
 from aggcal.calibration.scale import Scale
 from aggcal.calibration.smooth_base import fit_base
@@ -90,7 +91,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
         x, y = order.heights[where], truth[where]
         values[here] = fit_base(x, y, seed)(order.heights[here])
         tune, measure = split(len(where), level, seed)
-        if len(tune) >= FEWEST_ANCHORS:
+        if len(tune) >= FEWEST_ANCHORS and not anchors.chosen:
             centre = fit_base(x[tune], y[tune], seed)
             radius = conformal_radius(y[measure] - centre(x[measure]), level)
             middle = centre(order.heights[here])
@@ -98,7 +99,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
             high[here] = np.maximum(middle + radius, values[here])
     if not used:
         _refuse(anchors, int(np.isfinite(truth).sum()), order.item_ids)
-    said = _warnings(order, truth, values, low, level)
+    said = _warnings(order, truth, values, low, level, chosen=anchors.chosen)
     ends = scale.low_ends(low), scale.high_ends(high)
     return Anchored(scale.scores(values), *ends, used, level, scale, said)
 
@@ -120,7 +121,13 @@ def _refuse(anchors: Scores, found: int, ids: TextArray) -> NoReturn:
 
 
 def _warnings(
-    order: Order, truth: FloatArray, values: FloatArray, low: FloatArray, level: float
+    order: Order,
+    truth: FloatArray,
+    values: FloatArray,
+    low: FloatArray,
+    level: float,
+    *,
+    chosen: bool,
 ) -> tuple[AggcalWarning, ...]:
     said: list[AggcalWarning] = []
     where = np.flatnonzero(np.isfinite(truth) & np.isfinite(values))
@@ -146,7 +153,9 @@ def _warnings(
                 title=f"{count(lost, 'item has', 'items have')} no score for lack of anchors",
             )
         )
-    if np.isnan(low[np.isfinite(values)]).any():
+    if chosen:
+        said.append(chosen_warning())
+    elif np.isnan(low[np.isfinite(values)]).any():
         needed = fewest_anchors(level) + FEWEST_ANCHORS
         few = count(len(where), "anchor is", "anchors are")
         said.append(

@@ -60,6 +60,8 @@ class Inputs:
     seed: int
     degrees_of_freedom: float = inf
     """Degrees of freedom of ``covariance``."""
+    drawn: bool = True
+    """Whether the anchors are a random sample, as far as is known."""
 
     __repr__ = brief
 

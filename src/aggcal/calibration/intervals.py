@@ -175,7 +175,9 @@ def calibrated_intervals(
 ) -> Intervals:
     """Return an interval of each score, what it covers, and what the anchors say of the gain."""
     measured = Intervals()
-    if inputs.anchors is not None:
+    if inputs.anchors is not None and not inputs.drawn:
+        measured = Intervals(warnings=(chosen_warning(),))
+    elif inputs.anchors is not None:
         measured = _conformal(calibrator, inputs, found.values, inputs.anchors)
     if measured.covers is not None or inputs.covariance is None or not calibrator.covers:
         return measured
@@ -184,6 +186,16 @@ def calibrated_intervals(
         # Whatever the order, the scores are these: an interval would look like certainty about it.
         return measured
     return replace(measured, low=low, high=high, covers=CONSENSUS)
+
+
+def chosen_warning() -> AnchorsWarning:
+    """Say what anchors that were chosen cannot do."""
+    return AnchorsWarning(
+        "The anchors were chosen for what they tell (column chosen_by), not drawn at random. They "
+        "improve the scores, but cannot measure the gain or give intervals of the truth.",
+        "Draw anchors at random for these.",
+        title="The anchors are not a random sample",
+    )
 
 
 def _conformal(

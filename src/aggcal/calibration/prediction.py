@@ -7,7 +7,7 @@ score: a regression of the fused scores on the model's, corrected by anchors whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -102,6 +102,8 @@ def predict(
     # Anchors that tuned the fused scores could not measure the map: it starts from those untuned.
     fused = inputs.with_anchors(None).fused.values
     seen = fit_unseen(inputs.model, fused, anchors=anchors, level=inputs.level, seed=inputs.seed)
+    if not inputs.drawn:
+        seen = replace(seen, radius=np.inf)
     predicted, outside = seen(model), seen.outside(model)
     judged = np.zeros(len(ids), dtype=bool)
     if placed is not None and placed.sd is not None:

@@ -88,7 +88,7 @@ def _unidentified(inputs: Inputs) -> Guarantee:
         "truth",
         "estimate",
         values,
-        () if known is None else (Condition(_SOURCES[known]),),
+        () if known is None else (Condition(_SOURCES[known], None if inputs.drawn else False),),
         claim=claim,
     )
 

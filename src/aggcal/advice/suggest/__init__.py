@@ -1,10 +1,12 @@
 """What to ask next: the most informative pairs, and whom to ask.
 
 `batch.suggest_pairs` is the door. `beliefs` holds what is known so far, `candidates` the pairs that
-may be asked, `criterion` what an answer would add, `annotators` who is asked which.
+may be asked, `criterion` what an answer would add, `annotators` who is asked which. `anchors` names
+the items whose true score is worth finding out.
 """
 
+from aggcal.advice.suggest.anchors import AnchorSuggestions, suggest_anchors
 from aggcal.advice.suggest.batch import suggest_pairs
 from aggcal.advice.suggest.suggestions import Suggestions
 
-__all__ = ["Suggestions", "suggest_pairs"]
+__all__ = ["AnchorSuggestions", "Suggestions", "suggest_anchors", "suggest_pairs"]
