@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from aggcal._core.frames import options
     from aggcal.advice.check import Check, Finding, check
     from aggcal.advice.influence import Influence, influence
-    from aggcal.advice.suggest import Suggester, Suggestions, suggest_pairs
+    from aggcal.advice.suggest import (
+        AnchorSuggestions,
+        Suggester,
+        Suggestions,
+        suggest_anchors,
+        suggest_pairs,
+    )
     from aggcal.aggregation import aggregate
     from aggcal.aggregation.consensus import Consensus
     from aggcal.aggregation.methods import BARCW, BTL, GPPL, HRA, TCV, CrowdBT, CrowdTCV, RankSVM
@@ -20,7 +26,13 @@ if TYPE_CHECKING:
     from aggcal.assessment.explaining import explain
     from aggcal.assessment.methods import MethodComparison, compare_methods
     from aggcal.assessment.power import Power, power
-    from aggcal.calibration import Calibration, Calibrator, calibrate
+    from aggcal.calibration import (
+        Calibration,
+        Calibrator,
+        Recommendation,
+        calibrate,
+        recommend_calibrator,
+    )
     from aggcal.data.control import Control
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
@@ -42,13 +54,13 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "BARCW", "BTL", "GPPL", "HRA", "TCV", "AggcalError", "AggcalWarning", "Aggregator",
-    "Assessment", "Calibration", "Calibrator", "Check", "Consensus", "Control", "CrowdBT",
-    "CrowdTCV", "Decisions", "Features", "Finding", "Influence", "Judgments", "Kernel",
-    "MethodComparison", "Power", "Prior", "RankSVM", "ScoreScale", "Scores", "Suggester",
-    "Suggestions", "Terms",
+    "AnchorSuggestions", "Assessment", "Calibration", "Calibrator", "Check", "Consensus",
+    "Control", "CrowdBT", "CrowdTCV", "Decisions", "Features", "Finding", "Influence",
+    "Judgments", "Kernel", "MethodComparison", "Power", "Prior", "RankSVM", "Recommendation",
+    "ScoreScale", "Scores", "Suggester", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
     "explain", "influence", "options", "power", "read_control", "read_features", "read_judgments",
-    "read_scores", "simulate", "suggest_pairs",
+    "read_scores", "recommend_calibrator", "simulate", "suggest_anchors", "suggest_pairs",
 ]
 # fmt: on
 
@@ -57,7 +69,13 @@ _HOMES = {
     "_core.frames": ("options",),
     "advice.check": ("Check", "Finding", "check"),
     "advice.influence": ("Influence", "influence"),
-    "advice.suggest": ("Suggester", "Suggestions", "suggest_pairs"),
+    "advice.suggest": (
+        "AnchorSuggestions",
+        "Suggester",
+        "Suggestions",
+        "suggest_anchors",
+        "suggest_pairs",
+    ),
     "aggregation": ("aggregate",),
     "aggregation.consensus": ("Consensus",),
     "aggregation.methods": ("BARCW", "BTL", "GPPL", "HRA", "TCV", "CrowdBT", "CrowdTCV", "RankSVM"),
@@ -68,7 +86,13 @@ _HOMES = {
     "assessment.explaining": ("explain",),
     "assessment.methods": ("MethodComparison", "compare_methods"),
     "assessment.power": ("Power", "power"),
-    "calibration": ("Calibration", "Calibrator", "calibrate"),
+    "calibration": (
+        "Calibration",
+        "Calibrator",
+        "Recommendation",
+        "calibrate",
+        "recommend_calibrator",
+    ),
     "data.control": ("Control",),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),

@@ -56,7 +56,9 @@ def test_moments_find_what_is_identified_and_no_more(random: np.random.Generator
     assert alone.slope == pytest.approx(5.0, abs=0.2)
     assert alone.residual == pytest.approx(13.0, rel=0.1)
     assert alone.known is None
-    assert alone.crowd == 0.0
+    assert alone.hedged is not None
+    assert alone.crowd == pytest.approx(alone.hedged * alone.residual)
+    assert alone.hedged < 0.01, "with an exact consensus of 5,000 items there is nothing to hedge"
     stated = moments(truth + noise, x, None, model_variance=9.0)
     assert stated.crowd == pytest.approx(4.0, abs=1.0)
     other = moments(truth + noise, x, None, second=10.0 + 0.5 * (truth + noise_2))
@@ -353,9 +355,18 @@ def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
     exact = random.standard_normal(6)
     shared = random.standard_normal(6)
     covariance = DenseCovariance(0.3 * np.eye(6) + np.outer(shared, shared))
-    model = 50.0 + 10.0 * (exact + random.standard_normal(6))
+    model = 50.0 + 10.0 * (exact + 0.5 * random.standard_normal(6))
     inputs = Inputs(
-        as_text(range(6)), model, exact, covariance, np.ones(6), None, None, None, 0.9, 0
+        as_text(range(6)),
+        model,
+        exact,
+        covariance,
+        np.ones(6),
+        np.full(6, 400.0),
+        None,
+        None,
+        0.9,
+        0,
     )
     made = inputs.fused
     calibrator = Fused()
@@ -363,6 +374,6 @@ def test_intervals_draw_what_fusing_makes_of_an_exact_consensus() -> None:
     np.testing.assert_allclose(at(exact), made.values)
     drawn = exact + random.standard_normal(6)
     base = fit_base(drawn, model, inputs.seed)
-    again = fuse(model, drawn, covariance, made.moments, base)
+    again = fuse(model, drawn, covariance, made.moments, base, variances=inputs.variances)
     assert np.abs(again.values - made.values).max() > 1.0
     np.testing.assert_allclose(at(drawn), again.values)

@@ -227,10 +227,13 @@ def _respelt(
     spelling: Spelling, scores: Scores | None, features: Any, known: dict[str, Any]
 ) -> tuple[Scores | None, Any, dict[str, Any]]:
     """Spell the ids of all tables as those of the judgments."""
-    tables = {
-        name: spelling.table(table) if isinstance(table, Scores) else table
-        for name, table in {"scores": scores, **known}.items()
-    }
+
+    def respelt(table: Any) -> Any:
+        if isinstance(table, tuple):
+            return tuple(respelt(each) for each in table)
+        return spelling.table(table) if isinstance(table, Scores) else table
+
+    tables = {name: respelt(table) for name, table in {"scores": scores, **known}.items()}
     if isinstance(features, Features):
         features = spelling.table(features)
     return tables.pop("scores"), features, tables

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings as python_warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,20 @@ from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
+from aggcal.calibration.recommendation import Auto, Recommendation, recommend
 from aggcal.calibration.result import SHOWN, Calibration, arranged
 from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
-from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR
 from aggcal.registry.literals import CalibratorName
 
 __all__ = [
-    "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "anchored", "calibrate",
-    "calibrated", "check_anchors", "check_calibration", "check_tables", "find", "read_known",
-    "scale_of",
+    "SHOWN", "Anchored", "Calibration", "Calibrator", "Given", "Order", "Recommendation",
+    "anchored", "calibrate", "calibrated", "check_anchors", "check_calibration", "check_tables",
+    "find", "read_known", "recommend_calibrator", "scale_of",
 ]  # fmt: skip
 
 _SMALLEST_SD = 1e-50
@@ -64,7 +66,7 @@ def calibrate(
     by pool-adjacent-violators. Items tied in the consensus share one value. ``fused`` is closer to
     the truth on average, especially with a model sd, anchors or a second model, but not monotone
     in the consensus. ``safe`` cannot do worse than the model on average, however wrong the ranking,
-    and needs the model's sd.
+    and needs the model's sd. ``auto`` takes the one of these that `recommend_calibrator` names.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ def calibrate(
         A `Consensus`, or any other order: `Scores` (whose sd is used as the standard error), a
         mapping of item to number, or anything else that `read_scores` takes.
     method
-        ``"atc"``, ``"fused"`` or ``"safe"``, or a `Calibrator` of your own.
+        ``"atc"``, ``"fused"``, ``"safe"`` or ``"auto"``, or a `Calibrator` of your own.
     weights
         Weights of the items. ``"sd"``: 1/sd² where the scores carry an sd, else equal; a mapping
         of item to a positive weight; None: equal.
@@ -83,10 +85,12 @@ def calibrate(
         large is better than too small; ``safe`` stays safe up to 1.4 times the true one. An sd
         column of the scores gives the same item by item.
     anchors
-        True scores of some randomly drawn items (item, truth). They determine how much of the model
-        to keep, measure the gain of calibration, and give intervals that cover the truth.
+        True scores of some randomly drawn items (item, truth). They remove the common error of all
+        scores, tell ``fused`` the scale and how much of the model to keep, measure the gain of
+        calibration, and give intervals that cover the truth.
     second_model
-        Scores of another model whose errors are independent of the first's; for ``fused``.
+        Scores of another model whose errors are independent of the first's, or a list of `Scores`
+        or files of several: ``fused`` weighs each by what the consensus says of it.
     level
         The level of the intervals; that of the consensus if it has one, else 0.95.
     seed
@@ -116,12 +120,7 @@ def calibrate(
     check_frame(frame)
     scale = scale_of(bounds, digits)
     calibrator = find(method)
-    if not isinstance(scores, Scores):
-        scores = read_scores(scores)
-    given = Given(scores, weights, model_sd, *read_known(anchors, second_model))
-    if not isinstance(consensus, Consensus | Scores):
-        consensus = replace(read_scores(consensus), source="the consensus")
-    order = Order.of(consensus)
+    given, order = _tables(scores, consensus, weights, model_sd, anchors, second_model)
     if level is None:
         level = LEVEL if order.uncertainty is None else order.uncertainty.level
     result = framed(calibrated(calibrator, given, order, level, seed, scale=scale), frame)
@@ -142,7 +141,10 @@ def calibrated(
 ) -> Calibration:
     """Calibrate scores onto an order; both are read and checked already."""
     found = inputs_of(calibrator, given, order, level, seed)
-    inputs = found.inputs
+    inputs, recommendation = found.inputs, None
+    if isinstance(calibrator, Auto):
+        recommendation = recommend(inputs)
+        calibrator = find(recommendation.calibrator)
     made = calibrator.calibrate(inputs)
     ends = calibrated_intervals(calibrator, inputs, made)
     said = (
@@ -174,7 +176,54 @@ def calibrated(
         gain=ends.gain,
         how=ends.how,
         measured=ends.measured,
+        recommendation=recommendation,
     )
+
+
+def recommend_calibrator(
+    scores: Any,
+    consensus: Any,
+    *,
+    weights: Weights = "sd",
+    model_sd: float | None = None,
+    anchors: Any = None,
+    second_model: Any = None,
+    seed: int = 0,
+) -> Recommendation:
+    """Recommend a calibrator for what is known, with its reason: what ``method="auto"`` takes.
+
+    Parameters
+    ----------
+    scores, consensus, weights, model_sd, anchors, second_model, seed
+        See `calibrate`.
+
+    Examples
+    --------
+    >>> from aggcal import recommend_calibrator
+    >>> scores = {f"i{k}": k + (-1.0) ** k for k in range(12)}
+    >>> found = recommend_calibrator(scores, {f"i{k}": float(k) for k in range(12)}, model_sd=1.0)
+    >>> found.calibrator
+    'fused'
+    >>> print(found)
+    fused was chosen because the model sd tells how far the model can be trusted: ...
+    """
+    auto = find(AUTO_CALIBRATOR.name)
+    check_calibration(auto, weights=weights, model_sd=model_sd, second_model=second_model)
+    check_seed(seed)
+    given, order = _tables(scores, consensus, weights, model_sd, anchors, second_model)
+    return recommend(inputs_of(auto, given, order, LEVEL, seed).inputs)
+
+
+def _tables(
+    scores: Any, consensus: Any, weights: Weights, model_sd: float | None, *known: Any
+) -> tuple[Given, Order]:
+    """Read what is not read already."""
+    if not isinstance(scores, Scores):
+        scores = read_scores(scores)
+    given = Given(scores, weights, model_sd, *read_known(*known))
+    if not isinstance(consensus, Consensus | Scores):
+        consensus = replace(read_scores(consensus), source="the consensus")
+    return given, Order.of(consensus)
 
 
 def _matching(scores: Scores, order: Order, both: BoolArray) -> list[AggcalWarning]:
@@ -186,12 +235,20 @@ def _matching(scores: Scores, order: Order, both: BoolArray) -> list[AggcalWarni
     ]
 
 
-def read_known(anchors: Any, second_model: Any) -> tuple[Scores | None, Scores | None]:
-    """Read anchors and the scores of a second model, if they are not read already."""
+def read_known(
+    anchors: Any, second_model: Any
+) -> tuple[Scores | None, Scores | tuple[Scores, ...] | None]:
+    """Read anchors and the scores of further models, if they are not read already."""
     if isinstance(anchors, Mapping) and "item" not in anchors:
         anchors = Scores.of({str(k): float(v) for k, v in anchors.items()}, source="anchors")
     elif anchors is not None and not isinstance(anchors, Scores):
         anchors = read_truth(anchors)[0]
+    if isinstance(second_model, list | tuple) and all(
+        isinstance(each, Scores | str | Path) for each in second_model
+    ):
+        # Rows of a table are neither, so these are tables.
+        several = [each if isinstance(each, Scores) else read_scores(each) for each in second_model]
+        return anchors, (several[0] if len(several) == 1 else tuple(several)) if several else None
     if second_model is not None and not isinstance(second_model, Scores):
         second_model = read_scores(second_model)
     return anchors, second_model

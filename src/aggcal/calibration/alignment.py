@@ -87,7 +87,14 @@ class Given:
     weights: Weights = "sd"
     model_sd: float | None = None
     anchors: Scores | None = None
-    second_model: Scores | None = None
+    second_model: Scores | tuple[Scores, ...] | None = None
+
+    @property
+    def others(self) -> tuple[Scores, ...]:
+        """The tables of further models."""
+        if self.second_model is None:
+            return ()
+        return self.second_model if isinstance(self.second_model, tuple) else (self.second_model,)
 
     @property
     def weighted(self) -> bool:
@@ -110,8 +117,8 @@ class Given:
             tables["weight"] = scores.item_ids, relative**-2.0
         if self.anchors is not None:
             tables["truth"] = self.anchors.item_ids, self.anchors.values
-        if self.second_model is not None:
-            tables["second"] = self.second_model.item_ids, self.second_model.values
+        for k, other in enumerate(self.others):
+            tables[f"second {k}"] = other.item_ids, other.values
         return align(to, tables)
 
 
@@ -157,8 +164,9 @@ def inputs_of(
     ids, n = order.item_ids[both], int(np.count_nonzero(both))
     here = {name: frozen(column[both]) for name, column in found.items()}
     anchors, said = _anchors(given.anchors, here.get("truth"), ids)
-    if given.second_model is not None:
-        _check_shared(given.second_model, here["second"])
+    others = tuple(here[f"second {k}"] for k in range(len(given.others)))
+    for other, column in zip(given.others, others, strict=True):
+        _check_shared(other, column)
     variances = np.square(here["sd"]) if "sd" in here else None
     if given.model_sd is not None:
         variances = np.full(n, given.model_sd**2)
@@ -171,10 +179,11 @@ def inputs_of(
         here["weight"] if given.weighted else np.ones(n),
         variances,
         anchors,
-        here.get("second"),
+        (others[0] if len(others) == 1 else others) if others else None,
         level,
         seed,
         inf if known is None else known.degrees_of_freedom,
+        given.anchors is None or not given.anchors.chosen,
     )
     return Alignment(inputs, both, said)
 

@@ -18,6 +18,7 @@ from aggcal.calibration.anchors import (
     fewest_anchors,
     split,
 )
+from aggcal.calibration.intervals import chosen_warning
 from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL, rank_correlation
 from aggcal.calibration.scale import Scale
 from aggcal.calibration.smooth_base import fit_base
@@ -93,7 +94,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
         x, y = order.heights[where], truth[where]
         values[here] = fit_base(x, y, seed)(order.heights[here])
         tune, measure = split(len(where), level, seed)
-        if len(tune) >= FEWEST_ANCHORS:
+        if len(tune) >= FEWEST_ANCHORS and not anchors.chosen:
             centre = fit_base(x[tune], y[tune], seed)
             middle = centre(order.heights[here])
             errors = y[measure] - centre(x[measure])
@@ -103,7 +104,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
             high[here] = np.maximum(middle + radius, values[here])
     if not used:
         _refuse(anchors, int(np.isfinite(truth).sum()), order.item_ids)
-    said = _warnings(order, truth, values, low, level)
+    said = _warnings(order, truth, values, low, level, chosen=anchors.chosen)
     ends = scale.low_ends(low), scale.high_ends(high)
     return Anchored(scale.scores(values), *ends, used, level, scale, said, tuple(measured))
 
@@ -125,7 +126,13 @@ def _refuse(anchors: Scores, found: int, ids: TextArray) -> NoReturn:
 
 
 def _warnings(
-    order: Order, truth: FloatArray, values: FloatArray, low: FloatArray, level: float
+    order: Order,
+    truth: FloatArray,
+    values: FloatArray,
+    low: FloatArray,
+    level: float,
+    *,
+    chosen: bool,
 ) -> tuple[AggcalWarning, ...]:
     said: list[AggcalWarning] = []
     where = np.flatnonzero(np.isfinite(truth) & np.isfinite(values))
@@ -151,7 +158,9 @@ def _warnings(
                 title=f"{count(lost, 'item has', 'items have')} no score for lack of anchors",
             )
         )
-    if np.isnan(low[np.isfinite(values)]).any():
+    if chosen:
+        said.append(chosen_warning())
+    elif np.isnan(low[np.isfinite(values)]).any():
         needed = fewest_anchors(level) + FEWEST_ANCHORS
         few = count(len(where), "anchor is", "anchors are")
         said.append(

@@ -16,9 +16,6 @@ Anchors: TypeAlias = tuple[IntArray, FloatArray]
 FEWEST_ANCHORS = 5
 """Anchors that tell anything: of fewer, neither a share nor its error can be estimated."""
 
-_PSEUDO_ANCHORS = 3.0
-"""Anchors that the weight without anchors counts as: more make few anchors matter less."""
-
 
 @dataclass(frozen=True)
 class Gain:
@@ -50,48 +47,20 @@ def gain_on_anchors(model: FloatArray, calibrated: FloatArray, truth: FloatArray
     return Gain(float(drop.mean()), se, n)
 
 
-def blend(residual: FloatArray, error: FloatArray, prior_weight: float) -> tuple[float, float]:
-    """Return how much of the model's own residual to keep, and a shift, as anchors tell.
-
-    Parameters
-    ----------
-    residual
-        Model score less base, for each anchor.
-    error
-        Truth less base.
-    prior_weight
-        The weight without anchors; it counts as a few of them.
+def shrunk_mean(values: FloatArray) -> FloatArray:
+    """Return the mean along the last axis, shrunk towards 0 by as much of it as may be chance.
 
     Examples
     --------
-    >>> weight, shift = blend(np.array([-1.0, 1.0] * 50), np.array([-0.5, 0.5] * 50), 0.0)
-    >>> round(weight, 2), shift
-    (0.49, 0.0)
-    """
-    r, e = residual - residual.mean(), error - error.mean()
-    size = float(r @ r)
-    pseudo = _PSEUDO_ANCHORS * size / len(r)
-    weight = prior_weight
-    if size > 0.0:
-        weight = (float(r @ e) + pseudo * prior_weight) / (size + pseudo)
-    weight = min(max(weight, 0.0), 1.0)
-    left = error - weight * residual
-    return weight, shrunk_mean(left)
-
-
-def shrunk_mean(values: FloatArray) -> float:
-    """Return a mean, shrunk towards 0 by as much of it as may be chance.
-
-    Examples
-    --------
-    >>> shrunk_mean(np.array([-1.0, 1.2])), round(shrunk_mean(np.full(9, 2.0)), 2)
+    >>> float(shrunk_mean(np.array([-1.0, 1.2]))), float(shrunk_mean(np.full(9, 2.0)))
     (0.0, 2.0)
     """
-    n, mean = len(values), float(values.mean())
-    if n < 2 or mean == 0.0:  # noqa: PLR2004
-        return 0.0
-    noise_variance = float(values.var(ddof=1)) / n
-    return mean * max(0.0, 1.0 - noise_variance / mean**2)
+    n, mean = values.shape[-1], values.mean(axis=-1)
+    if n < 2:  # noqa: PLR2004
+        return np.zeros_like(mean)
+    noise_variance = values.var(axis=-1, ddof=1) / n
+    square = np.maximum(np.square(mean), np.finfo(np.float64).tiny)
+    return np.asarray(mean * np.maximum(0.0, 1.0 - noise_variance / square))
 
 
 def conformal_radius(errors: FloatArray, level: float) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
-from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
 from aggcal.calibration.isotonic import isotonic
 from aggcal.calibration.matching import ENOUGH_TO_TELL
+from aggcal.calibration.tuning import Untuned, level_of
 from aggcal.errors import AggcalWarning, HarmfulWarning, count
 from aggcal.registry import ATC as INFO
 from aggcal.registry import FUSED, SAFE
@@ -30,15 +31,22 @@ class ATC(FullCalibrator):
     """The scores closest to the model's that never contradict the consensus order."""
 
     name = INFO.name
+    tuned_by_anchors = True
 
     def calibrate(self, inputs: Inputs, /) -> Calibrated:
-        """Return the projection."""
-        return Calibrated(*inputs.projected)
+        """Return the projection, without the common error that anchors show."""
+        projected, block = inputs.projected
+        return Calibrated(projected + level_of(projected, inputs.anchors), block)
+
+    def untuned(self, inputs: Inputs, /) -> Untuned:
+        """Return the projection, of which anchors tell the level."""
+        return Untuned(inputs.projected[0])
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Project onto the exact order."""
         del found
-        return lambda drawn: projected_values(drawn, inputs.model, inputs.weight)
+        shift = level_of(inputs.projected[0], inputs.anchors)
+        return lambda drawn: projected_values(drawn, inputs.model, inputs.weight) + shift
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
@@ -80,7 +88,8 @@ class ATC(FullCalibrator):
         found = [_gain(inputs, measured=measured)]
         if inputs.variances is not None:
             found += [_sure(inputs), _risk_bound(inputs)]
-        return found
+        shift = level_of(inputs.projected[0], inputs.anchors)
+        return [unshifted(claim, shift) for claim in found]
 
 
 def project(

@@ -11,12 +11,13 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.errors import AggcalWarning, OptionError, did_you_mean
-from aggcal.registry import CALIBRATORS
+from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS
 
 if TYPE_CHECKING:
     from aggcal.calibration.anchors import Gain
     from aggcal.calibration.claims import Guarantee
     from aggcal.calibration.inputs import Inputs
+    from aggcal.calibration.tuning import Untuned
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,14 @@ class FullCalibrator:
         del found
         exact = partial(replace, inputs, covariance=None)
         return lambda drawn: self.calibrate(exact(consensus=drawn)).values
+
+    def untuned(self, inputs: Inputs, /) -> Untuned | None:
+        """Return what anchors tune, where `Untuned` says how; None where they do otherwise.
+
+        All anchors then both tune and measure; else some tune and the others measure.
+        """
+        del inputs
+        return None
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where the data show that another calibrator would do better."""
@@ -136,10 +145,14 @@ def find(method: str | Calibrator) -> FullCalibrator:
     aggcal.errors.OptionError: calibrator 'atcc' is unknown (did you mean 'atc'?); choose atc, ...
     """
     if isinstance(method, str):
+        if method == AUTO_CALIBRATOR.name:
+            chooser: FullCalibrator = AUTO_CALIBRATOR.make()
+            return chooser
         if method not in CALIBRATORS:
             near = did_you_mean(method, CALIBRATORS)
             raise OptionError(
-                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)}."
+                f"calibrator '{method}' is unknown{near}; choose {', '.join(CALIBRATORS)} or "
+                f"{AUTO_CALIBRATOR.name}."
             )
         made: FullCalibrator = CALIBRATORS[method].make()
         return made
@@ -151,7 +164,7 @@ def find(method: str | Calibrator) -> FullCalibrator:
     name: Any = method.name
     if not isinstance(name, str) or not name.strip():
         raise OptionError(f"the name of calibrator {method!r} is not a text; give it one.")
-    known = CALIBRATORS.get(name)
+    known = (CALIBRATORS | {AUTO_CALIBRATOR.name: AUTO_CALIBRATOR}).get(name)
     if known is not None and type(method) is not type(known.make()):
         raise OptionError(
             f"'{name}' is the name of a built-in calibrator; give your own calibrator another name."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from aggcal._core.text import brief
@@ -64,6 +64,15 @@ class Guarantee:
         said = asdict(self) | {"holds": self.holds}
         del said["name"]
         return said
+
+
+def unshifted(claim: Guarantee, shift: float) -> Guarantee:
+    """Return a claim about scores before anchors moved all of them, saying so."""
+    if shift == 0.0:
+        return claim
+    about = "This is about the scores before the anchors moved all of them by"
+    says = f"{claim.says} {about} {shift:.3g}."
+    return replace(claim, says=says, claim=f"Before the shift: {claim.claim}")
 
 
 def noise_conditions(inputs: Inputs) -> tuple[Condition, ...]:

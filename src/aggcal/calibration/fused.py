@@ -3,8 +3,10 @@ r"""The fused calibrator: a base that follows the consensus, and as much of the 
     fused = base(consensus) + K (model − base),    K = V (V + N)⁻¹
 
 V is what the truth may differ from the base by: the uncertainty of the consensus in the model's
-units, and what annotators have wrong together, where that is identified. N is the model's noise.
-With anchors the share to keep is regressed on their truths instead.
+units, which is larger where the base is steeper, and what annotators have wrong together. Where
+nothing tells how much that is, a small share of the residual is taken to be it (see `moments`). N
+is the model's noise. Anchors then tell the level and the scale of these scores, and whether more or
+less of the model is to be kept.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
-from aggcal.calibration.anchors import Anchors, blend
+from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import Moments
 from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
 from aggcal.registry import FUSED
 
@@ -54,25 +57,34 @@ class Fused(FullCalibrator):
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model, and of a straight line, as the scores do."""
-        model, base, kept = inputs.model, inputs.base, inputs.fused.kept
+        model, base, first = inputs.fusible, inputs.base, inputs.with_anchors(None).fused
+        tuned = inputs.fused.tuned
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
                 expected = base(drawn)
-                return expected + kept * (model - expected) + inputs.fused.shift
+                values = expected + first.kept * (model - expected)
+                return values if tuned is None else tuned(values, model - values)
 
             return held
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
         def expected(drawn: FloatArray) -> FloatArray:
-            return refit_base(drawn, model, base.straight, inputs.seed)(drawn)
+            return refit_base(drawn, model, base, inputs.seed)(drawn)
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
-        start, through = expected(inputs.consensus), inputs.fused.through(inputs.covariance)
+        start = expected(inputs.consensus)
+        through = first.through(inputs.covariance, base.bend.rise(inputs.consensus))
+        if tuned is not None:
+            through = through * float(tuned.slope - tuned.weight)
         # An item's score also keeps of what its neighbours in the covariance have of the model:
         # with each item's own share alone, intervals of 3 to 10 items had another centre.
         return lambda drawn: np.asarray(found.values + through @ (expected(drawn) - start))
+
+    def untuned(self, inputs: Inputs, /) -> Untuned:
+        """Return the scores without anchors, and what of the model is not in them."""
+        return inputs.with_anchors(None).fused.untuned(inputs.fusible)
 
     def contradictions(self, inputs: Inputs, /) -> list[AggcalWarning]:
         """Say where a consensus counts as exact, and what is odd about a second model."""
@@ -85,21 +97,25 @@ class Fused(FullCalibrator):
                     title="The consensus has no standard errors",
                 )
             )
-        if inputs.second is not None:
-            found += _odd_second(inputs, inputs.second)
+        for k, other in enumerate(inputs.others):
+            found += _odd_second(inputs, other, k)
         return found
 
     def to_dict(self, inputs: Inputs, /) -> dict[str, Any]:
         """Return what the scores are made of, and the errors that they are expected to have."""
         found, noise = inputs.fused, inputs.moments.noise
-        return {
+        fusible, pooled = inputs.fusible_moments, inputs.pooled
+        told = {} if pooled is None else {"model_errors": _sds(pooled.errors)}
+        return told | {
             "weight_of_line": found.base.straight,
             "shift": found.shift,
+            "slope": found.slope,
             "known_from": found.known,
+            "hedged": inputs.moments.hedged,
             "expected_mse": {
                 "model": noise,
                 "consensus": inputs.moments.ranking + inputs.moments.crowd,
-                self.name: float(found.kept.mean()) * noise,
+                self.name: found.share * fusible.noise,
             },
         }
 
@@ -108,35 +124,55 @@ class Fused(FullCalibrator):
 class Fusion:
     """Fused scores and what they are made of.
 
-    ``kept`` is the share of (model − base) that each item keeps, ``shift`` what anchors moved all
-    scores by, ``noise`` the N of K where K is more than its diagonal.
+    ``kept`` is the share of (model − base) that each item keeps, ``tuned`` what anchors changed,
+    ``noise`` the N of K where K is more than its diagonal.
     """
 
     values: FloatArray
     base: Base
     kept: FloatArray
-    shift: float
     moments: Moments
     known: str | None
     noise: FloatArray | None = None
+    tuned: Tuned | None = None
 
     __repr__ = brief
 
-    def through(self, covariance: Covariance) -> FloatArray:
+    @property
+    def shift(self) -> float:
+        """What anchors moved all scores by."""
+        return 0.0 if self.tuned is None else float(self.tuned.shift)
+
+    @property
+    def slope(self) -> float:
+        """What anchors stretched the scores by."""
+        return 1.0 if self.tuned is None else float(self.tuned.slope)
+
+    @property
+    def share(self) -> float:
+        """The mean share of the model's own deviations that is signal, in the model's units."""
+        return min(float(self.kept.mean()) / max(self.slope, _EXACT), 1.0)
+
+    def untuned(self, model: FloatArray) -> Untuned:
+        """Return what anchors tune, for scores made without them."""
+        kept = min(float(self.kept.mean()), 1.0 - _EXACT)
+        return Untuned(self.values, model - self.values, -kept / (1.0 - kept))
+
+    def through(self, covariance: Covariance, rise: FloatArray) -> FloatArray:
         """Return 1 − K as a matrix: what the scores follow a change of the base by."""
         one = np.eye(len(self.kept))
         if self.noise is None:
             return one * (1.0 - self.kept)
-        return one - covariance.gain(self.moments.slope, self.moments.crowd, self.noise, one)[0]
+        return one - _gain(covariance, rise, self.moments, self.noise, one)[0]
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
-        wide = self.moments.slope**2 * variance + self.moments.crowd
+        rise = self.moments.slope * self.base.bend.rise(consensus)
+        wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
-        if self.known == "anchors":
-            kept = np.full(len(consensus), float(self.kept.mean()))
         base = self.base(consensus)
-        return np.asarray(base + kept * (model - base) + self.shift)
+        values = np.asarray(base + kept * (model - base))
+        return values if self.tuned is None else self.tuned(values, model - values)
 
 
 def fuse(
@@ -169,49 +205,76 @@ def fuse(
     expected = base(consensus)
     residual = model - expected
     noise = np.full(len(model), found.noise)
-    if variances is not None and found.known == "model sd":
+    if variances is not None and found.known is not None:
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
-        return Fusion(expected, base, np.zeros(len(model)), 0.0, found, found.known)
+        fusion = Fusion(expected, base, np.zeros(len(model)), found, found.known)
+        return fusion if anchors is None else _anchored(fusion, model, anchors)
     noise = np.maximum(noise, _EXACT * found.residual)
-    mixes = covariance is not None and anchors is None
     if covariance is None:
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
     else:
-        moved, kept = covariance.gain(found.slope, found.crowd, noise, residual)
-    shift, known = 0.0, found.known
-    if anchors is not None:
-        where, truth = anchors
-        weight, shift = blend(residual[where], truth - expected[where], float(kept.mean()))
-        kept, known = np.full(len(model), weight), "anchors"
-        moved = weight * residual
-    values = expected + moved + shift
-    return Fusion(values, base, kept, shift, found, known, noise if mixes else None)
+        moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
+    mixes = None if covariance is None else noise
+    fusion = Fusion(expected + moved, base, kept, found, found.known, mixes)
+    return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
-def _odd_second(inputs: Inputs, second: FloatArray) -> list[AggcalWarning]:
+def _gain(
+    covariance: Covariance,
+    rise: FloatArray,
+    found: Moments,
+    noise: FloatArray,
+    residual: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return K·residual and the diagonal of K, for V = λ²·DCD + crowd, D the slopes of the bend.
+
+    With z = D⁻¹·residual and M = D⁻¹(crowd + N)D⁻¹ it is what λ²C and M make of z: both have the
+    same inverse between them.
+    """
+    if (rise == 1.0).all():
+        return covariance.gain(found.slope, found.crowd, noise, residual)
+    flat = found.crowd + noise
+    part, own = covariance.gain(found.slope, 0.0, flat / np.square(rise), (residual.T / rise).T)
+    left = ((residual.T - rise * part.T) * (noise / flat)).T
+    return residual - left, 1.0 - noise / flat * (1.0 - own)
+
+
+def _anchored(fusion: Fusion, model: FloatArray, anchors: Anchors) -> Fusion:
+    left = model - fusion.values
+    tuned = fusion.untuned(model).tuned(anchors)
+    kept = float(tuned.slope) * fusion.kept + float(tuned.weight) * (1.0 - fusion.kept)
+    values = tuned(fusion.values, left)
+    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", fusion.noise, tuned)
+
+
+def _sds(variances: FloatArray) -> list[float | None]:
+    return [None if np.isnan(v) else float(v) ** 0.5 for v in variances.tolist()]
+
+
+def _odd_second(inputs: Inputs, second: FloatArray, k: int) -> list[AggcalWarning]:
     both = np.isfinite(second)
     mine, other = inputs.model[both], second[both]
+    which = "second model" if len(inputs.others) == 1 else f"further model {k + 1}"
     if np.ptp(other) == 0.0 or np.ptp(mine) == 0.0:
         return []
-    if inputs.variances is None and inputs.moments.known is None:
+    if inputs.pooled is None or np.isnan(inputs.pooled.errors[k + 1]):
         return [
             DependentModelsWarning(
-                "The second model is not used: its scores do not clearly rise with the consensus.",
+                f"The {which} is not used: its scores do not clearly rise with the consensus.",
                 "Check the direction of its scores and its ids.",
-                title="The second model is not used",
+                title=f"The {which} is not used",
             )
         ]
     alike = float(np.corrcoef(mine, other)[0, 1])
     if alike > _TOO_ALIKE:
         return [
             DependentModelsWarning(
-                "The second model's scores are nearly those of the first (correlation "
-                f"{alike:.3f}), so their errors are hardly independent and fused trusts both too "
-                "much.",
-                "Use a model of another kind, or leave the second model out.",
+                f"The {which}'s scores are nearly those of the first (correlation {alike:.3f}), so "
+                f"their errors are hardly independent and {FUSED.name} trusts both too much.",
+                f"Use a model of another kind, or leave the {which} out.",
                 title=f"The two models are nearly the same (correlation {alike:.3f})",
             )
         ]

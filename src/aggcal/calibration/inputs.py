@@ -15,14 +15,16 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
+from aggcal.calibration.bend import Bend
 from aggcal.calibration.draws import Knowledge, agreement
 from aggcal.calibration.fused import Fusion, fuse
 from aggcal.calibration.moments import Moments, moments
+from aggcal.calibration.pooling import Pooled, pool
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.calibration.smooth_base import NO_BEND, Base, fit_base
 from aggcal.errors import OptionError
 
-_WITHOUT_ANCHORS = ("moments", "base")
+_WITHOUT_ANCHORS = ("moments", "base", "projected", "pooled", "fusible_moments")
 """What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
 
 
@@ -52,24 +54,69 @@ class Inputs:
     variances: FloatArray | None
     """Of the model's scores, where they are known."""
     anchors: Anchors | None
-    second: FloatArray | None
+    second: FloatArray | tuple[FloatArray, ...] | None
+    """Scores of a second model, or of several; NaN where one has none."""
     level: float
     seed: int
     degrees_of_freedom: float = inf
     """Degrees of freedom of ``covariance``."""
+    drawn: bool = True
+    """Whether the anchors are a random sample, as far as is known."""
 
     __repr__ = brief
 
+    @property
+    def others(self) -> tuple[FloatArray, ...]:
+        """The scores of further models."""
+        if self.second is None:
+            return ()
+        return self.second if isinstance(self.second, tuple) else (self.second,)
+
+    @cached_property
+    def pooled(self) -> Pooled | None:
+        """The model and further ones as one; None where there are none, or none that tell."""
+        if not self.others:
+            return None
+        wide = 0.0 if self.covariance is None else float(self.covariance.variances.mean())
+        known = None if self.variances is None else self.model_variance
+        return pool((self.model, *self.others), self.consensus, wide, known)
+
+    @property
+    def fusible(self) -> FloatArray:
+        """The scores that are fused with the consensus: of the model, or of all models pooled."""
+        return self.model if self.pooled is None else self.pooled.model
+
     @cached_property
     def moments(self) -> Moments:
-        """How the model relates to the consensus."""
+        """How the model relates to the consensus, on the scale on which it is straightest."""
+        return self._moments(self.base.bend)
+
+    @cached_property
+    def fusible_moments(self) -> Moments:
+        """How what is fused relates to the consensus."""
+        if self.pooled is None:
+            return self.moments
+        bend = self.base.bend
+        found = moments(
+            self.fusible,
+            bend(self.consensus),
+            self.covariance,
+            rise=bend.rise(self.consensus),
+        )
+        noise = float(self.pooled.noise.mean())
+        return replace(
+            found, crowd=self.pooled.crowd, noise=noise, known="second model", hedged=None
+        )
+
+    def _moments(self, bend: Bend) -> Moments:
         known = None if self.variances is None else float(self.variances.mean())
         return moments(
             self.model,
-            self.consensus,
+            bend(self.consensus),
             self.covariance,
             model_variance=known,
-            second=self.second,
+            second=self.others[0] if self.others else None,
+            rise=bend.rise(self.consensus),
         )
 
     @cached_property
@@ -80,18 +127,19 @@ class Inputs:
     @cached_property
     def base(self) -> Base:
         """What the model's score is expected to be at each consensus score."""
-        return fit_base(self.consensus, self.model, self.seed)
+        return fit_base(self.consensus, self.fusible, self.seed)
 
     @cached_property
     def fused(self) -> Fusion:
         """Model and consensus mixed, which predictions start from."""
+        noise = None if self.pooled is None else self.pooled.noise
         return fuse(
-            self.model,
+            self.fusible,
             self.consensus,
             self.covariance,
-            self.moments,
+            self.fusible_moments,
             self.base,
-            variances=self.variances,
+            variances=self.variances if noise is None else noise,
             anchors=self.anchors,
         )
 
@@ -101,6 +149,7 @@ class Inputs:
             "model_sd": None if self.variances is None else self.model_variance**0.5,
             "n_anchors": 0 if self.anchors is None else len(self.anchors[0]),
             "second_model": self.second is not None,
+            **({"n_further_models": len(self.others)} if len(self.others) > 1 else {}),
         }
 
     def with_anchors(self, anchors: Anchors | None) -> Inputs:
@@ -120,7 +169,7 @@ class Inputs:
             self.consensus,
             self.covariance,
             self.model,
-            self.moments,
+            self._moments(NO_BEND),
             least,
             self.degrees_of_freedom,
         )

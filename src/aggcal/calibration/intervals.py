@@ -20,6 +20,7 @@ from aggcal.calibration.anchors import (
     split,
 )
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
+from aggcal.calibration.conformal import MOST_FITTED, full_conformal
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.inputs import Inputs
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
@@ -64,19 +65,28 @@ class Intervals:
     """The errors on anchors that the intervals come from, where they cover the truth."""
 
 
-def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
-    """Measure each anchor by scores that the others tuned."""
+def cross_fitted(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> FloatArray:
+    """Return the score of each anchor that the others tune."""
     where, truth = anchors
-    fold = np.random.default_rng(inputs.seed).permutation(len(where)) % min(_FOLDS, len(where))
+    fold = _folds(inputs.seed, len(where))
     found = np.empty(len(where))
     for k in range(int(fold.max()) + 1):
         out = fold == k
         tuned = calibrator.calibrate(inputs.with_anchors((where[~out], truth[~out]))).values
         found[out] = tuned[where[out]]
-    gain = gain_on_anchors(inputs.model[where], found, truth)
-    return replace(
-        gain, how=f" (each by scores tuned on the others, in {int(fold.max()) + 1} parts)"
-    )
+    return found
+
+
+def _folds(seed: int, number: int) -> IntArray:
+    return np.random.default_rng(seed).permutation(number) % min(_FOLDS, number)
+
+
+def _cross_fitted_gain(calibrator: FullCalibrator, inputs: Inputs, anchors: Anchors) -> Gain:
+    """Measure each anchor by scores that the others tuned."""
+    where, truth = anchors
+    gain = gain_on_anchors(inputs.model[where], cross_fitted(calibrator, inputs, anchors), truth)
+    parts = min(_FOLDS, len(where))
+    return replace(gain, how=f" (each by scores tuned on the others, in {parts} parts)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +178,9 @@ def calibrated_intervals(
 ) -> Intervals:
     """Return an interval of each score, what it covers, and what the anchors say of the gain."""
     measured = Intervals()
-    if inputs.anchors is not None:
+    if inputs.anchors is not None and not inputs.drawn:
+        measured = Intervals(warnings=(chosen_warning(),))
+    elif inputs.anchors is not None:
         measured = _conformal(calibrator, inputs, found.values, inputs.anchors)
     if measured.covers is not None or inputs.covariance is None or not calibrator.covers:
         return measured
@@ -179,12 +191,34 @@ def calibrated_intervals(
     return replace(measured, low=low, high=high, covers=CONSENSUS)
 
 
+def chosen_warning() -> AnchorsWarning:
+    """Say what anchors that were chosen cannot do."""
+    return AnchorsWarning(
+        "The anchors were chosen for what they tell (column chosen_by), not drawn at random. They "
+        "improve the scores, but cannot measure the gain or give intervals of the truth.",
+        "Draw anchors at random for these.",
+        title="The anchors are not a random sample",
+    )
+
+
 def _conformal(
     calibrator: FullCalibrator, inputs: Inputs, values: FloatArray, anchors: Anchors
 ) -> Intervals:
     """Return intervals of the truth where anchors are enough for them, and what was gained."""
     where, truth = anchors
-    centre, measure, how = values, np.arange(len(where)), ""
+    if calibrator.tuned_by_anchors:
+        gain = _cross_fitted_gain(calibrator, inputs, anchors)
+    else:
+        gain = gain_on_anchors(inputs.model[where], values[where], truth)
+    untuned = calibrator.untuned(inputs) if calibrator.tuned_by_anchors else None
+    if untuned is not None and len(values) * len(where) <= MOST_FITTED:
+        ends = full_conformal(untuned, anchors, inputs.level)
+        if ends is not None:
+            low, high = np.minimum(ends[0], values), np.maximum(ends[1], values)
+            how = "full conformal: each anchor tunes and measures"
+            errors = truth - cross_fitted(calibrator, inputs, anchors)
+            return Intervals(low, high, TRUTH, gain, how=how, measured=Measured(values, errors))
+    centre, measure, how = values, np.arange(len(where)), "split conformal"
     if calibrator.tuned_by_anchors:
         # Anchors that tuned the scores cannot measure them: some tune, the others measure.
         tune, measure = split(len(where), inputs.level, inputs.seed)
@@ -192,13 +226,10 @@ def _conformal(
             tune = tune[:0]
         tuning = (where[tune], truth[tune]) if len(tune) else None
         centre = calibrator.calibrate(inputs.with_anchors(tuning)).values
-        how = (
+        how += (
             f"; {len(tune)} of {len(where)} anchors tuned the scores that {len(measure)} "
             "measured, and the interval is widened to hold the calibrated score"
         )
-        gain = _cross_fitted_gain(calibrator, inputs, anchors)
-    else:
-        gain = gain_on_anchors(inputs.model[where], values[where], truth)
     measured = Measured(centre, truth[measure] - centre[where[measure]])
     radius = conformal_radius(measured.errors, inputs.level)
     if np.isfinite(radius):

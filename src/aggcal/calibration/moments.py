@@ -4,21 +4,42 @@ r"""How the model's scores relate to the consensus: what the data identify, and 
 
 λ and the sum are identified; how it divides between annotators who are wrong together (σ̃², in the
 model's units) and the model's own error (σ_e²) is not, unless a standard deviation of the model,
-anchors, or a second model with independent errors is given.
+anchors, or a second model with independent errors is given. Without any of these a small share is
+taken to be the annotators': as much as costs little if they are exact, and helps if they are not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Covariance
 
-_LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
-_SURE = 2.0  # standard errors of the slope: of less the second model says nothing
+LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
+SURE = 2.0  # standard errors of the slope: of less the second model says nothing
+
+_TOLERATED = 0.08
+"""By how much of itself the hedge may raise the expected error of the fused scores if the
+annotators are exact: more helps more where they are wrong together. Simulated costs were up to half
+as large again."""
+
+_FITTED = 2.5
+"""Degrees of freedom that the base costs, between a line's 2 and a curve's: they are a part of the
+expected error."""
+
+_STRANGERS, _RELATED, _STRANGE_SHARE = 0.06, 0.12, 0.12
+"""Shares of the model's variance that the exact consensus explains. Below the first, either the
+model's errors are four times the spread of what annotators see, or these miss much of the truth; as
+neither is likelier, an eighth of the residual counts as theirs. From the second on, only what
+_TOLERATED allows does. A larger share gains where annotators miss more (on Reading Level up to a
+fifth) and costs more where such a poor model stands beside an exact crowd."""
+
+_RISING = 1.0
+"""Standard errors that the model must rise with the consensus by for the consensus to be followed
+as usual; from there down to none, ever more of the model is kept, and all of it where it falls."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +47,7 @@ class Moments:
     """Slope and variances, in the model's units.
 
     ``residual`` is Var(d), a twentieth of ``total`` at least; ``crowd`` and ``noise`` are the parts
-    it was divided into, and ``known`` says by what (None: all of it counts as the model's noise).
+    it was divided into, and ``known`` says by what (None: by the hedge, whose share is ``hedged``).
     A stated ``noise`` is as stated, and may be more than the estimate of the whole.
     """
 
@@ -40,6 +61,7 @@ class Moments:
     total: float = 0.0
     """Mean square of what is left of the model's scores, the ranking's uncertainty included."""
     degrees_of_freedom: int = 1
+    hedged: float | None = None
 
     @property
     def explained(self) -> bool:
@@ -71,6 +93,7 @@ def moments(
     *,
     model_variance: float | None = None,
     second: FloatArray | None = None,
+    rise: FloatArray | None = None,
 ) -> Moments:
     """Estimate by moments, which are steadier here than likelihoods.
 
@@ -85,55 +108,110 @@ def moments(
     second
         Scores of a second model whose errors are independent of the first's; NaN where it has
         none.
+    rise
+        By how much the scale of ``consensus`` is wider than that of ``covariance``, at each item.
 
     Examples
     --------
     >>> x = np.arange(6.0)
     >>> found = moments(2.0 * x + np.array([1, -1, 0, 0, -1, 1]), x, None)
-    >>> round(found.slope, 6), found.residual == found.noise
+    >>> round(found.slope, 6), round(found.crowd / found.residual, 2) == round(found.hedged, 2)
     (2.0, True)
     """
     n = len(model)
-    slope, left = _regressed(model, consensus)
-    wide = 0.0 if covariance is None else float(covariance.variances.mean())
+    line = regressed(model, consensus)
+    slope, left = line.slope, line.left
+    wide = 0.0
+    if covariance is not None:
+        steep = 1.0 if rise is None else np.square(rise)
+        wide = float((steep * covariance.variances).mean())
     degrees_of_freedom = max(n - 2, 1)
     total = float(left @ left) / degrees_of_freedom
-    residual = max(total - slope**2 * wide, _LEAST_SHARE * total)
-    crowd, noise, known = 0.0, residual, None
+    ranking = slope**2 * wide
+    residual = max(total - ranking, LEAST_SHARE * total)
+    alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
-    noise_variance = (residual + slope**2 * wide) ** 2 / degrees_of_freedom
+    noise_variance = (residual + ranking) ** 2 / degrees_of_freedom
     if model_variance is not None:
         # A stated sd is taken at its word: what is left over is the crowd's.
-        crowd, known = _shrunk(residual - model_variance, noise_variance), "model sd"
-        noise = model_variance
-    elif second is not None:
-        both = np.isfinite(second)
-        other_slope, other_left = _regressed(second[both], consensus[both])
-        mine = _regressed(model[both], consensus[both])[1]
-        shared = float(mine @ other_left) / max(int(both.sum()) - 2, 1)
-        # On another scale the second model's slope tells how much of a unit is one of ours.
-        scatter = float(np.square(consensus[both] - consensus[both].mean()).sum())
-        se = sqrt(float(other_left @ other_left) / max(int(both.sum()) - 2, 1) / (scatter or 1.0))
-        if other_slope <= _SURE * se:
-            # A second model that knows nothing of the items tells nothing of the first.
-            return Moments(
-                slope, slope**2 * wide, residual, 0.0, residual, None, total, degrees_of_freedom
-            )
-        common = (shared - slope * other_slope * wide) * slope / other_slope
-        crowd = min(_shrunk(common, 0.5 * noise_variance), (1.0 - _LEAST_SHARE) * residual)
-        noise, known = residual - crowd, "second model"
-    return Moments(slope, slope**2 * wide, residual, crowd, noise, known, total, degrees_of_freedom)
+        crowd = shrunk(residual - model_variance, noise_variance)
+        return replace(alone, crowd=crowd, noise=model_variance, known="model sd")
+    if second is not None:
+        common = _common(line, model, consensus, second, wide)
+        if common is not None:
+            most = (1.0 - LEAST_SHARE) * residual
+            crowd = min(shrunk(common, 0.5 * noise_variance), most)
+            return replace(alone, crowd=crowd, noise=residual - crowd, known="second model")
+    share = _hedge(alone, line, n)
+    crowd = share * residual
+    return replace(alone, crowd=crowd, noise=residual - crowd, hedged=share)
 
 
-def _shrunk(difference: float, noise_variance: float) -> float:
+def _common(
+    line: Line, model: FloatArray, consensus: FloatArray, second: FloatArray, wide: float
+) -> float | None:
+    """Return the variance that two models share beyond the consensus, in the first's units.
+
+    None where the second does not clearly rise with the consensus: a model that knows nothing of
+    the items tells nothing of the first.
+    """
+    both = np.isfinite(second)
+    other = regressed(second[both], consensus[both])
+    if other.rise <= SURE:
+        return None
+    mine = regressed(model[both], consensus[both]).left
+    shared = float(mine @ other.left) / max(int(both.sum()) - 2, 1)
+    # On another scale the second model's slope tells how much of a unit is one of ours.
+    return (shared - line.slope * other.slope * wide) * line.slope / other.slope
+
+
+def _hedge(found: Moments, line: Line, n: int) -> float:
+    """Return the share of the residual that counts as the annotators' where nothing tells it.
+
+    If they are exact, a share h adds h² of the residual to the expected error of the fused scores,
+    which is what the uncertainty of the ranking leaves, and what fitting the base costs.
+    """
+    if found.residual <= 0.0:
+        return 0.0
+    ranking = found.ranking * found.residual / (found.ranking + found.residual)
+    expected = ranking + _FITTED / n * found.residual
+    share = sqrt(_TOLERATED * expected / found.residual)
+    signal = max(line.explained - found.ranking, 0.0)
+    related = signal / (signal + found.residual)
+    strange = min(max((_RELATED - related) / (_RELATED - _STRANGERS), 0.0), 1.0)
+    share += strange * max(_STRANGE_SHARE - share, 0.0)
+    return min(max(share, 1.0 - max(line.rise, 0.0) / _RISING), 1.0)
+
+
+def shrunk(difference: float, noise_variance: float) -> float:
+    """Return a difference of variances, less what chance may explain of it, and never below 0."""
     if difference <= 0.0:
         return 0.0
     return difference * max(0.0, 1.0 - noise_variance / difference**2)
 
 
-def _regressed(y: FloatArray, x: FloatArray) -> tuple[float, FloatArray]:
-    """Return the slope of y on x, never below 0, and what is left of y."""
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A regression on the consensus.
+
+    Its slope, never below 0; what is left; the mean square that it explains; and by how many
+    standard errors it rises.
+    """
+
+    slope: float
+    left: FloatArray
+    explained: float
+    rise: float
+
+
+def regressed(y: FloatArray, x: FloatArray) -> Line:
+    """Fit the line of y on x that does not fall."""
     centred, level = x - x.mean(), y - y.mean()
     scatter = float(centred @ centred)
-    slope = max(0.0, float(centred @ level) / scatter) if scatter > 0.0 else 0.0
-    return slope, np.asarray(level - slope * centred)
+    own = float(centred @ level) / scatter if scatter > 0.0 else 0.0
+    slope = max(0.0, own)
+    left = np.asarray(level - slope * centred)
+    error = float(left @ left) / max(len(x) - 2, 1)
+    se = sqrt(error / scatter) if scatter > 0.0 else 0.0
+    rise = own / se if se > 0.0 else inf if own > 0.0 else 0.0
+    return Line(slope, left, slope**2 * scatter / len(x), rise)

@@ -7,7 +7,7 @@ score: a regression of the fused scores on the model's, corrected by anchors whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -99,9 +99,11 @@ def predict(
     anchors = None
     if inputs.anchors is not None:
         anchors = inputs.model[inputs.anchors[0]], inputs.anchors[1]
-    seen = fit_unseen(
-        inputs.model, inputs.fused.values, anchors=anchors, level=inputs.level, seed=inputs.seed
-    )
+    # Anchors that tuned the fused scores could not measure the map: it starts from those untuned.
+    fused = inputs.with_anchors(None).fused.values
+    seen = fit_unseen(inputs.model, fused, anchors=anchors, level=inputs.level, seed=inputs.seed)
+    if not inputs.drawn:
+        seen = replace(seen, radius=np.inf)
     predicted, outside = seen(model), seen.outside(model)
     judged = np.zeros(len(ids), dtype=bool)
     if placed is not None and placed.sd is not None:
@@ -200,5 +202,5 @@ def _tuned(base: Base, low: float, high: float, model: FloatArray, truth: FloatA
         se = sqrt(float(left @ left) / (n - 2) / size)
         pseudo = 0.0 if abs(own - 1.0) > _SURE * se else _PSEUDO_ANCHORS / n
         slope = max(0.0, (own + pseudo) / (1.0 + pseudo))
-    level = shrunk_mean(truth - mapped - (slope - 1.0) * (mapped - centre))
+    level = float(shrunk_mean(truth - mapped - (slope - 1.0) * (mapped - centre)))
     return UnseenMap(base, low, high, level, slope, centre, np.inf)

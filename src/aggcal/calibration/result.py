@@ -19,6 +19,7 @@ from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.interpolation import Interpolated, Neighbours
 from aggcal.calibration.prediction import Prediction, predict
+from aggcal.calibration.recommendation import Recommendation
 from aggcal.calibration.scale import Scale
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
@@ -79,6 +80,8 @@ class Calibration:
     fit: Consensus | None = field(default=None, repr=False)
     scale: Scale = field(default_factory=Scale)
     """The ends of the scale, and its digits."""
+    recommendation: Recommendation | None = None
+    """Why this calibrator was taken, where it was chosen by ``auto``."""
     interpolated: Interpolated | None = field(default=None, repr=False)
     """Scores and gaps between the neighbours, for judged items without a model score."""
 
@@ -236,6 +239,8 @@ class Calibration:
             "kept": self.kept,
             **self.scale.to_dict(),
         }
+        if self.recommendation is not None:
+            whole["recommendation"] = self.recommendation.to_dict()
         # Whatever a calibrator of the user's is called, it changes nothing else.
         return ({self.method: made} if made else {}) | whole
 

@@ -14,7 +14,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
-from aggcal.calibration.claims import Condition, Guarantee, noise_conditions
+from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
+from aggcal.calibration.tuning import Untuned, level_of
 from aggcal.errors import AggcalWarning, HarmfulWarning
 from aggcal.registry import FUSED, SAFE
 
@@ -37,6 +38,7 @@ class Safe(FullCalibrator):
 
     name = SAFE.name
     needs_model_sd = True
+    tuned_by_anchors = True
     covers = (
         "Each interval covers the calibrated score that the annotators' exact consensus would "
         "give, with as much of the model kept as here"
@@ -44,18 +46,22 @@ class Safe(FullCalibrator):
 
     def calibrate(self, inputs: Inputs, /) -> Calibrated:
         """Shrink towards the unweighted projection, which is the one the theorem is about."""
-        projected, block = project(inputs.consensus, inputs.model)
-        blocks, variance = int(block.max()), inputs.model_variance
-        values, kept = james_stein(inputs.model, projected, blocks, variance)
-        return Calibrated(values, kept=np.full(len(values), kept))
+        values, kept = _shrunk(inputs)
+        moved = values + level_of(values, inputs.anchors)
+        return Calibrated(moved, kept=np.full(len(values), kept))
+
+    def untuned(self, inputs: Inputs, /) -> Untuned:
+        """Return the shrunk scores, of which anchors tell the level."""
+        return Untuned(_shrunk(inputs)[0])
 
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model as the scores do."""
         even, kept = np.ones(len(inputs.model)), 0.0 if found.kept is None else found.kept
+        shift = level_of(_shrunk(inputs)[0], inputs.anchors)
 
         def shrunk(drawn: FloatArray) -> FloatArray:
             base = projected_values(drawn, inputs.model, even)
-            return np.asarray(base + kept * (inputs.model - base))
+            return np.asarray(base + kept * (inputs.model - base) + shift)
 
         return shrunk
 
@@ -80,23 +86,28 @@ class Safe(FullCalibrator):
         """Return the theorem, with what it supposes."""
         del weighted, measured
         variance = inputs.model_variance
-        return [
-            Guarantee(
-                self.name,
-                "Never worse than the model",
-                "Whatever the truth, and however wrong the ranking, the expected mean squared "
-                f"error of these scores is at most that of the model, {variance:.3g}.",
-                "model",
-                "bound",
-                {"model_variance": variance, "items": len(inputs.model)},
-                (
-                    *noise_conditions(inputs),
-                    Condition(
-                        "the model is right on average (else this is about its noise-free scores)"
-                    ),
+        shift = level_of(_shrunk(inputs)[0], inputs.anchors)
+        claim = Guarantee(
+            self.name,
+            "Never worse than the model",
+            "Whatever the truth, and however wrong the ranking, the expected mean squared "
+            f"error of these scores is at most that of the model, {variance:.3g}.",
+            "model",
+            "bound",
+            {"model_variance": variance, "items": len(inputs.model)},
+            (
+                *noise_conditions(inputs),
+                Condition(
+                    "the model is right on average (else this is about its noise-free scores)"
                 ),
-            )
-        ]
+            ),
+        )
+        return [unshifted(claim, shift)]
+
+
+def _shrunk(inputs: Inputs) -> tuple[FloatArray, float]:
+    projected, block = project(inputs.consensus, inputs.model)
+    return james_stein(inputs.model, projected, int(block.max()), inputs.model_variance)
 
 
 def james_stein(

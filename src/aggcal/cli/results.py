@@ -106,6 +106,8 @@ def tell(result: Assessment, console: Console) -> None:
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
+        if result.calibration.recommendation is not None:
+            console.say(result.calibration.recommendation.reason)
         if result.calibration.covers is not None:
             interval = summary["calibrated_interval"]
             console.say(f"intervals at {interval['level']:g}: {interval['covers']}")

@@ -39,6 +39,8 @@ class Scores:
     backend: str | None = None
     notes: tuple[str, ...] = ()
     """What was made of the table in reading it, in words."""
+    chosen: bool = False
+    """Of true scores: whether the items were chosen for what they tell, not drawn at random."""
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1:

@@ -115,6 +115,8 @@ def read_truth(
 ) -> tuple[Scores, int]:
     """Read ``item, truth``; items whose truth is blank are left out and counted.
 
+    A column ``chosen_by`` with an entry beside a truth says that items were chosen, not drawn.
+
     Examples
     --------
     >>> truth, blank = read_truth([{"item": "a", "truth": 3}, {"item": "b", "truth": None}])
@@ -123,7 +125,8 @@ def read_truth(
     """
     shapes = {2: ("item", column)}
     aliases = {"value": column}
-    with opened(data, ("item", "value"), what="truth", shapes=shapes, aliases=aliases) as source:
+    wanted = ("item", "value", "chosen_by")
+    with opened(data, wanted, what="truth", shapes=shapes, aliases=aliases) as source:
         _require(source, column, flag)
         refuse_double_items(source)
         notes = list(source.notes)
@@ -133,10 +136,12 @@ def read_truth(
         source.connection.execute("DELETE FROM raw WHERE value IS NULL")
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: column '{column}' is blank in every row.")
-        table = fetch(source, ["value"])
-        scores = Scores(
-            ids(table["item"]), numbers(table["value"]), None, source.name, notes=tuple(notes)
+        chosen = "chosen_by" in source.columns and source.one(
+            "count(*)", "trim(CAST(chosen_by AS VARCHAR)) <> ''"
         )
+        table = fetch(source, ["value"])
+        truths = ids(table["item"]), numbers(table["value"])
+        scores = Scores(*truths, None, source.name, notes=tuple(notes), chosen=bool(chosen))
         return scores, blank
 
 

@@ -284,6 +284,13 @@ CALIBRATORS = {info.name: info for info in (ATC, FUSED, SAFE)}
 """The calibrators by name."""
 DEFAULT_CALIBRATOR: Literal["atc"] = "atc"
 """The default calibrator."""
+AUTO_CALIBRATOR = CalibratorInfo(
+    "auto",
+    f"{_STAGE_2}.recommendation:Auto",
+    "the one of these that is recommended for what is known",
+    "choose for me, and say why",
+)
+"""What chooses among the calibrators; none itself, so it is not listed among them."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ def made(report: Report) -> list[tuple[str, str]]:
     found = [("Consensus", _method(report)), ("Calibration", _calibration(report))]
     if (chosen := summary.get("selection")) is not None:
         found.insert(1, ("Choice of method", str(chosen["why"])))
+    if (advised := summary.get("recommendation")) is not None:
+        found.append(("Choice of calibrator", str(advised["why"])))
     if (known := summary.get("uncertainty")) is not None:
         kind = UNCERTAINTIES.get(known["kind"])
         means = "" if kind is None else f", {kind.means.partition(': ')[2] or kind.means}"

@@ -268,8 +268,9 @@ def _making(report: Report) -> Iterable[str]:
         how += f", from {plain(summary['judgments'])}"
         how += f" and {plain(summary['scores'])}" if summary.get("scores") else ""
     yield f"{how}, with aggcal {inline(summary['version'])}."
-    if summary.get("selection"):
-        yield inline(summary["selection"]["why"], 1000)
+    for choice in ("selection", "recommendation"):
+        if summary.get(choice):
+            yield inline(summary[choice]["why"], 1000)
     yield "\n".join(f"- **{label}:** {plain(said, 1000)}" for label, said in report.terms)
     if report.again:
         yield _command(report.again)

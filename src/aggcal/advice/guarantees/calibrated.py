@@ -51,7 +51,7 @@ def _unidentified(inputs: Inputs) -> Guarantee:
     crowd, noise, known = found.crowd, found.noise, found.known
     if inputs.anchors is not None:
         # Anchors tell which share of (model − base) is signal, the ranking's uncertainty included.
-        kept = float(inputs.fused.kept.mean())
+        kept = inputs.fused.share
         whole = found.ranking + found.residual
         crowd, noise, known = max(0.0, kept * whole - found.ranking), (1 - kept) * whole, "anchors"
     values: dict[str, float | int | None] = {
@@ -88,7 +88,7 @@ def _unidentified(inputs: Inputs) -> Guarantee:
         "truth",
         "estimate",
         values,
-        () if known is None else (Condition(_SOURCES[known]),),
+        () if known is None else (Condition(_SOURCES[known], None if inputs.drawn else False),),
         claim=claim,
     )
 
@@ -151,8 +151,8 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         return Guarantee(
             "interval",
             "The intervals",
-            f"{covers} The width comes from the errors of the scores on the anchors (split "
-            f"conformal{calibration.how}).{gaps}",
+            f"{covers} The width comes from the errors of the scores on the anchors "
+            f"({calibration.how}).{gaps}",
             "truth",
             "bound",
             {"level": calibration.level},

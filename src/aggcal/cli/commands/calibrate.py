@@ -84,9 +84,11 @@ def calibrate(options: argparse.Namespace) -> int:
     console.say_notes(options.consensus, consensus.notes)
     consensus = respelt(consensus, spelling, options.consensus, console)
     known = knowledge_from(options, console)
-    for name in ("anchors", "second_model"):
-        if known[name] is not None:
-            known[name] = respelt(known[name], spelling, getattr(options, name), console)
+    if known["anchors"] is not None:
+        known["anchors"] = respelt(known["anchors"], spelling, options.anchors, console)
+    if known["second_model"] is not None:
+        files = zip(known["second_model"], options.second_model, strict=True)
+        known["second_model"] = [respelt(each, spelling, file, console) for each, file in files]
     calibration = project(
         respelt(scores_from(options, console), spelling, options.scores, console),
         consensus,

@@ -1,4 +1,4 @@
-"""``aggcal suggest``: the pairs worth asking next."""
+"""``aggcal suggest``: the pairs worth asking next, or the true scores worth finding out."""
 
 from __future__ import annotations
 
@@ -60,6 +60,13 @@ def add(command: Parser) -> None:
         metavar="N",
         help="number of pairs (default: 20, or as many as --per-annotator allows; without "
         "judgments, at least as many as there are items)",
+    )
+    command.add_argument(
+        "--anchors",
+        type=int,
+        metavar="N",
+        help="suggest N items whose true score would help most, not pairs: a sheet for "
+        "'aggcal run --anchors', but no random sample (no intervals of the truth)",
     )
     _add_sheet(command)
     command.add_argument(
@@ -147,6 +154,8 @@ def _add_annotators(command: Parser) -> None:
 
 def suggest(options: argparse.Namespace) -> int:
     """Print the pairs, or write them."""
+    if options.anchors is not None:
+        return _suggest_anchors(options)
     from aggcal.advice.suggest import suggest_pairs
     from aggcal.advice.suggest.batch import check_suggestion
     from aggcal.io.writing.write import write_file
@@ -184,6 +193,61 @@ def suggest(options: argparse.Namespace) -> int:
     if options.json:
         print_json(found.to_dict(), written)
     return 0
+
+
+def _suggest_anchors(options: argparse.Namespace) -> int:
+    """Print the items whose true score is worth finding out, or write them."""
+    from aggcal.advice.suggest.anchors import check_anchor_suggestion, suggest_anchors
+    from aggcal.io.writing.write import csv_writer, write_file
+
+    console = Console(quiet=options.quiet)
+    check_anchor_suggestion(options.anchors, options.method, options.seed)
+    _refuse_for_anchors(options)
+    choices_from(options)
+    _check_form(options)
+    _refuse_output(options)
+    if not judgment_files(options):
+        raise OptionError("--anchors needs judgments; give their file.")
+    judgments = judgments_from(options, console)
+    scores = None if options.scores is None else scores_from(options, console)
+    found = suggest_anchors(
+        judgments, scores, n=options.anchors, method=options.method, seed=options.seed
+    )
+    console.warn(*found.consensus.warnings)
+    console.say(
+        str(found),
+        "Fill in the column truth, and keep the column chosen_by: items that were chosen improve "
+        "the scores, but cannot give intervals of the truth.",
+    )
+    written = []
+    write = csv_writer(found.item_columns(), spreadsheet_safe=options.spreadsheet_safe)
+    if options.output is not None:
+        written = [write_file(options.output, write, force=options.force)]
+        console.say(f"wrote {written[0]}")
+    elif not options.json:
+        write(sys.stdout)
+    if options.json:
+        print_json(found.to_dict(), written)
+    return 0
+
+
+def _refuse_for_anchors(options: argparse.Namespace) -> None:
+    """Refuse what is only about pairs."""
+    given = {
+        "--pairs": options.pairs is not None,
+        "--per-annotator": options.per_annotator is not None,
+        "--per-item": options.per_item is not None,
+        "--annotator": bool(options.annotator),
+        "--new-annotator": bool(options.new_annotator),
+        "--items": options.items is not None,
+        "--repeat": options.repeat,
+        "--explore": options.explore != 0.0,
+        "--to": options.to != _SHEET,
+        "--texts": bool(text_files(options)),
+    }
+    about_pairs = [name for name, there in given.items() if there]
+    if about_pairs:
+        raise OptionError(f"{about_pairs[0]} is about pairs, not about --anchors; omit it.")
 
 
 def _check_form(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from aggcal.cli.arguments import Parser
 from aggcal.cli.console import Console
 from aggcal.cli.options.scores import add_score_columns
 from aggcal.errors import OptionError, count
-from aggcal.registry import CALIBRATORS, DEFAULT_CALIBRATOR
+from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR
 from aggcal.registry.limits import MOST_DIGITS
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ def add_stage_2(command: Parser) -> None:
     group = command.add_argument_group("Stage 2 (calibrated scores)")
     group.add_argument(
         "--calibrator",
-        choices=CALIBRATORS,
+        choices=(*CALIBRATORS, AUTO_CALIBRATOR.name),
         default=DEFAULT_CALIBRATOR,
-        help="; ".join(f"{known.name}: {known.help}" for known in CALIBRATORS.values()),
+        help="; ".join(
+            f"{known.name}: {known.help}" for known in (*CALIBRATORS.values(), AUTO_CALIBRATOR)
+        ),
     )
     group.add_argument(
         "--model-sd",
@@ -39,14 +41,15 @@ def add_stage_2(command: Parser) -> None:
     group.add_argument(
         "--anchors",
         metavar="FILE",
-        help="table item,truth of at least 5 items drawn at random. The gain is then measured, "
-        "and fused learns how much to trust the model. With 9 anchors (level 0.9) or 19 (0.95), "
-        "intervals cover the truth",
+        help="table item,truth of at least 5 items drawn at random. They correct the level, tell "
+        "fused the scale and how far to trust the model, and measure the gain. With 9 anchors "
+        "(level 0.9) or 19 (0.95), intervals cover the truth",
     )
     group.add_argument(
         "--second-model",
+        action="append",
         metavar="FILE",
-        help="table item,score of a second model with independent errors; for fused",
+        help="table item,score of a second model with independent errors; for fused (repeatable)",
     )
     _add_scale(group)
     add_score_columns(group)
@@ -148,14 +151,14 @@ def _anchors_from(options: argparse.Namespace, console: Console) -> Scores | Non
 
 
 def knowledge_files(options: argparse.Namespace) -> list[str]:
-    """Return the files of anchors and of a second model, if there are any.
+    """Return the files of anchors and of further models, if there are any.
 
     Examples
     --------
     >>> knowledge_files(argparse.Namespace(anchors="anchors.csv", second_model=None))
     ['anchors.csv']
     """
-    known = (options.anchors, getattr(options, "second_model", None))
+    known = (options.anchors, *(getattr(options, "second_model", None) or ()))
     return [name for name in known if name is not None]
 
 
@@ -163,15 +166,15 @@ def knowledge_from(options: argparse.Namespace, console: Console) -> dict[str, A
     """Read what is known about the model and the truth, beside the scores."""
     from aggcal.io import read_scores
 
-    second = None
-    if options.second_model is not None:
-        second = read_scores(options.second_model, blank=options.blank, flag=None)
-        console.say_notes(options.second_model, second.notes)
+    others = []
+    for file in options.second_model or ():
+        others.append(read_scores(file, blank=options.blank, flag=None))
+        console.say_notes(file, others[-1].notes)
     return {
         "weights": None if options.unweighted else "sd",
         "model_sd": options.model_sd,
         "anchors": _anchors_from(options, console),
-        "second_model": second,
+        "second_model": others or None,
         "bounds": options.bounds,
         "digits": options.digits,
     }

@@ -1,0 +1,299 @@
+"""The calibrators against each other: mean squared errors on real sets and simulated regimes.
+
+    python benchmarks/calibrators.py [--studies 30] [--seed 700] [--jobs 1] [--coverage 200]
+                                     [--only NAME ...] [-o benchmarks/results/calibrators.md]
+
+Each study is calibrated by every calibrator and by 'auto', with nothing known, with the sd of the
+model's errors, and with ten anchors drawn at random. Errors are those of the other items, and are
+told as shares of the model's own and of atc's. The seeds are none that anything was tuned on. Then
+the coverage of intervals from anchors, over studies of shapes that nothing was tuned on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import aggcal
+from aggcal import datasets
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.tables import aligned, as_text
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
+from aggcal.calibration.alignment import Given, Order, inputs_of
+from aggcal.calibration.calibrator import find
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.intervals import calibrated_intervals
+from aggcal.calibration.recommendation import recommend
+from aggcal.data.scores import Scores
+from aggcal.simulation import simulate
+
+KNOWN = ("nothing", "model sd", "10 anchors")
+METHODS = ("atc", "fused", "safe")
+ANCHORS = 10
+NEVER_BELOW = 1e-9
+
+
+@dataclass(frozen=True)
+class Study:
+    """A consensus, a model's scores, the truth, and the sd of the model's errors."""
+
+    order: Order
+    ids: TextArray
+    model: FloatArray
+    truth: FloatArray
+    sd: float
+
+
+# ------------------------------------------------------------------------------- studies
+
+
+def fitted(judgments: object) -> aggcal.Consensus:
+    consensus = aggcal.aggregate(judgments, warn=False)
+    return consensus if consensus.uncertainty is not None else consensus.quantify()
+
+
+def simulated(
+    seed: int,
+    *,
+    items: int = 60,
+    judgments: int = 3000,
+    sd: float = 8.0,
+    crowd: float = 0.0,
+    slope: float = 1.0,
+    bias: float = 0.0,
+    exponent: float = 0.0,
+    reversed_crowd: bool = False,
+    annotators: int = 20,
+) -> Study:
+    made = simulate(
+        items=items, annotators=annotators, judgments=judgments, model_sd=1.0, seed=seed
+    )
+    random = np.random.default_rng([seed, 99])
+    table = dict(made.judgments)
+    if reversed_crowd:
+        table["winner"], table["loser"] = table["loser"], table["winner"]
+    consensus = fitted(table)
+    latent = aligned(made.latent, made.item_ids, consensus.item_ids)
+    truth = 50.0 + 10.0 * latent
+    if exponent:
+        truth = 10.0 * np.exp(exponent * latent)
+    truth = truth + crowd * random.standard_normal(len(truth))
+    centre = truth.mean()
+    model = centre + slope * (truth - centre) + bias + sd * random.standard_normal(len(truth))
+    error = float(np.sqrt(np.mean(np.square(model - truth))))
+    return Study(Order.of(consensus), consensus.item_ids, model, truth, error)
+
+
+_LOADED: dict[str, tuple[Order, TextArray, FloatArray, FloatArray]] = {}
+
+
+def real(seed: int, *, name: str, sd: float | None = None) -> Study:
+    """Return a real set with its own model, or with one drawn about the truth."""
+    if name not in _LOADED:
+        found = datasets.load(name)
+        consensus, truth, model = fitted(found.judgments), found.truth, found.scores
+        if truth is None or model is None:
+            raise ValueError(name)
+        both = (aligned(t.values, t.item_ids, consensus.item_ids) for t in (model, truth))
+        _LOADED[name] = Order.of(consensus), consensus.item_ids, *both
+    order, ids, model, truth = _LOADED[name]
+    if sd is not None:
+        random = np.random.default_rng([seed, 98])
+        model = truth + sd * np.nanstd(truth) * random.standard_normal(len(truth))
+    error = float(np.sqrt(np.nanmean(np.square(model - truth))))
+    return Study(order, ids, model, truth, error)
+
+
+REGIMES: dict[str, Callable[[int], Study]] = {
+    "Reading Level, model sd 5": partial(real, name="reading-level", sd=1.565),
+    "Reading Level, the paper's model": partial(real, name="reading-level"),
+    "Dots, OpenCV's counts": partial(real, name="dots"),
+    "Dots, model drawn": partial(real, name="dots", sd=0.7),
+    "Country Population, its model": partial(real, name="country-population"),
+    "Country Population, model drawn": partial(real, name="country-population", sd=0.7),
+    "Judgemark, model drawn": partial(real, name="judgemark", sd=0.7),
+    "LLMFAO, model drawn": partial(real, name="llmfao", sd=0.7),
+    "crowd exact": partial(simulated, judgments=6000),
+    "crowd exact, poor model": partial(simulated, judgments=6000, sd=30.0),
+    "crowd wrong together": partial(simulated, crowd=7.0, sd=5.0),
+    "model shrunk": partial(simulated, slope=0.5, sd=4.0),
+    "model biased": partial(simulated, bias=10.0, sd=5.0),
+    "exponential truth": partial(simulated, exponent=1.0),
+    "steeper exponential truth": partial(simulated, exponent=1.7),
+    "reversed crowd": partial(simulated, reversed_crowd=True),
+    "few judgments": partial(simulated, judgments=150, sd=5.0),
+    "twelve items": partial(simulated, items=16, judgments=200, annotators=5),
+    "good model": partial(simulated, judgments=600, sd=2.0),
+}
+NAMED_SD = {"Reading Level, model sd 5": 5.0}
+
+
+# ------------------------------------------------------------------------------- errors
+
+
+def inputs_from(study: Study, known: str, chosen: IntArray, seed: int) -> Inputs:
+    scored = np.isfinite(study.model)
+    anchors = Scores(study.ids[chosen], study.truth[chosen], None, "anchors")
+    given = Given(
+        Scores(study.ids[scored], study.model[scored]),
+        model_sd=study.sd if known == KNOWN[1] else None,
+        anchors=anchors if known == KNOWN[2] else None,
+    )
+    return inputs_of(find("fused"), given, study.order, 0.9, seed).inputs
+
+
+def errors_of(job: tuple[str, int]) -> list[tuple[str, str, dict[str, float], str]]:
+    """Return the mean squared errors of a study, for each state of knowledge."""
+    name, seed = job
+    study = REGIMES[name](seed)
+    random = np.random.default_rng([seed, 97])
+    usable = np.flatnonzero(np.isfinite(study.model) & np.isfinite(study.truth))
+    chosen = random.choice(usable, min(ANCHORS, len(usable) // 2 + 2), replace=False)
+    rows = []
+    for known in KNOWN:
+        inputs = inputs_from(study, known, np.sort(chosen), seed)
+        truth = aligned(study.truth, study.ids, inputs.item_ids)
+        told = np.isin(inputs.item_ids, study.ids[chosen])
+        rest = np.isfinite(truth) & ~told
+        found = {"model": inputs.model}
+        for method in METHODS:
+            if method != "safe" or inputs.variances is not None:
+                found[method] = find(method).calibrate(inputs).values
+        picked = recommend(inputs).calibrator
+        found["auto"] = found[picked]
+        mse = {k: float(np.mean(np.square(v - truth)[rest])) for k, v in found.items()}
+        rows.append((name, known, mse, picked))
+    return rows
+
+
+def table(rows: list[tuple[str, str, dict[str, float], str]]) -> list[str]:
+    lines = [
+        "| study | known | model | atc / model | fused / model | safe / model | auto / model | "
+        "auto / atc | auto / best | auto takes |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(row[0] for row in rows):
+        for known in KNOWN:
+            here = [row for row in rows if row[:2] == (name, known)]
+            mean = {k: float(np.mean([row[2][k] for row in here])) for k in here[0][2]}
+            best = min(mean[k] for k in METHODS if k in mean)
+            share = {k: mean[k] / mean["model"] for k in mean}
+            safe = f"{share['safe']:.3f}" if "safe" in share else ""
+            picks = [row[3] for row in here]
+            taken = ", ".join(f"{k} {picks.count(k)}" for k in METHODS if k in picks)
+            lines.append(
+                f"| {name} | {known} | {mean['model']:.4g} | {share['atc']:.3f} | "
+                f"{share['fused']:.3f} | {safe} | {share['auto']:.3f} | "
+                f"{mean['auto'] / mean['atc']:.3f} | {mean['auto'] / best:.3f} | {taken} |"
+            )
+    return lines
+
+
+# ----------------------------------------------------------------------------- coverage
+
+SHAPES = ("plain", "shrunk", "heavy tails", "uneven", "exponential", "rounded", "two groups")
+DESIGNS = ((30, 9, 0.9), (30, 20, 0.95), (60, 12, 0.8), (14, 9, 0.9), (200, 40, 0.9))
+
+
+def coverage_of(job: tuple[int, int, float, str, int]) -> dict[str, tuple[float, float]]:
+    """Return the share of other items whose truth is in its interval, and the median width."""
+    items, number, level, shape, seed = job
+    random = np.random.default_rng([seed, items, number, SHAPES.index(shape)])
+    x = random.standard_normal(items)
+    noise = 5.0 * random.standard_normal(items)
+    truth = 50.0 + 10.0 * x + 4.0 * random.standard_normal(items)
+    if shape == "heavy tails":
+        noise = 4.0 * random.standard_t(2, items)
+    elif shape == "uneven":
+        noise = 3.0 * np.exp(x) * random.standard_normal(items)
+    elif shape == "exponential":
+        truth = 10.0 * np.exp(x)
+    elif shape == "rounded":
+        truth = 10.0 * np.round(truth / 10.0)
+    elif shape == "two groups":
+        truth = truth + np.where(random.random(items) < 0.1, 60.0, 0.0)
+    model = (0.5 if shape == "shrunk" else 1.0) * truth + noise
+    chosen = np.sort(random.choice(items, number, replace=False))
+    others = np.setdiff1d(np.arange(items), chosen)
+    inputs = Inputs(
+        as_text(range(items)), model, x + 0.3 * random.standard_normal(items),
+        DenseCovariance(0.08 * np.eye(items)), np.ones(items), np.full(items, 25.0),
+        (chosen, truth[chosen]), None, level, seed,
+    )  # fmt: skip
+    result = {}
+    for method in METHODS:
+        calibrator = find(method)
+        ends = calibrated_intervals(calibrator, inputs, calibrator.calibrate(inputs))
+        if ends.low is None or ends.high is None:
+            raise ValueError(method)
+        inside = (ends.low <= truth + NEVER_BELOW) & (truth - NEVER_BELOW <= ends.high)
+        result[method] = float(inside[others].mean()), float(np.median(ends.high - ends.low))
+    return result
+
+
+def coverage_table(
+    results: dict[tuple[int, int, float, str], list[dict[str, tuple[float, float]]]],
+) -> list[str]:
+    lines = [
+        "| items | anchors | level | shape | " + " | ".join(METHODS) + " | largest se |",
+        "|---|---|---|---|" + "---|" * (len(METHODS) + 1),
+    ]
+    for (items, number, level, shape), rows in results.items():
+        cells, errors = [], []
+        for method in METHODS:
+            inside = np.array([row[method][0] for row in rows])
+            width = float(np.median([row[method][1] for row in rows]))
+            errors.append(float(inside.std(ddof=1)) / len(rows) ** 0.5)
+            cells.append(f"{inside.mean():.3f} (width {width:.3g})")
+        lines.append(
+            f"| {items} | {number} | {level:g} | {shape} | {' | '.join(cells)} | {max(errors):.3f} |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--studies", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=700)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--coverage", type=int, default=200, help="studies a cell; 0 for none")
+    parser.add_argument("--only", nargs="*", help="words that the names of studies hold")
+    parser.add_argument("-o", "--output", type=Path)
+    options = parser.parse_args()
+    wanted = [n for n in REGIMES if not options.only or any(w in n for w in options.only)]
+    jobs = [(n, options.seed + k) for n in wanted for k in range(options.studies)]
+    cells = [(*design, shape) for design in DESIGNS for shape in SHAPES]
+    covered = [(*cell, options.seed + k) for cell in cells for k in range(options.coverage)]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        rows = [row for found in pool.map(errors_of, jobs, chunksize=5) for row in found]
+        inside = list(pool.map(coverage_of, covered, chunksize=20))
+    lines = [
+        "# The calibrators against each other",
+        "",
+        f"`benchmarks/calibrators.py --studies {options.studies} --seed {options.seed} --coverage "
+        f"{options.coverage}`. Mean squared errors over {options.studies} studies a row, of the "
+        "items that are no anchors. 'auto / best' compares what `--calibrator auto` took, study by "
+        "study, with the best single calibrator of the row (atc, fused, and safe where the model's "
+        "sd is known).",
+        "",
+        *table(rows),
+    ]
+    if inside:
+        by_cell = {
+            c: [r for job, r in zip(covered, inside, strict=True) if job[:4] == c] for c in cells
+        }
+        lines += ["", "## Coverage of the truth, with anchors", "", *coverage_table(by_cell)]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if options.output is not None:
+        options.output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
