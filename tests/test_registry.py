@@ -45,7 +45,7 @@ def test_types_name_what_is_registered() -> None:
         literals_of.MethodName: (*registry.METHODS.own, *registry.METHODS.also),
         literals_of.FittedName: registry.WITHOUT_FEATURES,
         literals_of.PredictableName: tuple(registry.PREDICTABLE),
-        literals_of.CalibratorName: tuple(registry.CALIBRATORS),
+        literals_of.CalibratorName: (*registry.CALIBRATORS, registry.AUTO_CALIBRATOR.name),
         literals_of.LinkName: tuple(registry.LINKS),
         literals_of.UncertaintyName: tuple(registry.UNCERTAINTIES),
         literals_of.FormatName: tuple(registry.FORMATS.own),

@@ -18,7 +18,7 @@ FittedName: TypeAlias = Literal["hra-g", "hra-e", "hra-n", "crowd-bt", "crowd-tc
 """A method that fits judgments alone, without features."""
 PredictableName: TypeAlias = Literal["hra-g", "hra-e", "hra-n", "btl", "tcv"]
 """A method for which the information of a future judgment is known."""
-CalibratorName: TypeAlias = Literal["atc", "fused", "safe"]
+CalibratorName: TypeAlias = Literal["atc", "fused", "safe", "auto"]
 """A calibrator of Stage 2."""
 LinkName: TypeAlias = Literal["logistic", "normal", "laplace"]
 """The distribution of a judgment's noise."""
