@@ -97,7 +97,7 @@ def project(
     """
     _, level = np.unique(heights, return_inverse=True)
     weights = np.ones(len(values)) if weights is None else weights
-    total = np.bincount(level, weights)
+    total = np.asarray(np.bincount(level, weights), dtype=np.float64)
     means = np.bincount(level, weights * values) / total
     fitted, starts = isotonic(means, total)
     sizes = np.diff(starts)
