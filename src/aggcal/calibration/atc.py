@@ -106,7 +106,7 @@ def project(
     """
     _, level = np.unique(heights, return_inverse=True)
     weights = np.ones(len(values)) if weights is None else weights
-    total = np.bincount(level, weights)
+    total = np.asarray(np.bincount(level, weights), dtype=np.float64)
     means = np.bincount(level, weights * values) / total
     fitted, starts = isotonic(means, np.asarray(total, dtype=np.float64))
     sizes = np.diff(starts)

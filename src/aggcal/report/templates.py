@@ -33,6 +33,10 @@ def environment(package: str) -> Environment:
     from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 
     class Beside(FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):  # what cannot be read is compiled
+                super().load_bytecode(bucket)
+
         def dump_bytecode(self, bucket: Bucket) -> None:
             if not sys.dont_write_bytecode:
                 with suppress(OSError):

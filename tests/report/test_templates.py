@@ -1,0 +1,44 @@
+"""Compiled templates are kept beside compiled modules, where that is possible."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from aggcal.report import page, templates
+
+
+def test_templates_that_cannot_be_kept_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And those that are kept are taken, unless they are damaged."""
+
+    def shown() -> str:
+        return page.page("message.html", style="", script="", title="None", detail="Look.")
+
+    said = shown()
+    monkeypatch.setattr(page, "environment", templates.environment.__wrapped__)
+    monkeypatch.setattr(templates, "files", lambda _: tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    folder = tmp_path / "__pycache__"
+    assert shown() == said
+    folder.mkdir()
+    assert shown() == said
+    kept = {path: path.read_bytes() for path in folder.iterdir()}
+    assert {path.suffix for path in kept} == {".template"}
+    assert shown() == said
+    for path in kept:
+        path.write_bytes(b"j2\0")
+    assert shown() == said
+    assert {path: path.read_bytes() for path in folder.iterdir()} == kept
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    assert shown() == said
+    assert not list(folder.iterdir())
+    folder.rmdir()
+    folder.write_text("")  # no folder at all
+    assert shown() == said
