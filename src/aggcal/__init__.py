@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         calibrate,
         recommend_calibrator,
     )
+    from aggcal.calibration.from_features import model_from_features
     from aggcal.data.control import Control
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
@@ -51,8 +52,8 @@ __all__ = [
     "Control", "CrowdBT", "CrowdTCV", "Features", "Finding", "Judgments", "Kernel",
     "MethodComparison", "Prior", "RankSVM", "Recommendation", "Scores", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "read_control", "read_features", "read_judgments", "read_scores", "recommend_calibrator",
-    "simulate", "suggest_anchors", "suggest_pairs",
+    "model_from_features", "read_control", "read_features", "read_judgments", "read_scores",
+    "recommend_calibrator", "simulate", "suggest_anchors", "suggest_pairs",
 ]
 # fmt: on
 
@@ -73,6 +74,7 @@ _HOMES = {
         "calibrate",
         "recommend_calibrator",
     ),
+    "calibration.from_features": ("model_from_features",),
     "data.control": ("Control",),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),
