@@ -111,7 +111,7 @@ def real(seed: int, *, name: str, sd: float | None = None) -> Study:
 
 
 REGIMES: dict[str, Callable[[int], Study]] = {
-    "Reading Level, model sd 5": partial(real, name="reading-level", sd=1.565),
+    "Reading Level, model sd 5": partial(real, name="reading-level", sd=1.59),
     "Reading Level, the paper's model": partial(real, name="reading-level"),
     "Dots, OpenCV's counts": partial(real, name="dots"),
     "Dots, model drawn": partial(real, name="dots", sd=0.7),
@@ -128,10 +128,9 @@ REGIMES: dict[str, Callable[[int], Study]] = {
     "steeper exponential truth": partial(simulated, exponent=1.7),
     "reversed crowd": partial(simulated, reversed_crowd=True),
     "few judgments": partial(simulated, judgments=150, sd=5.0),
-    "twelve items": partial(simulated, items=16, judgments=200, annotators=5),
+    "sixteen items": partial(simulated, items=16, judgments=200, annotators=5),
     "good model": partial(simulated, judgments=600, sd=2.0),
 }
-NAMED_SD = {"Reading Level, model sd 5": 5.0}
 
 
 # ------------------------------------------------------------------------------- errors

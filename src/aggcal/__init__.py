@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         calibrate,
         recommend_calibrator,
     )
+    from aggcal.calibration.from_features import model_from_features
     from aggcal.data.control import Control
     from aggcal.data.features import Features
     from aggcal.data.judgments import Judgments
@@ -59,8 +60,9 @@ __all__ = [
     "Judgments", "Kernel", "MethodComparison", "Power", "Prior", "RankSVM", "Recommendation",
     "ScoreScale", "Scores", "Suggester", "Suggestions", "Terms",
     "add_judgments", "aggregate", "assess", "calibrate", "check", "compare", "compare_methods",
-    "explain", "influence", "options", "power", "read_control", "read_features", "read_judgments",
-    "read_scores", "recommend_calibrator", "simulate", "suggest_anchors", "suggest_pairs",
+    "explain", "influence", "model_from_features", "options", "power", "read_control",
+    "read_features", "read_judgments", "read_scores", "recommend_calibrator", "simulate",
+    "suggest_anchors", "suggest_pairs",
 ]
 # fmt: on
 
@@ -93,6 +95,7 @@ _HOMES = {
         "calibrate",
         "recommend_calibrator",
     ),
+    "calibration.from_features": ("model_from_features",),
     "data.control": ("Control",),
     "data.features": ("Features",),
     "data.judgments": ("Judgments",),

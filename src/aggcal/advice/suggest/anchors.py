@@ -46,8 +46,8 @@ _FAR = 1.0
 class AnchorSuggestions:
     """Items whose true score is worth finding out, the most useful first.
 
-    ``gain`` is the share of the assumed uncertainty of all truths that this item and those before it
-    would remove. It is as good as the assumptions: that the level may be off by half a standard
+    ``gain`` is the share of the assumed uncertainty of all truths that this item and those before
+    it would remove. It is as good as the assumptions: that the level may be off by half a standard
     deviation of the scores, and their scale and the share of the model by 0.3.
     """
 
