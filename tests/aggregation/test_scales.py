@@ -103,6 +103,18 @@ def test_scaled_columns_stand_at_the_end_and_intervals_move_along() -> None:
     assert report.rows.score.values == pytest.approx(items["elo"])
 
 
+def test_a_plot_is_drawn_in_the_scale(fitted: dict[str, Consensus]) -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    from aggcal import plot
+
+    consensus = fitted["btl"]
+    scale = scale_of_consensus(consensus, "elo")
+    ax = plot.consensus(consensus, scale=scale, ax=figure.Figure().subplots())
+    shown = ax.collections[-1].get_offsets()
+    assert ax.get_xlabel() == "Elo"
+    assert np.asarray(shown)[:, 0] == pytest.approx(scale.of(consensus.scores[consensus.order]))
+
+
 def test_categories_are_on_the_same_scale() -> None:
     random = np.random.default_rng(0)
     rows = [

@@ -11,7 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.errors import count
-from aggcal.registry import CalibratorInfo
+from aggcal.registry import SCALES, CalibratorInfo
 from aggcal.report.listing import cut
 from aggcal.report.numerals import ordinal, percent
 from aggcal.report.rows import ItemRows
@@ -26,6 +26,9 @@ _LABELS = {
     "consensus_se": "Standard error", "rank": "Rank", "n_judgments": "Judgments",
     "win_rate": "Won", "component": "Component", "rank_uncontrolled": "Rank as judged",
     "common_ground": "Common ground", "axis": "Place on the axis",
+    **{scale.column: scale.title for scale in SCALES.values()},
+    "rank_upper_bound": "Upper rank bound", "rank_lower_bound": "Lower rank bound",
+    "p_above": "Probability above the cut",
 }  # fmt: skip
 
 
