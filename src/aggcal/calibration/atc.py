@@ -32,6 +32,7 @@ class ATC(FullCalibrator):
 
     name = INFO.name
     tuned_by_anchors = True
+    by_place = True
 
     def calibrate(self, inputs: Inputs, /) -> Calibrated:
         """Return the projection, without the common error that anchors show."""

@@ -60,6 +60,8 @@ class FullCalibrator:
     """Whether it has a use for the scores of a second model."""
     tuned_by_anchors: bool = False
     """Whether anchors change its scores: those that do cannot measure them."""
+    by_place: bool = False
+    """Whether what it makes of an exact consensus depends on an item's place in it alone."""
     covers: str = (
         "Each interval covers the calibrated score that the annotators' exact consensus would give"
     )

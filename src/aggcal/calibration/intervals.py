@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from aggcal.calibration.anchors import (
     gain_on_anchors,
     split,
 )
+from aggcal.calibration.averaged import AVERAGED, FROM, averaged_ends
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.conformal import MOST_FITTED, full_conformal
 from aggcal.calibration.draws import FEW
@@ -184,7 +186,11 @@ def calibrated_intervals(
         measured = _conformal(calibrator, inputs, found.values, inputs.anchors)
     if measured.covers is not None or inputs.covariance is None or not calibrator.covers:
         return measured
-    low, high = _drawn_interval(inputs, found.values, calibrator.on_exact(inputs, found))
+    at = calibrator.on_exact(inputs, found)
+    if calibrator.by_place and len(found.values) >= FROM:
+        low, high = _averaged_interval(inputs, found.values, at)
+    else:
+        low, high = _drawn_interval(inputs, found.values, at)
     if _flat(low, high).all() and _order_open(inputs):
         # Whatever the order, the scores are these: an interval would look like certainty about it.
         return measured
@@ -242,6 +248,25 @@ def _conformal(
         title=f"{count(len(where), 'anchor is', 'anchors are')} too few for intervals of the truth",
     )
     return Intervals(gain=gain, warnings=(warning,))
+
+
+def _averaged_interval(
+    inputs: Inputs, values: FloatArray, at: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Take the ends from the average curve: given the model too, where that leaves a width."""
+    known = inputs.knowledge
+    if known is None:
+        return values, values
+    low = high = values
+    if not inputs.dependent:
+        draws = (draw for draw, _ in islice(known.draws(inputs.seed), AVERAGED))
+        ends = averaged_ends(draws, at, *known.places(alone=False), inputs.level)
+        low, high = np.minimum(ends[0], values), np.maximum(ends[1], values)
+    if _flat(low, high).any():
+        draws = islice(known.judged(inputs.seed), AVERAGED)
+        ends = averaged_ends(draws, at, *known.places(alone=True), inputs.level)
+        low, high = _widened(low, high, *ends)
+    return low, high
 
 
 def _drawn_interval(
