@@ -22,10 +22,15 @@ MADE = {
     "check": TABLES,
     "compare": (TABLES[0], "--methods", "tcv", "--folds", "2", "-o", "new"),
     "report": ("out", "--title", "Essays"),
+    "explain": ("item-03", "out"),
     "convert": (TABLES[0], "-o", "new.csv"),
     "formats": (),
     "evaluate": ("out/items.csv", "data/truth.csv"),
     "simulate": ("-o", "new", "--items", "5", "--judgments", "20"),
+    "power": (
+        *("--goal", "half-width=1.5", "--items", "4", "--annotators", "3", "--method", "btl"),
+        *("--studies", "4", "-o", "new"),
+    ),
     "suggest": (TABLES[0], "-n", "2", "-o", "new.csv"),
     "reproduce": ("rq3", "--quick", "-o", "new"),
     "methods": (),
@@ -35,7 +40,9 @@ MADE = {
     "man": (),
 }
 """How each command is called; a new one needs an entry."""
-WRITES_NOTHING = {"check", "formats", "evaluate", "methods", "datasets", "completion", "man"}
+WRITES_NOTHING = {
+    *("check", "explain", "formats", "evaluate", "methods", "datasets", "completion", "man"),
+}
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows, rows_of
 
 _MOST_ANSWERS = 10_000  # more answers in a row than anybody gives
+_MARGIN = 1.01  # answers that bring two items level do not put one above the other
 _STEPS = 4  # of Newton's, to where two items are level: a fifth changes no answer
 
 
@@ -77,7 +78,7 @@ def rank_changes(
                 known_pairs[pair] = level.answers(*pair, float(free))
             answers = known_pairs[pair]
             if answers < _MOST_ANSWERS:
-                mine.append([str(names[j]), way, floor(answers) + 1])
+                mine.append([str(names[j]), way, floor(_MARGIN * answers) + 1])
         found.append(mine)
     return found
 

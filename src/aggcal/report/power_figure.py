@@ -20,7 +20,7 @@ _STYLE = (
     f".answer{{font-weight:600}}"
     f"@media(prefers-color-scheme:dark){{svg{{color:{PALE};background:{NIGHT}}}}}"
 )
-_ROUND = (1, 2, 5)
+_ROUND = (1, 2, 5)  # times a power of ten: what is written on the axis
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,9 +232,6 @@ def simulate(
     _check_numbers(2, items=items)
     _check_numbers(1, annotators=annotators, judgments=judgments)
     _check_numbers(0, model_sd=model_sd, reliability_sd=reliability_sd, latent_sd=latent_sd)
-    if design not in DESIGNS:
-        near = did_you_mean(design, DESIGNS)
-        raise OptionError(f"design '{design}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
     off = {"location": location, "scale": scale, "model_bias": model_bias}
     _check_numbers(None, model_slope=model_slope, **off)
     check_seed(seed)
@@ -243,7 +240,7 @@ def simulate(
         "copies": copied_share, "camp": camp_share,
     }  # fmt: skip
     _check_shares(kinds, camp_correlation)
-    _check_link(link, terms)
+    _check_link(link, terms, design)
     probability = link_of(link).probability
     random = np.random.default_rng(seed)
     latent = random.standard_normal(items)
@@ -320,8 +317,11 @@ def _check_shares(kinds: dict[str, float], camp_correlation: float) -> None:
         raise OptionError(f"camp_correlation is {camp_correlation}; give a number from -1 to 1.")
 
 
-def _check_link(link: str, terms: SimulatedTerms) -> None:
-    """Refuse further terms with another link than theirs."""
+def _check_link(link: str, terms: SimulatedTerms, design: str) -> None:
+    """Refuse further terms with another link than theirs, and a design that is none."""
+    if design not in DESIGNS:
+        near = did_you_mean(design, DESIGNS)
+        raise OptionError(f"design '{design}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
     if not terms.plain and link != LOGISTIC.name:
         raise OptionError(
             f"ties, sides, contexts and categories are simulated with --link {LOGISTIC.name} only; "

@@ -147,7 +147,7 @@ def test_what_is_said_and_written(planned: Power, tmp_path: Path) -> None:
     assert {path.name for path in paths} == {*POWER_FILES, "summary.json"}
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["needed"] == planned.needed
-    assert len(summary["table"]) == len(planned.table["judgments"])
+    assert len(summary["points"]) == len(planned.table["judgments"])
     figure = planned.figure()
     assert figure.count('class="dot"') == len(planned.curve.numbers)
     assert f"about {planned.needed:,} judgments" in figure

@@ -14,7 +14,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.progress import counted
 from aggcal._core.tables import Columns, as_frame
-from aggcal._core.text import wrapped
+from aggcal._core.text import brief, wrapped
 from aggcal.advice.influence.first import FirstPlace, first_place
 from aggcal.advice.influence.one_step import OneStep
 from aggcal.advice.influence.refits import Refits
@@ -138,7 +138,7 @@ class Influence:
         )
         return wrapped(said, *([] if self.first is None else [self.first.says]))
 
-    __repr__ = __str__
+    __repr__ = brief
 
 
 def influence(

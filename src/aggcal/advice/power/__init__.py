@@ -109,7 +109,7 @@ class PowerCurve:
             "studies": len(self.curve.values),
             "seed": self.seed,
             "notes": list(self.notes),
-            "table": [
+            "points": [
                 dict(zip(self.columns, row, strict=True))
                 for row in zip(*(c.tolist() for c in self.columns.values()), strict=True)
             ],
