@@ -390,13 +390,3 @@ class Quantify:
         return found | relative_variances(
             known.scores, known.covariance.matrix, alike.scores, plain.covariance.matrix
         )
-
-
-@dataclass(frozen=True, eq=False)
-class QuantifyAtOnce(Quantify):
-    """Knows the posterior of its fit already."""
-
-    @property
-    def quick(self) -> bool:
-        """It takes no refits."""
-        return True

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.rank_svm import fit_rank_svm

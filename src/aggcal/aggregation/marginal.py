@@ -12,9 +12,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal._core.text import brief
+from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem

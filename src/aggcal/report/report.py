@@ -377,22 +377,17 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is told, as plain data."""
+        plain = (
+            "changes", "verdicts", "certainty", "coverage", "findings", "passed", "not_checked",
+            "precision", "suggestions", "again",
+        )  # fmt: skip
         return {
             "title": self.title,
             "headline": " ".join(self.headline).strip(),
             "trust": self.trust.to_dict(),
             "groups": self.groups,
             "summary": dict(self.summary),
-            "changes": self.changes,
-            "verdicts": self.verdicts,
-            "certainty": self.certainty,
-            "coverage": self.coverage,
-            "findings": self.findings,
-            "passed": self.passed,
-            "not_checked": self.not_checked,
-            "precision": self.precision,
-            "suggestions": self.suggestions,
-            "again": self.again,
+            **{name: getattr(self, name) for name in plain},
             "terms": dict(self.terms),
             "decisions": self.decided.to_dict(),
             "held_equal": self.control.to_dict(),

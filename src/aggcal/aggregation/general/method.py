@@ -12,9 +12,9 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
+from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
-from aggcal.aggregation.estimate import QuantifyAtOnce
 from aggcal.aggregation.general.axis import continued, fit_axis
 from aggcal.aggregation.general.camps import find_camps
 from aggcal.aggregation.general.choice import Chosen

@@ -53,21 +53,7 @@ def add(command: Parser) -> None:
         nargs="?",
         help=f"{SCORES}; items without judgments are included",
     )
-    command.add_argument(
-        "-n",
-        "--pairs",
-        type=int,
-        metavar="N",
-        help="number of pairs (default: 20, or as many as --per-annotator allows; without "
-        "judgments, at least as many as there are items)",
-    )
-    command.add_argument(
-        "--anchors",
-        type=int,
-        metavar="N",
-        help="suggest N items whose true score would help most, not pairs: a sheet for "
-        "'aggcal run --anchors', but no random sample (no intervals of the truth)",
-    )
+    _add_numbers(command)
     _add_sheet(command)
     command.add_argument(
         "--about",
@@ -89,6 +75,24 @@ def add(command: Parser) -> None:
     add_score_columns(group)
     add_judgment_options(command)
     add_json(command, "the pairs")
+
+
+def _add_numbers(command: Parser) -> None:
+    command.add_argument(
+        "-n",
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="number of pairs (default: 20, or as many as --per-annotator allows; without "
+        "judgments, at least as many as there are items)",
+    )
+    command.add_argument(
+        "--anchors",
+        type=int,
+        metavar="N",
+        help="suggest N items whose true score would help most, not pairs: a sheet for "
+        "'aggcal run --anchors', but no random sample (no intervals of the truth)",
+    )
 
 
 def _add_sheet(command: Parser) -> None:
