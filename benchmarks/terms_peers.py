@@ -195,7 +195,7 @@ def main() -> None:
     peers, found = install_peers(), {}
     for name in FITS:
         python = Path(sys.executable) if name.startswith("aggcal") else peers
-        command = [python, __file__, "--fit", name]
+        command = [str(python), __file__, "--fit", name]
         command += ["--battles", str(asked.battles), "--seed", str(asked.seed)]
         with tempfile.TemporaryDirectory() as elsewhere:
             done = subprocess.run(

@@ -259,12 +259,12 @@ def _averaged_interval(
         return values, values
     low = high = values
     if not inputs.dependent:
-        draws = (draw for draw, _ in islice(known.draws(inputs.seed), AVERAGED))
-        ends = averaged_ends(draws, at, *known.places(alone=False), inputs.level)
+        given = (draw for draw, _ in islice(known.draws(inputs.seed), AVERAGED))
+        ends = averaged_ends(given, at, *known.places(alone=False), inputs.level)
         low, high = np.minimum(ends[0], values), np.maximum(ends[1], values)
     if _flat(low, high).any():
-        draws = islice(known.judged(inputs.seed), AVERAGED)
-        ends = averaged_ends(draws, at, *known.places(alone=True), inputs.level)
+        alone = islice(known.judged(inputs.seed), AVERAGED)
+        ends = averaged_ends(alone, at, *known.places(alone=True), inputs.level)
         low, high = _widened(low, high, *ends)
     return low, high
 

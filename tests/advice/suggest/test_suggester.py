@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.errors import InputError
 
 Study = tuple[aggcal.Judgments, np.ndarray]
@@ -29,7 +30,10 @@ def started(seed: int, items: int, annotators: int, rows: int) -> Study:
 def test_one_answer_is_the_step_that_linear_algebra_gives() -> None:
     judgments, _ = started(1, 8, 4, 120)
     asking = aggcal.Suggester(judgments)
-    known = asking.consensus.quantifier.curvature(asking.consensus)  # type: ignore[union-attr]
+    assert asking.consensus.quantifier is not None
+    known = asking.consensus.quantifier.curvature(asking.consensus)
+    assert known is not None
+    assert isinstance(known.covariance, DenseCovariance)
     matrix = known.covariance.matrix
     i, j = 2, 5
     gap = asking.scores[i] - asking.scores[j]
@@ -102,7 +106,7 @@ def test_wrong_answers_are_refused_and_change_nothing(row: tuple[str, ...], said
     asking = aggcal.Suggester([("ann", "a", "b"), ("bob", "b", "c")])
     before = asking.scores.copy()
     with pytest.raises(InputError, match=said):
-        asking.record(*row)  # type: ignore[arg-type]
+        asking.record(*row)
     assert (asking.scores == before).all()
     assert not asking.answers
     with pytest.raises(InputError, match="n is 99"):
