@@ -112,6 +112,21 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "hold_out": ["all"],
         },
     ),
+    "power": (
+        lambda **wrong: aggcal.power(**({"goal": "tau=0.8"} | wrong)),
+        {
+            "goal": ["tau", "top=1", "tau=2"],
+            "pilot": [True],
+            "items": [1],
+            "ties": [1.0, float("nan")],
+            "score_sd": [0.0, float("nan")],
+            "design": ["odd"],
+            "method": ["gppl", "best"],
+            "studies": [1],
+            "level": [95],
+            "seed": [-1],
+        },
+    ),
     "read_judgments": (
         lambda **wrong: aggcal.read_judgments("judgments.csv", **wrong),
         {
@@ -188,6 +203,7 @@ WRONG_WORDS: dict[str, str | None] = {
     "more_judgments": None, "title": "two\nlines", "question": "a bell\a",
     "methods": "hra-g:tie", "folds": "1", "sample": "10", "hold_out": "all",
     "other": None, "port": "70000", "host": None, "pictures": "missing",
+    "goal": "tau", "design": "odd", "studies": "1", "without": None, "item": None,
 }  # fmt: skip
 NEEDS = {
     "init": ["j.csv"],
@@ -201,6 +217,8 @@ NEEDS = {
     "simulate": ["-o", "out"],
     "demo": ["-o", "out"],
     "report": ["folder"],
+    "explain": ["item", "folder"],
+    "power": ["j.csv", "--goal", "tau=0.8"],
     "serve": ["folder"],
     "reproduce": ["-o", "out"],
     "evaluate": ["i.csv", "t.csv"],

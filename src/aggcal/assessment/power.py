@@ -24,11 +24,12 @@ from aggcal.advice.power import (
 from aggcal.aggregation import aggregate
 from aggcal.data.judgments import Judgments
 from aggcal.engines import prepare
-from aggcal.errors import OptionError
+from aggcal.errors import OptionError, did_you_mean
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.write import Writer, csv_writer, write_files
 from aggcal.registry import DEFAULT_METHOD, LOCAL
 from aggcal.report.power_figure import PowerLine, power_figure
+from aggcal.simulation import DESIGNS
 
 POWER_FILES = ("power.csv", "power.svg")
 """What is written, besides ``summary.json``, which lists it."""
@@ -151,24 +152,51 @@ def power(
     >>> bool(found.columns["judgments"].min() <= found.needed)
     True
     """
-    wanted = Goal.of(goal, level)
-    check_power(method, studies, seed)
     given = {
         "items": items, "annotators": annotators, "per_annotator": per_annotator,
         "score_sd": score_sd, "reliability_sd": reliability_sd, "reversed_share": reversed_share,
         "ties": ties, "design": design,
     }  # fmt: skip
-    known = checked_assumptions({name: v for name, v in given.items() if v is not None})
-    how: dict[str, Any] = {"method": method, "repeats": studies, "seed": seed}
+    how: dict[str, Any] = {"method": method, "studies": studies, "seed": seed}
+    new = judgments is None
+    wanted, known = check_options(goal, given, level=level, new=new, pilot=pilot, **how)
+    how["repeats"] = how.pop("studies")
     with nullcontext() if on_step is None else listening(on_step):
-        if judgments is None:
-            if pilot:
-                raise OptionError("a pilot is a file of judgments; give one, or leave --pilot out.")
+        if new:
             found = found_power(Assumptions(**known), wanted, **how)
         else:
             here = prepare(judgments, LOCAL).on_one_machine("a power analysis")
             found = _from_judgments(here, wanted, known, how, pilot=pilot)
     return Power(**{part.name: getattr(found, part.name) for part in fields(found)})
+
+
+def check_options(
+    goal: str,
+    given: dict[str, Any],
+    *,
+    method: str,
+    level: float,
+    studies: int | None,
+    seed: int,
+    new: bool,
+    pilot: bool,
+) -> tuple[Goal, dict[str, Any]]:
+    """Refuse options of `power` that are none, before anything is read or simulated.
+
+    ``given`` has the assumptions, None for what is not assumed; ``new`` says that there are no
+    judgments. Returns the goal and the assumptions.
+    """
+    wanted = Goal.of(goal, level)
+    check_power(method, studies, seed)
+    known = checked_assumptions({name: v for name, v in given.items() if v is not None})
+    if new and pilot:
+        raise OptionError("a pilot is a file of judgments; give one, or leave --pilot out.")
+    if known and not new and not pilot:
+        raise OptionError(
+            f"{_option(next(iter(known)))} is for a new study, but judgments are given; leave it "
+            "out for how many more they need, or give --pilot to plan a new study from them."
+        )
+    return wanted, known
 
 
 def checked_assumptions(known: dict[str, Any]) -> dict[str, Any]:
@@ -181,7 +209,7 @@ def checked_assumptions(known: dict[str, Any]) -> dict[str, Any]:
     aggcal.errors.OptionError: ties is 1.5; give a number from 0 to below 1.
     """
     for name, value in known.items():
-        option = "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
+        option = _option(name)
         if name in _LEAST and value < _LEAST[name]:
             raise OptionError(f"{option} is {value}; give at least {_LEAST[name]}.")
         if name in _SHARES and not 0.0 <= value < 1.0:
@@ -190,7 +218,14 @@ def checked_assumptions(known: dict[str, Any]) -> dict[str, Any]:
             raise OptionError(f"{option} is {value}; give a number above 0.")
         if name == "reliability_sd" and not 0.0 <= value < float("inf"):
             raise OptionError(f"{option} is {value}; give 0 or more.")
+        if name == "design" and value not in DESIGNS:
+            near = did_you_mean(value, DESIGNS)
+            raise OptionError(f"design '{value}' is unknown{near}; choose {' or '.join(DESIGNS)}.")
     return known
+
+
+def _option(name: str) -> str:
+    return "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
 
 
 def _from_judgments(
@@ -207,13 +242,6 @@ def _from_judgments(
         said = f"score sd {plan.score_sd:.2f}, reliability sd {plan.reliability_sd:.2f}"
         said += f", reversed {plan.reversed_share:.0%}, ties {plan.ties:.0%}"
         return found_power(plan, goal, **how, notes=(*notes, f"from the pilot: {said}"))
-    if known:
-        name = next(iter(known))
-        option = "--reversed" if name == "reversed_share" else f"--{name.replace('_', '-')}"
-        raise OptionError(
-            f"{option} is for a new study, but judgments are given; leave it out for how many more "
-            "they need, or give --pilot to plan a new study from them."
-        )
     if consensus.uncertainty is None:
         raise OptionError(
             f"method '{how['method']}' does not tell how sure it is; choose {DEFAULT_METHOD}."

@@ -184,17 +184,22 @@ class Details:
                 found.append(f"About {answers} for it against '{name}' would put it above that.")
             else:
                 found.append(f"About {answers} for '{name}' against it would put that above it.")
-        who, rank = self.influence.get("decided_by"), self.influence.get("rank_without")
-        change = self.influence.get("decided_change")
-        if who is None or rank is None or change is None or not np.isfinite(change[k]):
+        who, change, rank = (self._decided(name, k) for name in DECIDED)
+        if not who or change is None or rank is None:
             return found
         now = None if self.rows.ranks is None else self.rows.ranks.values[k]
-        where = f"to rank {int(rank[k]):,}"
-        if now is not None and int(rank[k]) == now:
-            where = "and keep its rank"
-        moved = f"{'rise' if change[k] > 0 else 'fall'} by {abs(change[k]):.2f} {where}"
-        name = cut(str(who[k]), NAME)
+        where = "and keep its rank" if int(rank) == now else f"to rank {int(rank):,}"
+        moved = f"{'rise' if change > 0 else 'fall'} by {abs(change):.2f} {where}"
+        name = cut(str(who), NAME)
         return [*found, f"Without '{name}', on whom it hangs most, its consensus would {moved}."]
+
+    def _decided(self, name: str, k: int) -> Any:
+        """Return what is known of whom a row hangs on; None for nothing."""
+        column = self.influence.get(name)
+        value = None if column is None else column[k]
+        if value is None or name == DECIDED[0]:
+            return value
+        return float(value) if np.isfinite(float(value)) else None
 
     def _strip(self, k: int) -> dict[str, str] | None:
         """Return where the ranks are on a line from the first to the last."""

@@ -93,32 +93,30 @@ def add(command: Parser) -> None:
 
 def power(options: argparse.Namespace) -> int:
     """Simulate, print, and write what was asked for."""
-    from aggcal.assessment.power import POWER_FILES, power_manifest
+    from aggcal.assessment.power import POWER_FILES, check_options, power_manifest
     from aggcal.assessment.power import power as look
     from aggcal.io.writing.swap import check_output
     from aggcal.io.writing.writable import refuse_unwritable
     from aggcal.io.writing.write import refuse_overwriting
 
-    console = Console(quiet=options.quiet)
+    console, files = Console(quiet=options.quiet), judgment_files(options)
+    assumed = {name.replace("-", "_") for name, *_ in _ASSUMED} | {"design"}
+    given = {name: getattr(options, name) for name in sorted(assumed)}
+    given["reversed_share"] = given.pop("reversed")
+    how = {name: getattr(options, name) for name in ("method", "level", "studies", "seed", "pilot")}
+    check_options(options.goal, given, **how, new=not files)
     choices_from(options)
     if options.output is not None:
         manifest = power_manifest()
         names = (*POWER_FILES, manifest.name)
         refuse_unwritable(options.output)
-        refuse_overwriting(options.output, names, judgment_files(options))
+        refuse_overwriting(options.output, names, files)
         check_output(options.output, names, manifest, force=options.force)
-    assumed = {name.replace("-", "_") for name, *_ in _ASSUMED} | {"design"}
-    given = {name: getattr(options, name) for name in assumed}
-    given["reversed_share"] = given.pop("reversed")
     found = look(
         options.goal,
-        judgments_from(options, console) if judgment_files(options) else None,
-        pilot=options.pilot,
-        method=options.method,
-        level=options.level,
-        studies=options.studies,
-        seed=options.seed,
+        judgments_from(options, console) if files else None,
         on_step=console.on_report,
+        **how,
         **given,
     )
     console.done()
