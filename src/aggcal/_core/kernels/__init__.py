@@ -114,6 +114,7 @@ def _declare_reading(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_digits.argtypes = [count, array, whole, number, array]
     kernels.aggcal_deal.restype = None
     kernels.aggcal_deal.argtypes = [count, array, array, whole, number, *([array] * 3)]
+    kernels.aggcal_stir.restype, kernels.aggcal_stir.argtypes = None, [count, array]
     kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array]
     kernels.aggcal_merge.restype = count
     kernels.aggcal_merge.argtypes = [count, *([array] * 12)]

@@ -52,10 +52,15 @@ int64_t aggcal_look_up(int64_t n, const uint64_t *hash, int bits, const Place *t
 
 /* --- codes of texts, in the order in which they are met ------------------------------------ */
 
+/* Where a text is known: what it is compared by stands here, so that one look at the text does. */
 typedef struct {
-    uint32_t tag; /* the upper half of a text's hash */
-    int32_t code; /* plus 1: 0 is an empty place */
+    uint32_t tag;  /* the upper half of its hash */
+    int32_t code;  /* plus 1: 0 is an empty place */
+    uint64_t span; /* where it begins, and in the lowest LENGTH bits how long it is */
 } Spot;
+
+#define LENGTH 24 /* a line of a table is shorter than 2^24 bytes */
+#define LONGEST (((int64_t)1 << LENGTH) - 1)
 
 /* Different texts. Many threads look texts up at a time; those that add some go one by one. */
 typedef struct {
@@ -77,6 +82,13 @@ PART uint64_t word_at(const char *p)
     return word;
 }
 
+PART uint64_t half_at(const char *p)
+{
+    uint32_t half;
+    memcpy(&half, p, 4);
+    return half;
+}
+
 PART uint64_t stirred(uint64_t h)
 {
     h ^= h >> 32;
@@ -96,11 +108,15 @@ PART uint64_t hash_of(const char *text, int64_t length)
         h ^= h >> 32;
     }
     if (k < length) {
-        uint64_t rest = 0;
+        uint64_t rest; /* what is left, and some of what is not: the length tells them apart */
         if (length >= 8)
             rest = word_at(text + length - 8);
+        else if (length >= 4)
+            rest = half_at(text) << 32 | half_at(text + length - 4);
         else
-            for (; k < length; k++) rest = rest << 8 | (unsigned char)text[k];
+            rest = (uint64_t)(unsigned char)text[0] << 16 |
+                   (uint64_t)(unsigned char)text[length >> 1] << 8 |
+                   (unsigned char)text[length - 1];
         h = (h ^ rest) * 0x9fb21c651e98df25u;
     }
     return stirred(h);
@@ -151,10 +167,8 @@ PART Spot *spot_of(const Texts *texts, uint64_t hash, const char *text, int64_t 
     for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
         Spot *spot = &texts->spots[at];
         if (!spot->code) return spot;
-        if (spot->tag != tag) continue;
-        const int64_t begin = texts->start[spot->code - 1];
-        if (texts->start[spot->code] - begin == length &&
-            !memcmp(texts->bytes + begin, text, (size_t)length))
+        if (spot->tag == tag && (int64_t)(spot->span & LONGEST) == length &&
+            !memcmp(texts->bytes + (spot->span >> LENGTH), text, (size_t)length))
             return spot;
     }
 }
@@ -182,13 +196,14 @@ static int make_room(Texts *texts, int64_t length)
         texts->spots = spots;
         texts->bits++;
         for (int64_t k = 0; k < texts->number; k++) {
-            const char *text = texts->bytes + texts->start[k];
-            const uint64_t hash = hash_of(text, texts->start[k + 1] - texts->start[k]);
+            const int64_t length = texts->start[k + 1] - texts->start[k];
+            const uint64_t hash = hash_of(texts->bytes + texts->start[k], length);
             const uint64_t mask = ((uint64_t)1 << texts->bits) - 1;
             uint64_t at = hash & mask;
             while (spots[at].code) at = (at + 1) & mask;
             spots[at].tag = (uint32_t)(hash >> 32);
             spots[at].code = (int32_t)k + 1;
+            spots[at].span = (uint64_t)texts->start[k] << LENGTH | (uint64_t)length;
         }
         free(old);
     }
@@ -201,7 +216,7 @@ static int32_t code_of(Texts *texts, const char *text, int64_t length)
     const uint64_t hash = hash_of(text, length);
     Spot *spot = spot_of(texts, hash, text, length);
     if (spot->code) return spot->code - 1;
-    if (texts->number >= texts->most || !make_room(texts, length)) {
+    if (texts->number >= texts->most || length > LONGEST || !make_room(texts, length)) {
         texts->failed = 1;
         return -1;
     }
@@ -211,6 +226,7 @@ static int32_t code_of(Texts *texts, const char *text, int64_t length)
     texts->start[texts->number + 1] = begin + length;
     spot->tag = (uint32_t)(hash >> 32);
     spot->code = (int32_t)++texts->number;
+    spot->span = (uint64_t)begin << LENGTH | (uint64_t)length;
     return spot->code - 1;
 }
 
@@ -237,7 +253,7 @@ int aggcal_texts_codes(Texts *texts, int64_t n, const int32_t *offset, const cha
         }
         for (int k = 0; k < count; k++) {
             const Spot *spot = &texts->spots[hash[k] & mask];
-            if (spot->code) __builtin_prefetch(&texts->start[spot->code - 1]);
+            __builtin_prefetch(texts->bytes + (spot->span >> LENGTH));
         }
         for (int k = 0; k < count; k++) {
             const int64_t row = from + k, bit = first + row;
@@ -318,6 +334,12 @@ int64_t aggcal_keys(int64_t n, const int32_t *annotator, const int32_t *left,
         }
     }
     return bad ? -1 : number;
+}
+
+/* Mix the bits of keys: different ones stay different. */
+void aggcal_stir(int64_t n, uint64_t *key)
+{
+    for (int64_t k = 0; k < n; k++) key[k] = stirred(key[k]);
 }
 
 /* --- sorting -------------------------------------------------------------------------------- */

@@ -8,26 +8,28 @@ general reader, which explains it. Both return the same judgments to the bit.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-
-from aggcal._core.arrays import CodeArray, constant
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
 from aggcal.errors import InputError
 from aggcal.errors.voice import spoken
 from aggcal.io.formats._base import Choices, TableFormat
+from aggcal.io.quick.frames import Frame
 from aggcal.io.quick.hashed import Hashed
-from aggcal.io.quick.keys import Keys
+from aggcal.io.quick.keys import Keys, judgments_of
 from aggcal.io.quick.merging import Merged
 from aggcal.io.quick.streams import NotPlain
 from aggcal.io.quick.texts import Texts
+from aggcal.io.quick.twins import repeated_keys
 from aggcal.io.rows import Brought
+from aggcal.io.tables.database import bytes_of
 from aggcal.io.tables.delimited import Lines
-from aggcal.io.tables.parquet import described_parquet
+from aggcal.io.tables.parquet import described_parquet, parts_of
 from aggcal.io.tables.reading import File, is_json, peek
 from aggcal.io.tables.source import exactly
 from aggcal.registry import TABLE
@@ -35,6 +37,12 @@ from aggcal.registry import TABLE
 _PAIRS = ({"left", "right", "outcome"}, {"winner", "loser"})
 _SMALL = 1_000_000
 """Bytes of a file below which the general reader is as quick."""
+_FEW = 20_000
+"""Rows of a frame below which it is."""
+_BYTES_PER_ROW = 40
+"""What is taken for each row beyond the judgments themselves, at most."""
+
+_Reader: TypeAlias = Hashed | Texts | Frame
 
 
 def quickly(
@@ -45,53 +53,109 @@ def quickly(
     memory: str | None = None,
     threads: int | None = None,
 ) -> Judgments | None:
-    """Read a large plain table; None for any other, which nothing is left of on the connection."""
-    kernels, form, given = library(), brought.format, brought.given
+    """Read a large plain table; None for any other, which the general reader then reads.
+
+    Parameters
+    ----------
+    brought
+        What was looked at. Nothing is left on its connection.
+    criterion
+        As the user asks for it; what asks for one is not plain.
+    left_out
+        What is told of files that were not read.
+    memory
+        The limit that the user gave.
+    threads
+        How many may be used; by default as many as there are cores.
+    """
+    kernels, form = library(), brought.format
     plain = replace(brought.asked, columns={}) == Choices() and criterion is None
-    if kernels is None or given is None or given.sheet is not None or not plain:
-        return None
-    if not isinstance(form, TableFormat) or form.info != TABLE:
+    if kernels is None or not plain or not isinstance(form, TableFormat) or form.info != TABLE:
         return None
     import duckdb
 
     try:
-        reader = _reader(kernels, brought, form, memory)
-        return _read(reader, brought, form, left_out, threads)
+        before = _state(brought)
+        reader = _reader(kernels, brought, brought.names(form))
+        with _within(brought, reader, memory):
+            found = _read(reader, brought, left_out, threads)
+        # What another program wrote meanwhile is read once more, by one scan.
+        return found if _state(brought) == before else None
     except duckdb.InterruptException:
         raise
     except (NotPlain, InputError, duckdb.Error, OSError, MemoryError):
         return None
 
 
-def _reader(
-    kernels: Any, brought: Brought, form: TableFormat, memory: str | None
-) -> Hashed | Texts:
-    """Choose the reader of a file by what it begins with."""
+def _reader(kernels: Any, brought: Brought, names: Mapping[str, str]) -> _Reader:
+    """Choose the reader of what was brought: by what a file begins with, or for a frame."""
     given, connection = brought.given, brought.connection
     if given is None:
-        raise NotPlain
-    names = brought.names(form)
-    if not given.is_folder and given.path.stat().st_size < _SMALL:
+        frame = Frame(kernels, connection, _frame_of(brought), names)
+        _check_columns(frame.present)
+        return frame
+    if given.sheet is not None or (not given.is_folder and given.path.stat().st_size < _SMALL):
         raise NotPlain
     head = b"PAR1" if given.is_folder else peek(given.path, given.name)
     if head.startswith(b"PAR1"):
         table = described_parquet(connection, given.path, given.name, names, brought.scratch)
-        return Hashed(kernels, connection, table, pair_of(table.present), given.path)
+        return Hashed(kernels, connection, table, _check_columns(table.present))
     if is_json(head):
         raise NotPlain
     file = File(given.path, given.name, exactly(given.path, brought.scratch), head)
     lines = Lines.of(file, names)
     if head.startswith(BOM_UTF8) and len(lines.found) > len(lines.present):
         raise NotPlain  # cells that are not looked at need not be UTF-8
-    return Texts(kernels, connection, lines, pair_of(lines.present))
+    return Texts(kernels, connection, lines, _check_columns(lines.present))
+
+
+def _frame_of(brought: Brought) -> Any:
+    if isinstance(brought.data, Mapping | list | tuple):
+        raise NotPlain
+    import narwhals as nw
+
+    frame: Any = nw.from_native(brought.data, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or len(frame) < _FEW:
+        raise NotPlain
+    return frame
+
+
+def _check_columns(present: Mapping[str, int]) -> tuple[str, str]:
+    """Return the columns of the two items in a table that has no other columns than it needs."""
+    rest = set(present) - {"annotator", "weight"}
+    if "annotator" not in present or rest not in _PAIRS:
+        raise NotPlain
+    return ("left", "right") if "outcome" in rest else ("winner", "loser")
+
+
+def _state(brought: Brought) -> list[tuple[str, int, int, int]]:
+    """Return by what files are known to be the same."""
+    if brought.given is None:
+        return []
+    states = [(str(part), part.stat()) for part in parts_of(brought.given.path)]
+    return [(name, s.st_size, s.st_mtime_ns, s.st_ino) for name, s in states]
+
+
+@contextmanager
+def _within(brought: Brought, reader: _Reader, memory: str | None) -> Iterator[None]:
+    """Leave DuckDB what the rows leave of the memory; refuse where that is too little."""
+    if memory is None:
+        yield
+        return
+    whole = bytes_of(memory)
+    left = whole - _BYTES_PER_ROW * reader.rows()
+    if left < whole // 2:
+        raise NotPlain
+    run = brought.connection.execute
+    run(f"SET memory_limit = '{left}B'")
+    try:
+        yield
+    finally:
+        run(f"SET memory_limit = '{whole}B'")
 
 
 def _read(
-    reader: Hashed | Texts,
-    brought: Brought,
-    form: TableFormat,
-    left_out: tuple[str, ...],
-    threads: int | None,
+    reader: _Reader, brought: Brought, left_out: tuple[str, ...], threads: int | None
 ) -> Judgments:
     keys = reader.keys(threads)
     merged = keys.merged(threads)
@@ -100,64 +164,21 @@ def _read(
     return judgments_of(
         keys,
         merged,
-        source=Path(brought.name).name,
+        source=Path(brought.name).name if given is not None else brought.name,
+        backend=reader.backend,
         sided="outcome" in reader.columns,
-        format=form.info.name,
+        format=TABLE.name,
         notes=tuple(map(spoken, dict.fromkeys(notes))),
-        duplicates=_duplicates(reader, keys, merged),
+        duplicates=_duplicates(reader, keys, merged, threads),
     )
 
 
-def _duplicates(reader: Hashed | Texts, keys: Keys, merged: Merged) -> int | None:
+def _duplicates(reader: _Reader, keys: Keys, merged: Merged, threads: int | None) -> int | None:
     """Count the rows that repeat another one in every column, as `aggcal.io.duplicates` does."""
     used = {*reader.columns}
     if {name.strip().lower() for name in reader.found} == used and "weight" not in used:
         return None
     whole = len(reader.found) == len(used) and keys.codes.as_written
     if merged.again and not (whole and reader.weights_as_written):
-        raise NotPlain
+        return reader.twins(repeated_keys(keys, merged), threads)
     return merged.again
-
-
-def pair_of(present: Any) -> tuple[str, str]:
-    """Return the columns of the two items in a table that has no other columns than it needs."""
-    rest = set(present) - {"annotator", "weight"}
-    if "annotator" not in present or rest not in _PAIRS:
-        raise NotPlain
-    return ("left", "right") if "outcome" in rest else ("winner", "loser")
-
-
-def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
-    """Return merged rows as judgments of those items and annotators that occur."""
-    codes, rows = keys.codes, len(merged.annotator)
-    item_ids, annotator_ids = codes.items.texts, codes.annotators.texts
-    annotator, left, right = merged.annotator, merged.left, merged.right
-    if not merged.judged.all():
-        item_ids, (left, right) = item_ids[merged.judged], _closed(merged.judged, left, right)
-    if not merged.judging.all():
-        annotator_ids = annotator_ids[merged.judging]
-        (annotator,) = _closed(merged.judging, annotator)
-    if len(item_ids) < 2:  # noqa: PLR2004
-        raise NotPlain
-    ones = constant(1.0, rows)
-    count = np.broadcast_to(np.int64(1), (rows,)) if merged.count is None else merged.count
-    counted = ones if merged.count is None else merged.count.astype(np.float64)
-    weight = merged.weight if merged.weight is not None else (ones if keys.weighted else counted)
-    return Judgments(
-        item_ids,
-        annotator_ids,
-        annotator,
-        left,
-        right,
-        ones if merged.outcome is None else merged.outcome,
-        weight,
-        count,
-        unfitted=keys.unfitted(),
-        **known,
-    )
-
-
-def _closed(used: np.ndarray, *columns: CodeArray) -> tuple[CodeArray, ...]:
-    """Give codes new numbers, without those that do not occur."""
-    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return tuple(place[column] for column in columns)

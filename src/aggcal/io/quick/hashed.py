@@ -7,9 +7,9 @@ left to the reader that compares texts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from aggcal._core.arrays import CodeArray
 from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import in_turn
 from aggcal.io.quick.keys import Codes, Keys
+from aggcal.io.quick.merging import KeyArray
 from aggcal.io.quick.numbering import Ids, Outcomes, trimmed
 from aggcal.io.quick.streams import Batch, NotPlain, batches, take_numbers
-from aggcal.io.tables.parquet import Described, parts_of, text_of
+from aggcal.io.quick.twins import Twins
+from aggcal.io.tables.parquet import Described, text_of
 from aggcal.io.tables.source import cell
 
 if TYPE_CHECKING:
@@ -42,19 +44,18 @@ class Hashed:
         connection: duckdb.DuckDBPyConnection,
         table: Described,
         pair: tuple[str, str],
-        path: Path,
     ) -> None:
         self.kernels, self.connection, self.table = kernels, connection, table
         self.columns = ["annotator", *pair]
         self.columns += [name for name in ("outcome", "weight") if name in table.present]
-        self.found, self.notes = table.found, ()
+        self.found = table.found
+        self.notes: tuple[str, ...] = ()
         self._outcome, self._weight = "outcome" in self.columns, "weight" in self.columns
-        self._path = path
-        self._as_it_was = _state(path)
         used = [table.kinds[k] for k in table.present.values()]
         nested = any(kind.endswith("]") or kind.startswith(_NESTED) for kind in used)
         if nested or self._kind(pair[0]) != self._kind(pair[1]):
             raise NotPlain
+        self.backend: str | None = None
         self.weights_as_written = not self._weight or self._kind("weight") in _NUMBERS
 
     def _kind(self, column: str) -> str:
@@ -70,17 +71,38 @@ class Hashed:
 
     def keys(self, threads: int | None = None) -> Keys:
         """Read the rows."""
-        codes, tables = self._codes()
-        keys = Keys(self.kernels, codes, self.rows(), weighted=self._weight)
-        fill = partial(self._fill, keys, tables)
-        every = batches(self.connection, self._hashes(), "L" * len(tables) + "g" * self._weight)
-        rows = sum(map(fill, every) if threads == 1 else in_turn(fill, every))
-        if rows != len(keys.key) or _state(self._path) != self._as_it_was:
-            raise NotPlain
+        keys = Keys(self.kernels, self._coded[0], self.rows(), weighted=self._weight)
+
+        def fill(batch: Batch) -> int:
+            with batch:
+                return self._fill(keys, batch, batch.begin)
+
+        self._each(fill, self._query(), threads)
         return keys
 
-    def _codes(self) -> tuple[Codes, list[np.ndarray]]:
-        """Find the different cells of each column and give them codes, by their hashes."""
+    def twins(self, repeated: KeyArray, threads: int | None = None) -> int:
+        """Count the rows with one of these keys that repeat another one in every column."""
+        found = Twins(self.kernels, repeated)
+
+        def take(batch: Batch) -> int:
+            with batch:
+                part = Keys(self.kernels, self._coded[0], batch.length, weighted=self._weight)
+                self._fill(part, batch, 0)
+                return found.take(part.key, batch.columns[-1].natural_numbers())
+
+        self._each(take, self._query(self.table.everything), threads)
+        return found.number
+
+    def _each(
+        self, work: Callable[[Batch], int], query: tuple[str, str], threads: int | None
+    ) -> None:
+        found = batches(self.connection, *query)
+        if sum(map(work, found) if threads == 1 else in_turn(work, found)) != self.rows():
+            raise NotPlain
+
+    @cached_property
+    def _coded(self) -> tuple[Codes, list[np.ndarray]]:
+        """The codes of the different cells of each column, and tables of their hashes."""
         annotator, left, right = self.columns[:3]
         items = " UNION ALL ".join(f"SELECT * FROM {self._cells(side)}" for side in (left, right))
         with ExitStack() as stack:
@@ -120,37 +142,29 @@ class Hashed:
             raise NotPlain  # two of the same hash
         return table
 
-    def _hashes(self) -> str:
+    def _query(self, more: str = "") -> tuple[str, str]:
+        """Write the SQL of what is read of each row, and the kinds of its columns."""
         hashed = [column for column in self.columns if column != "weight"]
-        cells = [_HASH.format(self._cell(column)) for column in hashed]
+        cells, kinds = [_HASH.format(self._cell(column)) for column in hashed], "L" * len(hashed)
         if self._weight:
             kind, weight = self._kind("weight"), self._cell("weight")
             text = trimmed(text_of(weight, kind))
             cells.append(f"{weight}::DOUBLE" if kind in _EXACT else f"try_cast({text} AS DOUBLE)")
-        return f"SELECT {', '.join(cells)} FROM {self.table.relation}"
+            kinds += "g"
+        cells += [more] if more else []
+        return f"SELECT {', '.join(cells)} FROM {self.table.relation}", kinds + "L" * bool(more)
 
-    def _fill(self, keys: Keys, tables: list[np.ndarray], batch: Batch) -> int:
-        try:
-            columns: list[CodeArray | None] = [None] * 4
-            for k, table in enumerate(tables):
-                code = np.empty(batch.length, dtype=np.int32)
-                bits = len(table).bit_length() - 1
-                hashes = batch.columns[k].values(8)
-                if self.kernels.aggcal_look_up(batch.length, hashes, bits, *at(table, code)):
-                    raise NotPlain
-                columns[k] = code
-            if keys.weight is not None:
-                take_numbers(batch, -1, keys.weight[batch.begin : batch.begin + batch.length])
-            keys.fill(batch.begin, columns)
-            return batch.length
-        finally:
-            batch.let_go()
-
-
-def _state(path: Path) -> list[tuple[str, int, int, int]]:
-    """Return by what files are known to be the same."""
-    try:
-        states = [(str(part), part.stat()) for part in parts_of(path)]
-    except OSError:
-        raise NotPlain from None
-    return [(name, s.st_size, s.st_mtime_ns, s.st_ino) for name, s in states]
+    def _fill(self, keys: Keys, batch: Batch, begin: int) -> int:
+        columns: list[CodeArray | None] = [None] * 4
+        for k, table in enumerate(self._coded[1]):
+            code = np.empty(batch.length, dtype=np.int32)
+            bits = len(table).bit_length() - 1
+            hashes = batch.columns[k].values(8)
+            if self.kernels.aggcal_look_up(batch.length, hashes, bits, *at(table, code)):
+                raise NotPlain
+            columns[k] = code
+        if keys.weight is not None:
+            to = keys.weight[begin : begin + batch.length]
+            take_numbers(batch.columns[len(self._coded[1])], to)
+        keys.fill(begin, columns)
+        return batch.length

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal._core.kernels import at
 from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
 from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorted_keys
 from aggcal.io.quick.numbering import Ids, Outcomes
 from aggcal.io.quick.streams import NotPlain
@@ -160,3 +161,38 @@ class _Ranked:
     def text(self, rows: IntArray) -> TextArray:
         found: TextArray = self.texts[self.rank[rows]]
         return found
+
+
+def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
+    """Return merged rows as judgments of those items and annotators that occur."""
+    codes, rows = keys.codes, len(merged.annotator)
+    item_ids, annotator_ids = codes.items.texts, codes.annotators.texts
+    annotator, left, right = merged.annotator, merged.left, merged.right
+    if not merged.judged.all():
+        item_ids, (left, right) = item_ids[merged.judged], _closed(merged.judged, left, right)
+    if not merged.judging.all():
+        annotator_ids = annotator_ids[merged.judging]
+        (annotator,) = _closed(merged.judging, annotator)
+    if len(item_ids) < 2:  # noqa: PLR2004
+        raise NotPlain
+    ones = constant(1.0, rows)
+    count = np.broadcast_to(np.int64(1), (rows,)) if merged.count is None else merged.count
+    counted = ones if merged.count is None else merged.count.astype(np.float64)
+    return Judgments(
+        item_ids,
+        annotator_ids,
+        annotator,
+        left,
+        right,
+        ones if merged.outcome is None else merged.outcome,
+        merged.weight if merged.weight is not None else (ones if keys.weighted else counted),
+        count,
+        unfitted=keys.unfitted(),
+        **known,
+    )
+
+
+def _closed(used: BoolArray, *columns: CodeArray) -> tuple[CodeArray, ...]:
+    """Give codes new numbers, without those that do not occur."""
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return tuple(place[column] for column in columns)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -47,6 +49,11 @@ class Ids:
         """Whether every id is written in one way."""
         return len(self.texts) == len(self.code)
 
+    @property
+    def by_cell(self) -> CodeArray:
+        """The code of each cell that is known by its number."""
+        return _by_cell(self.code, self.cell)
+
     @classmethod
     def of(cls, connection: duckdb.DuckDBPyConnection, cells: str, text: str, cell: str) -> Ids:
         """Give numbers to the ids of a relation of different cells.
@@ -79,6 +86,11 @@ class Outcomes:
     cell: np.ndarray
     as_written: bool
     """Whether every value is written in one way."""
+
+    @property
+    def by_cell(self) -> CodeArray:
+        """The code of each cell that is known by its number."""
+        return _by_cell(self.code, self.cell)
 
     @property
     def number(self) -> int:
@@ -125,3 +137,37 @@ class Outcomes:
         for k, reason in special.items():
             code[k] = len(values) + reason
         return cls(values, code, np.asarray(found["c"]), len(values) == len(strength))
+
+
+Kind = TypeVar("Kind", Ids, Outcomes)
+
+
+def numbered(connection: duckdb.DuckDBPyConnection, kind: type[Kind], cells: TextArray) -> Kind:
+    """Give cells in memory their codes; each is known by its number.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> cells = np.array(["b", "10", " 9"], dtype=object)
+    >>> found = numbered(duckdb.connect(), Ids, cells)
+    >>> found.texts.tolist(), found.by_cell.tolist()
+    (['9', '10', 'b'], [2, 1, 0])
+    """
+    with registered_cells(connection, cells) as name:
+        return kind.of(connection, name, "raw", "k")
+
+
+@contextmanager
+def registered_cells(connection: duckdb.DuckDBPyConnection, cells: TextArray) -> Iterator[str]:
+    """Show cells to DuckDB as the column ``raw`` of a relation, with their numbers ``k``."""
+    connection.register("quick_texts", {"raw": cells, "k": np.arange(len(cells))})
+    try:
+        yield "quick_texts"
+    finally:
+        connection.unregister("quick_texts")
+
+
+def _by_cell(code: CodeArray, cell: np.ndarray) -> CodeArray:
+    found = np.empty(len(code), dtype=np.int32)
+    found[cell] = code
+    return found

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from aggcal._core.arrays import FloatArray
 
@@ -91,6 +92,11 @@ class Column:
         """Where the texts begin, as offsets of 32 bits, and the address of their bytes."""
         return self.values(4), int(self._buffers[2] or 0)
 
+    def natural_numbers(self) -> npt.NDArray[np.uint64]:
+        """Return a copy of cells that are natural numbers of 64 bits."""
+        held = (ctypes.c_uint64 * self.length).from_address(self.values(8))
+        return np.ctypeslib.as_array(held).copy()
+
     def all_there(self) -> bool:
         """Whether no cell is missing."""
         if self.valid is None:
@@ -108,6 +114,12 @@ class Batch:
         self._array = array
         self.begin, self.length = begin, int(array.length)
         self.columns = [Column(array.children[k].contents) for k in range(array.n_children)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.let_go()
 
     def __del__(self) -> None:
         self.let_go()  # one that nobody got to work on
@@ -167,10 +179,9 @@ def _formats(stream: Any, address: int) -> list[str]:
             schema.release(ctypes.addressof(schema))
 
 
-def take_numbers(batch: Batch, column: int, to: FloatArray) -> None:
+def take_numbers(column: Column, to: FloatArray) -> None:
     """Copy a column of numbers, none of which may be missing."""
-    held = batch.columns[column]
-    if not held.all_there() or held.length != len(to):
+    if not column.all_there() or column.length != len(to):
         raise NotPlain
-    source = (ctypes.c_double * held.length).from_address(held.values(8))
+    source = (ctypes.c_double * column.length).from_address(column.values(8))
     to[:] = np.ctypeslib.as_array(source)

@@ -6,7 +6,7 @@ which threads met the texts; when all are known they are translated into their n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,8 +17,10 @@ from aggcal._core.arrays import CodeArray, FloatArray, TextArray
 from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import in_turn
 from aggcal.io.quick.keys import Codes, Keys
-from aggcal.io.quick.numbering import Ids, Outcomes, trimmed
+from aggcal.io.quick.merging import KeyArray
+from aggcal.io.quick.numbering import Ids, Outcomes, numbered, registered_cells, trimmed
 from aggcal.io.quick.streams import Batch, NotPlain, batches, take_numbers
+from aggcal.io.quick.twins import Twins
 from aggcal.io.tables.delimited import Lines
 
 if TYPE_CHECKING:
@@ -80,6 +82,16 @@ class _Slot(NamedTuple):
     numbers: FloatArray | None
 
 
+class _Known(NamedTuple):
+    """What texts mean, once all were met."""
+
+    tables: list[_Table]
+    codes: Codes
+    lists: tuple[CodeArray | None, ...]
+    """The code of each text of a column, by its code in the table."""
+    weights: FloatArray | None
+
+
 class Texts:
     """A table of lines whose judgments are read by their texts."""
 
@@ -96,7 +108,16 @@ class Texts:
         self.found, self.notes = lines.found, lines.notes
         self._relation = lines.relation(strict=True, longest=lines.usual, again=True)
         self._measured = False
+        self._known: _Known | None = None
+        self.backend: str | None = None
         self.weights_as_written = True
+
+    def rows(self) -> int:
+        """Return about how many rows there are, from how long the first ones are."""
+        if self.lines.file.compression != "uncompressed":
+            raise NotPlain
+        head = self.lines.file.head
+        return self.lines.file.path.stat().st_size * (head.count(b"\n") + 1) // len(head)
 
     def keys(self, threads: int | None = None) -> Keys:
         """Read the rows."""
@@ -109,20 +130,37 @@ class Texts:
     def _keys(self, threads: int | None) -> Keys:
         tables = self._tables()
         blocks: list[list[_Slot]] = []
-        fill = partial(self._fill, tables)
-        slots = self._slots(blocks)
-        rows = sum(map(fill, slots) if threads == 1 else in_turn(fill, slots))
-        codes, lists = self._codes(tables)
-        weights = None
-        if "weight" in self.columns and not self._measured:
-            weights = self._weights(tables[-1].texts())
-        tables.clear()
-        keys = Keys(self.kernels, codes, rows, weighted="weight" in self.columns)
+        rows = self._each(partial(self._fill, tables), self._slots(blocks), threads)
+        known = self._known = self._coded(tables)
+        keys = Keys(self.kernels, known.codes, rows, weighted="weight" in self.columns)
         blocks.reverse()
         while blocks:
             for slot in blocks.pop():
-                self._write(keys, slot, lists, weights)
+                self._write(keys, slot, slot.batch.begin)
         return keys
+
+    def twins(self, repeated: KeyArray, threads: int | None = None) -> int:
+        """Count the rows with one of these keys that repeat another one in every column."""
+        found, known = Twins(self.kernels, repeated), self._known
+        if known is None:
+            raise NotPlain
+        coded = len(known.tables)
+
+        def take(batch: Batch) -> int:
+            codes = np.empty((coded, batch.length), dtype=np.int32)
+            slot = _Slot(batch, codes, np.empty(batch.length) if self._measured else None)
+            whole = batch.columns[-1].natural_numbers()
+            self._fill(known.tables, slot, adding=False)
+            weighted = "weight" in self.columns
+            part = Keys(self.kernels, known.codes, batch.length, weighted=weighted)
+            self._write(part, slot, 0)
+            return found.take(part.key, whole)
+
+        self._each(take, batches(self.connection, *self._query(self.lines.everything)), threads)
+        return found.number
+
+    def _each(self, work: Callable[[Any], int], given: Iterator[Any], threads: int | None) -> int:
+        return sum(map(work, given) if threads == 1 else in_turn(work, given))
 
     def _tables(self) -> list[_Table]:
         """Return the table that each column is looked up in; both sides in the same one."""
@@ -155,61 +193,48 @@ class Texts:
             room -= batch.length
             yield slot
 
-    def _fill(self, tables: list[_Table], slot: _Slot) -> int:
-        batch = slot.batch
-        try:
+    def _fill(self, tables: list[_Table], slot: _Slot, *, adding: bool = True) -> int:
+        with slot.batch as batch:
             for k, table in enumerate(tables):
-                if not table.codes(batch, k, slot.codes[k]):
-                    raise _ManyWeights if self.columns[k] == "weight" else NotPlain
+                if not table.codes(batch, k, slot.codes[k], adding=adding):
+                    raise _ManyWeights if adding and self.columns[k] == "weight" else NotPlain
             if slot.numbers is not None:
-                take_numbers(batch, -1, slot.numbers)
+                take_numbers(batch.columns[len(tables)], slot.numbers)
             return batch.length
-        finally:
-            batch.let_go()
 
-    def _codes(self, tables: list[_Table]) -> tuple[Codes, tuple[CodeArray | None, ...]]:
-        """Give numbers to the texts that were met; return also what each code becomes."""
-        annotators, items = (self._numbered(Ids, tables[k]) for k in (0, 1))
-        said = self._numbered(Outcomes, tables[3]) if "outcome" in self.columns else None
-        outcomes = None if said is None else np.append(np.int32(said.missing), _list(said))
-        item = _list(items)
-        return Codes(items, annotators, said), (_list(annotators), item, item, outcomes)
-
-    def _numbered(self, kind: Any, table: _Table) -> Any:
-        texts = table.texts()
-        self.connection.register("quick_texts", {"raw": texts, "k": np.arange(len(texts))})
-        try:
-            return kind.of(self.connection, "quick_texts", "raw", "k")
-        finally:
-            self.connection.unregister("quick_texts")
+    def _coded(self, tables: list[_Table]) -> _Known:
+        """Give numbers to the texts that were met."""
+        annotators, items = (numbered(self.connection, Ids, tables[k].texts()) for k in (0, 1))
+        said = outcomes = weights = None
+        if "outcome" in self.columns:
+            said = numbered(self.connection, Outcomes, tables[3].texts())
+            outcomes = np.append(np.int32(said.missing), said.by_cell)
+        if "weight" in self.columns and not self._measured:
+            weights = self._weights(tables[-1].texts())
+        lists = (annotators.by_cell, items.by_cell, items.by_cell, outcomes)
+        return _Known(tables, Codes(items, annotators, said), lists, weights)
 
     def _weights(self, texts: TextArray) -> FloatArray:
         """Return the weight that each text means."""
-        self.connection.register("quick_texts", {"raw": texts, "k": np.arange(len(texts))})
-        try:
+        with registered_cells(self.connection, texts) as name:
             found = self.connection.execute(
-                f"SELECT try_cast({trimmed('raw')} AS DOUBLE) AS w FROM quick_texts ORDER BY k"
+                f"SELECT try_cast({trimmed('raw')} AS DOUBLE) AS w FROM {name} ORDER BY k"
             ).fetchnumpy()["w"]
-        finally:
-            self.connection.unregister("quick_texts")
         weights = np.ma.filled(np.ma.asarray(found, dtype=np.float64), np.nan)
         self.weights_as_written = len(np.unique(weights)) == len(weights)
         return weights
 
-    def _write(
-        self, keys: Keys, slot: _Slot, lists: tuple[CodeArray | None, ...], weights: Any
-    ) -> None:
-        begin, end = slot.batch.begin, slot.batch.begin + slot.batch.length
+    def _write(self, keys: Keys, slot: _Slot, begin: int) -> None:
+        """Write the keys of a batch whose texts all have their numbers."""
+        known, end = self._known, begin + slot.batch.length
+        if known is None:
+            raise NotPlain
         if keys.weight is not None:
-            if weights is not None and int(slot.codes[-1].min(initial=0)) < 0:
-                raise NotPlain  # one is missing
-            keys.weight[begin:end] = slot.numbers if weights is None else weights[slot.codes[-1]]
+            weights = slot.numbers
+            if known.weights is not None:
+                if int(slot.codes[-1].min(initial=0)) < 0:
+                    raise NotPlain  # one is missing
+                weights = known.weights[slot.codes[-1]]
+            keys.weight[begin:end] = weights
         said = slot.codes[3] if "outcome" in self.columns else None
-        keys.fill(begin, [*slot.codes[:3], said], lists)
-
-
-def _list(coded: Ids | Outcomes) -> CodeArray:
-    """Return the code of each cell by its number."""
-    found = np.empty(len(coded.code), dtype=np.int32)
-    found[coded.cell] = coded.code
-    return found
+        keys.fill(begin, [*slot.codes[:3], said], known.lists)
