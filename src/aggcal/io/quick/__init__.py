@@ -1,4 +1,4 @@
-"""Large plain tables of judgments, read without a copy of their texts.
+"""Plain tables of judgments, read without a copy of their texts.
 
 What is read here is a table of annotator, winner and loser, or of annotator, left, right and
 outcome, perhaps with weights; everything else, and whatever is odd in such a table, is left to the
@@ -35,10 +35,6 @@ from aggcal.io.tables.source import exactly
 from aggcal.registry import TABLE
 
 _PAIRS = ({"left", "right", "outcome"}, {"winner", "loser"})
-_SMALL = 1_000_000
-"""Bytes of a file below which the general reader is as quick."""
-_FEW = 20_000
-"""Rows of a frame below which it is."""
 _BYTES_PER_ROW = 40
 """What is taken for each row beyond the judgments themselves, at most."""
 
@@ -53,7 +49,7 @@ def quickly(
     memory: str | None = None,
     threads: int | None = None,
 ) -> Judgments | None:
-    """Read a large plain table; None for any other, which the general reader then reads.
+    """Read a plain table; None for any other, which the general reader then reads.
 
     Parameters
     ----------
@@ -94,7 +90,7 @@ def _reader(kernels: Any, brought: Brought, names: Mapping[str, str]) -> _Reader
         frame = Frame(kernels, connection, _frame_of(brought), names)
         _check_columns(frame.present)
         return frame
-    if given.sheet is not None or (not given.is_folder and given.path.stat().st_size < _SMALL):
+    if given.sheet is not None:
         raise NotPlain
     head = b"PAR1" if given.is_folder else peek(given.path, given.name)
     if head.startswith(b"PAR1"):
@@ -115,7 +111,7 @@ def _frame_of(brought: Brought) -> Any:
     import narwhals as nw
 
     frame: Any = nw.from_native(brought.data, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or len(frame) < _FEW:
+    if not isinstance(frame, nw.DataFrame):
         raise NotPlain
     return frame
 

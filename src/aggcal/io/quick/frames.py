@@ -108,12 +108,13 @@ class Frame:
         elif series.dtype not in (nw.Categorical, nw.Enum):
             raise NotPlain
         native: Any = series.to_native()
-        if self.backend == "pandas":
+        if self.backend == "pandas" and hasattr(native.dtype, "categories"):
             code, named = native.cat.codes.to_numpy(), native.cat.categories
         elif self.backend == "pyarrow":
             whole = native.unify_dictionaries().combine_chunks()
             whole = whole.chunk(0) if hasattr(whole, "chunk") else whole
-            code, named = whole.indices.fill_null(-1).to_numpy(), whole.dictionary.to_pylist()
+            indices = whole.indices.cast("int64").fill_null(-1)
+            code, named = indices.to_numpy(), whole.dictionary.to_pylist()
         elif self.backend == "polars":
             return _of_polars(native)
         else:
