@@ -17,7 +17,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math"]
+_FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-pthread"]
 _CARRIED = "aggcal/datasets/dots"
 _DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
 """The tables of Dots (MIT), 128 kB: judgments.csv follows from the ranks in ratings.csv."""

@@ -26,9 +26,10 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._steps import stated_scale
+from aggcal.io.quick import quickly
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
-from aggcal.io.rows import Reading, opened_rows
+from aggcal.io.rows import Reading, looked_at, opened_rows, rows_of
 from aggcal.io.several import united_rows
 from aggcal.io.tables.database import connected
 from aggcal.registry.literals import FormatName
@@ -164,9 +165,13 @@ def read_judgments(
             kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
             return encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
-    with opened_rows(data if given is None else given.files[0], choices, **how) as found:
-        refuse_options(found.format, choices, found.source.name)
+    with looked_at(data if given is None else given.files[0], choices, **how) as brought:
         left_out = () if given is None else given.notes
+        plain = quickly(brought, criterion, left_out, memory=memory)
+        if plain is not None:
+            return plain
+        found = rows_of(brought)
+        refuse_options(found.format, choices, found.source.name)
         return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
 
 
@@ -217,9 +222,13 @@ def read_part(
     Its ids are numbered among its own, and it may hold nothing that can be fitted. Only formats
     whose rows stand for themselves can be read in parts.
     """
-    with opened_rows(
+    with looked_at(
         path, choices, format_name=format_name, memory=memory, threads=threads
-    ) as found:
+    ) as brought:
+        plain = quickly(brought, criterion, memory=memory, threads=threads)
+        if plain is not None:
+            return plain
+        found = rows_of(brought)
         if not isinstance(found.format, TableFormat):
             raise OptionError(
                 f"{path}: {found.format.info.name} is not read in parts; write it as one table "

@@ -86,6 +86,29 @@ _ABBREVIATED = "^[0-9]([.,][0-9]+)?E\\+(1[1-9]|[2-9][0-9])$"
 """How spreadsheets write a number of 12 digits and more into a CSV file."""
 
 
+def damaged(column: str) -> list[tuple[str, str, str]]:
+    """Write the SQL of what a spreadsheet does to ids, what that is called, and what to do.
+
+    Examples
+    --------
+    >>> [what for _, what, _ in damaged("item")]
+    ['is an error of a spreadsheet', 'is a long number that a spreadsheet has abbreviated']
+    """
+    errors = ", ".join(map(quoted, _ERRORS))
+    return [
+        (
+            f'lower("{column}") IN ({errors})',
+            "is an error of a spreadsheet",
+            "correct the formula that makes the id and export the table again",
+        ),
+        (
+            f'regexp_matches("{column}", {quoted(_ABBREVIATED)})',
+            "is a long number that a spreadsheet has abbreviated",
+            "format the column as text in the spreadsheet and export it again",
+        ),
+    ]
+
+
 def refuse_damaged_ids(
     source: Source, columns: Sequence[str], shown: Mapping[str, str] | None = None
 ) -> None:
@@ -98,25 +121,7 @@ def refuse_damaged_ids(
     shown
         What the user calls those that have another name.
     """
-    errors = ", ".join(map(quoted, _ERRORS))
-    faults = [
-        fault
-        for column in columns
-        for fault in (
-            (
-                column,
-                f'lower("{column}") IN ({errors})',
-                "is an error of a spreadsheet",
-                "correct the formula that makes the id and export the table again",
-            ),
-            (
-                column,
-                f'regexp_matches("{column}", {quoted(_ABBREVIATED)})',
-                "is a long number that a spreadsheet has abbreviated",
-                "format the column as text in the spreadsheet and export it again",
-            ),
-        )
-    ]
+    faults = [(column, *fault) for column in columns for fault in damaged(column)]
     if not source.any_row(where for _, where, _, _ in faults):
         return
     for column, where, what, remedy in faults:

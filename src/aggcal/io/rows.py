@@ -91,9 +91,31 @@ def opened_rows(
     threads: int | None = None,
 ) -> Iterator[Reading]:
     """Load judgments of any format and close everything afterwards."""
+    with looked_at(
+        data,
+        choices,
+        format_name=format_name,
+        memory=memory,
+        on_progress=on_progress,
+        threads=threads,
+    ) as brought:
+        yield rows_of(brought)
+
+
+@contextmanager
+def looked_at(
+    data: Any,
+    choices: Choices,
+    *,
+    format_name: str | None = None,
+    memory: str | None = None,
+    on_progress: Callable[[float], None] | None = None,
+    threads: int | None = None,
+) -> Iterator[Brought]:
+    """Look at judgments of any format, load nothing yet, and close everything afterwards."""
     check_named(choices)
     with connected(data, memory, on_progress, threads) as (connection, scratch):
-        yield loaded_rows(connection, scratch, data, choices, format_name)
+        yield Brought(connection, scratch, data, choices, format_name)
 
 
 def check_named(choices: Choices) -> None:
@@ -114,7 +136,12 @@ def loaded_rows(
     format_name: str | None = None,
 ) -> Reading:
     """Load judgments of any format into the table ``raw`` of a connection."""
-    brought = _Brought(connection, scratch, data, choices, format_name)
+    return rows_of(Brought(connection, scratch, data, choices, format_name))
+
+
+def rows_of(brought: Brought) -> Reading:
+    """Load what was looked at into the table ``raw`` of its connection."""
+    choices = brought.asked
     notes: Notes = []
     found = brought.format
     if isinstance(found, TableFormat):
@@ -140,7 +167,7 @@ def loaded_rows(
     )
 
 
-class _Brought:
+class Brought:
     """A path, a frame or rows, looked at and ready to be loaded."""
 
     def __init__(
@@ -152,7 +179,7 @@ class _Brought:
         format_name: str | None,
     ) -> None:
         self.connection, self.scratch, self.choices = connection, scratch, choices
-        self.data = data
+        self.data, self.asked = data, choices
         self.name = "judgments"
         self.path: Path | None = None
         self.given: Prepared | None = None
@@ -186,6 +213,21 @@ class _Brought:
             )
         self._refuse_names()
 
+    @property
+    def _aliases(self) -> dict[str, str]:
+        return {other.strip().lower(): own for own, other in self.choices.columns.items()}
+
+    def _parting(self, form: TableFormat) -> Parting:
+        aliases = self._aliases
+        wanted = {
+            name: name for name in form.columns_of(self.sample) if name not in aliases.values()
+        }
+        return Parting.of(self.choices, self.sample.columns, wanted | aliases, form.contexts)
+
+    def names(self, form: TableFormat) -> Mapping[str, str]:
+        """Return what columns of the table are loaded, and under which of our own names."""
+        return self._parting(form).names
+
     def _columns_here(self, choices: Choices) -> dict[str, str]:
         here = self.sample.columns
         return {
@@ -194,11 +236,7 @@ class _Brought:
 
     def table(self, form: TableFormat, notes: Notes) -> Source:
         """Load the columns of a table and give them our own names."""
-        aliases = {other.strip().lower(): own for own, other in self.choices.columns.items()}
-        wanted = {
-            name: name for name in form.columns_of(self.sample) if name not in aliases.values()
-        }
-        parting = Parting.of(self.choices, self.sample.columns, wanted | aliases, form.contexts)
+        aliases, parting = self._aliases, self._parting(form)
         source = self._loaded(parting.names)
         for other, own in aliases.items():
             if own not in source.columns:

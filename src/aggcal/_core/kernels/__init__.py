@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 8  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 9  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -71,6 +71,7 @@ def library() -> ctypes.CDLL | None:
         kernels.aggcal_isotonic.restype = count
         kernels.aggcal_isotonic.argtypes = [count, array, array, array]
     _declare_general(kernels)
+    _declare_reading(kernels)
     return kernels
 
 
@@ -91,6 +92,35 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("borders", 2), ("forms", 9), ("covariance", 6)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
+
+
+def _declare_reading(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that number ids, and sort and merge rows."""
+    count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
+    number = ctypes.c_uint64
+    kernels.aggcal_hash_table.restype = count
+    kernels.aggcal_hash_table.argtypes = [count, array, array, whole, array]
+    kernels.aggcal_look_up.restype = count
+    kernels.aggcal_look_up.argtypes = [count, array, whole, array, array]
+    kernels.aggcal_texts_new.restype, kernels.aggcal_texts_new.argtypes = array, [count]
+    kernels.aggcal_texts_free.restype, kernels.aggcal_texts_free.argtypes = None, [array]
+    for name in ("number", "bytes"):
+        kernel = getattr(kernels, f"aggcal_texts_{name}")
+        kernel.restype, kernel.argtypes = count, [array]
+    kernels.aggcal_texts_copy.restype = None
+    kernels.aggcal_texts_copy.argtypes = [array, array, array]
+    kernels.aggcal_texts_codes.restype = whole
+    kernels.aggcal_texts_codes.argtypes = [array, count, *([array] * 3), count, whole, array]
+    kernels.aggcal_keys.restype = count
+    kernels.aggcal_keys.argtypes = [count, *([array] * 10), number, *([array] * 3)]
+    kernels.aggcal_digits.restype = None
+    kernels.aggcal_digits.argtypes = [count, array, whole, number, array]
+    kernels.aggcal_deal.restype = None
+    kernels.aggcal_deal.argtypes = [count, array, array, whole, number, *([array] * 3)]
+    kernels.aggcal_stir.restype, kernels.aggcal_stir.argtypes = None, [count, array]
+    kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array]
+    kernels.aggcal_merge.restype = count
+    kernels.aggcal_merge.argtypes = [count, *([array] * 12)]
 
 
 def at(*arrays: np.ndarray | None) -> list[int | None]:

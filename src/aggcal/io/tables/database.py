@@ -220,6 +220,19 @@ def _size(memory: str) -> str:
     return f"{found[1]}{found[2]}"
 
 
+def bytes_of(memory: str) -> int:
+    """Return a size in bytes.
+
+    Examples
+    --------
+    >>> bytes_of("1.5kB"), bytes_of("2 MiB")
+    (1500, 2097152)
+    """
+    text = _size(memory).lower()
+    number, power = float(text.rstrip("kmgtib")), 1 + "kmgt".index(text.lstrip("0123456789.")[0])
+    return int(number * (1024 if "i" in text else 1000) ** power)
+
+
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """Make a folder for temporary files, and take it away afterwards."""

@@ -7,7 +7,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,42 +39,83 @@ _MOST_REJECTS = 10_000
 """Rows that cannot be read and are counted. Each is kept with its text."""
 
 
-def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[str, str]) -> Source:
-    """Load a table of lines; those that cannot be read are refused by their number."""
-    skip, delimiter, found = _layout(file, names)
-    if len(found) > MOST_COLUMNS:
-        raise too_many_columns(file.name, len(found))
-    present = present_columns(found, names, file.name)
-    if not present:
-        return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
-    columns = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(found)))
+@dataclass(frozen=True)
+class Lines:
+    """A table of lines as a relation of DuckDB: its columns, and which are wanted."""
 
-    def relation(*, strict: bool, longest: int, again: bool = False) -> str:
+    file: File
+    skip: int
+    """Lines above the header."""
+    delimiter: str
+    found: tuple[str, ...]
+    present: Mapping[str, int]
+    """Where each wanted column stands."""
+
+    @classmethod
+    def of(cls, file: File, names: Mapping[str, str]) -> Lines:
+        """Find the header and the delimiter."""
+        skip, delimiter, found = _layout(file, names)
+        if len(found) > MOST_COLUMNS:
+            raise too_many_columns(file.name, len(found))
+        return cls(file, skip, delimiter, found, present_columns(found, names, file.name))
+
+    @property
+    def every(self) -> list[str]:
+        """The columns of the relation."""
+        return [f"c{k}" for k in range(len(self.found))]
+
+    @property
+    def usual(self) -> int:
+        """How long lines may be at first."""
+        return _LONGEST_LINE if _has_endless_line(self.file) else _USUAL_LINE
+
+    def relation(self, *, strict: bool, longest: int, again: bool = False) -> str:
+        """Write the SQL of the relation; where it is read again, what cannot be read raises."""
+        columns = ", ".join(f"'{name}': 'VARCHAR'" for name in self.every)
         return (
-            f"read_csv({quoted(file.plain)}, header=true, auto_detect=false"
-            f", delim={quoted(delimiter)}"
+            f"read_csv({quoted(self.file.plain)}, header=true, auto_detect=false"
+            f", delim={quoted(self.delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}"
             f"{'' if again else f', store_rejects=true, rejects_limit={_MOST_REJECTS}'}"
             f", strict_mode={str(strict).lower()}"
-            f", skip={skip}, compression='{file.compression}'"
+            f", skip={self.skip}, compression='{self.file.compression}'"
             f", max_line_size={longest}, hive_partitioning=false)"
         )
 
+    @property
+    def everything(self) -> str:
+        """The SQL of what tells rows apart by all their columns."""
+        return f"hash({', '.join(f'trim({name})' for name in self.every)})"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is told of the header."""
+        return _said_of_titles(self.file, self.skip)
+
+
+def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[str, str]) -> Source:
+    """Load a table of lines; those that cannot be read are refused by their number."""
+    lines = Lines.of(file, names)
+    found, present, delimiter = lines.found, lines.present, lines.delimiter
+    if not present:
+        return Source(connection, file.name, frozenset(), found, None, file.path, delimiter)
     cells = {n: f"c{k}" for n, k in present.items()}
-    every = [f"c{k}" for k in range(len(found))]
-    usual = _LONGEST_LINE if _has_endless_line(file) else _USUAL_LINE
-    read_as = _fill(connection, relation, usual, lambda rows: fill(connection, cells, rows, every))
+    read_as = _fill(
+        connection,
+        lines.relation,
+        lines.usual,
+        lambda rows: fill(connection, cells, rows, lines.every),
+    )
     _refuse_rejects(connection, file, len(found))
 
     def everything() -> str:
-        texts = [f"trim({name})" for name in every]
-        blank = " AND ".join(f"coalesce({text}, '') = ''" for text in texts)
-        again = relation(**read_as, again=True)
-        return f"SELECT hash({', '.join(texts)}) AS h FROM {again} WHERE NOT ({blank})"
+        blank = " AND ".join(f"coalesce(trim({name}), '') = ''" for name in lines.every)
+        again = lines.relation(**read_as, again=True)
+        return f"SELECT {lines.everything} AS h FROM {again} WHERE NOT ({blank})"
 
     there = frozenset(present)
     source = Source(connection, file.name, there, found, None, file.path, delimiter, everything)
-    return replace(source, titles=skip, notes=_said_of_titles(file, skip))
+    return replace(source, titles=lines.skip, notes=lines.notes)
 
 
 def _said_of_titles(file: File, skip: int) -> tuple[str, ...]:

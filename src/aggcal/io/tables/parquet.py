@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,39 @@ def look_at_parquet(path: Path, name: str, known: Mapping[str, str]) -> Sample:
     return replace(looked, columns=frozenset(n.strip().lower() for n in names))
 
 
+@dataclass(frozen=True)
+class Described:
+    """Parquet as a relation of DuckDB: its columns, their types, and which are wanted."""
+
+    relation: str
+    found: tuple[str, ...]
+    kinds: tuple[str, ...]
+    present: Mapping[str, int]
+    """Where each wanted column stands."""
+
+    @property
+    def everything(self) -> str:
+        """The SQL of what tells rows apart by all their columns."""
+        return f"hash({', '.join(map(cell, self.found))})"
+
+
+def described_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    name: str,
+    names: Mapping[str, str],
+    scratch: Path,
+) -> Described:
+    """Look at the columns of a file or a folder."""
+    relation = _relation(path, scratch)
+    with _in_words(name):
+        described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        found = tuple(str(row[0]) for row in described)
+        _refuse_partitions(path, name, {column.strip().lower() for column in found}, names)
+        present = present_columns(found, names, name)
+    return Described(relation, found, tuple(str(row[1]) for row in described), present)
+
+
 def load_parquet(
     connection: duckdb.DuckDBPyConnection,
     path: Path,
@@ -40,25 +73,21 @@ def load_parquet(
     scratch: Path,
 ) -> Source:
     """Load the wanted columns as text."""
-    relation = _relation(path, scratch)
-    with _in_words(name):
-        described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
-        found = tuple(str(row[0]) for row in described)
-        _refuse_partitions(path, name, {column.strip().lower() for column in found}, names)
-        present = present_columns(found, names, name)
-        if present:
-            kinds = [str(row[1]) for row in described]
-            cells = {n: _text(cell(found[k]), kinds[k]) for n, k in present.items()}
-            fill(connection, cells, relation)
-    every = ", ".join(map(cell, found))
+    table = described_parquet(connection, path, name, names, scratch)
+    if table.present:
+        with _in_words(name):
+            cells = {
+                n: text_of(cell(table.found[k]), table.kinds[k]) for n, k in table.present.items()
+            }
+            fill(connection, cells, table.relation)
     return Source(
         connection,
         name,
-        frozenset(present),
-        found,
+        frozenset(table.present),
+        table.found,
         None,
         path,
-        everything=lambda: f"SELECT hash({every}) AS h FROM {relation}",
+        everything=lambda: f"SELECT {table.everything} AS h FROM {table.relation}",
     )
 
 
@@ -93,12 +122,13 @@ def _in_words(name: str) -> Iterator[None]:
         raise FileError(f"{name}: cannot be read as a table ({reason}).") from None
 
 
-def _parts(path: Path) -> list[Path]:
+def parts_of(path: Path) -> list[Path]:
+    """Return the files that make up a table: those in a folder, or the one file."""
     return sorted(p for p in path.rglob("*.parquet") if p.is_file()) if path.is_dir() else [path]
 
 
 def _relation(path: Path, scratch: Path) -> str:
-    parts = _parts(path)
+    parts = parts_of(path)
     if not parts:
         raise FileError(f"{path}: is a directory without Parquet files; give the file in it.")
     literal = ", ".join(quoted(exactly(part, scratch)) for part in parts)
@@ -107,7 +137,7 @@ def _relation(path: Path, scratch: Path) -> str:
 
 def _refuse_partitions(path: Path, name: str, found: set[str], names: Mapping[str, str]) -> None:
     if path.is_dir():
-        inside = (str(part.relative_to(path)) for part in _parts(path))
+        inside = (str(part.relative_to(path)) for part in parts_of(path))
         refuse_partitions(inside, name, {key for key in names if key not in found})
 
 
@@ -131,7 +161,7 @@ def refuse_partitions(files: Iterable[str], name: str, wanted: Collection[str]) 
             )
 
 
-def _text(column: str, kind: str) -> str:
+def text_of(column: str, kind: str) -> str:
     """Write the SQL of a typed column as text, as `aggcal._core.tables.cell_text` does."""
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
         return f"to_json({column})"

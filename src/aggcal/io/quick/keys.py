@@ -1,0 +1,198 @@
+"""The keys of rows, written batch by batch, and the rows that are not fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
+from aggcal._core.kernels import at
+from aggcal.data.base import Unfitted
+from aggcal.data.judgments import Judgments
+from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorted_keys
+from aggcal.io.quick.numbering import Ids, Outcomes
+from aggcal.io.quick.streams import NotPlain
+
+_WIDEST = 1e12
+"""The heaviest weight over the lightest, as in `aggcal.io.row_checks`."""
+_SELF_PAIR, _ZERO_WEIGHT = -1, -2
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What codes mean in a table."""
+
+    items: Ids
+    annotators: Ids
+    outcomes: Outcomes | None
+
+    @property
+    def layout(self) -> Layout:
+        """How keys are made up."""
+        said = self.outcomes
+        number, fitted = (1, 1) if said is None else (said.number, len(said.values))
+        return Layout.of(len(self.annotators.texts), len(self.items.texts), number, fitted)
+
+    @property
+    def as_written(self) -> bool:
+        """Whether everything is written in one way, so that equal rows are equal cells."""
+        said = self.outcomes
+        ids = self.items.as_written and self.annotators.as_written
+        return ids and (said is None or said.as_written)
+
+
+class Keys:
+    """Keys of a known number of rows, filled by threads."""
+
+    def __init__(self, kernels: Any, codes: Codes, rows: int, *, weighted: bool) -> None:
+        self.kernels, self.codes, self.weighted = kernels, codes, weighted
+        self.layout = codes.layout
+        self._form = self.layout.array
+        self.key: KeyArray = np.empty(rows, dtype=np.uint64)
+        self.weight: FloatArray | None = np.empty(rows) if weighted else None
+        self._aside: list[tuple[int, CodeArray]] = []
+        self._seen: list[FloatArray] = []
+
+    def fill(
+        self,
+        begin: int,
+        columns: list[CodeArray | None],
+        lists: tuple[CodeArray | None, ...] = (None,) * 4,
+    ) -> None:
+        """Write the keys of some rows whose weights stand there already.
+
+        Parameters
+        ----------
+        begin
+            Where the rows stand among all.
+        columns
+            Codes of annotator, left, right and outcome.
+        lists
+            What each code is translated to; None where it is right already.
+        """
+        rows = len(columns[0]) if columns[0] is not None else 0
+        if begin + rows > len(self.key):
+            raise NotPlain
+        here = slice(begin, begin + rows)
+        aside = np.empty((rows, 5), dtype=np.int32)
+        seen = np.array([np.inf, 0.0])
+        weight = None if self.weight is None else self.weight[here]
+        number = self.kernels.aggcal_keys(
+            rows, *at(*columns, weight, *lists, self._form), self.layout.nothing,
+            *at(self.key[here], aside, seen),
+        )  # fmt: skip
+        if number < 0:
+            raise NotPlain
+        self._seen.append(seen)
+        if number:
+            self._aside.append((begin, aside[:number].copy()))
+
+    def merged(self, threads: int | None = None) -> Merged:
+        """Sort and merge the rows that are fitted."""
+        if self._seen:
+            lightest = min(float(seen[0]) for seen in self._seen)
+            heaviest = max(float(seen[1]) for seen in self._seen)
+            if lightest < heaviest / _WIDEST:
+                raise NotPlain
+        fitted = len(self.key) - sum(len(rows) for _, rows in self._aside)
+        key, weight, self.key, self.weight = self.key, self.weight, self.key[:0], None
+        key, weight = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
+        said, codes = self.codes.outcomes, self.codes
+        return merged_rows(
+            self.kernels,
+            key[:fitted],
+            None if weight is None else weight[:fitted],
+            self.layout,
+            values=None if said is None else said.values,
+            sizes=(len(codes.items.texts), len(codes.annotators.texts)),
+            threads=threads,
+        )
+
+    def unfitted(self) -> Unfitted:
+        """Return the rows that are not fitted, equal ones as one."""
+        if not self._aside:
+            return Unfitted.none()
+        begins = np.repeat([b for b, _ in self._aside], [len(rows) for _, rows in self._aside])
+        every = np.concatenate([rows for _, rows in self._aside])
+        row = every[:, 0] + begins
+        who, left, right = (
+            _Ranked.of(ids.texts, every[:, k])
+            for ids, k in ((self.codes.annotators, 1), (self.codes.items, 2), (self.codes.items, 3))
+        )
+        why = _Ranked.of(self._reasons(), every[:, 4] + 2)
+        order = np.lexsort((row, right.rank, left.rank, who.rank, why.rank))
+        new = np.zeros(len(order), dtype=bool)
+        new[0] = True
+        for column in (why, who, left, right):
+            rank = column.rank[order]
+            new[1:] |= rank[1:] != rank[:-1]
+        first = order[new]
+        count: IntArray = np.diff(np.append(np.flatnonzero(new), len(order)))
+        blank: TextArray = np.full(len(first), "", dtype=object)
+        location: TextArray = np.array([f"row {k + 1}" for k in row[first].tolist()], dtype=object)
+        columns = [column.text(first) for column in (who, left, right, why)]
+        return Unfitted(*columns, count.astype(np.int64), location, blank)
+
+    def _reasons(self) -> TextArray:
+        said = self.codes.outcomes
+        fitted = [""] * (1 if said is None else len(said.values))
+        others = [] if said is None else [said.reason(k) for k in range(len(fitted), said.number)]
+        return np.array(["zero weight", "self-pair", *fitted, *others], dtype=object)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A column of texts, each by its place among those that occur."""
+
+    rank: IntArray
+    texts: TextArray
+
+    @classmethod
+    def of(cls, texts: TextArray, codes: CodeArray) -> _Ranked:
+        there, inverse = np.unique(codes, return_inverse=True)
+        named = texts[there]
+        order = np.argsort(named, kind="stable")
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return cls(place[inverse], named[order])
+
+    def text(self, rows: IntArray) -> TextArray:
+        found: TextArray = self.texts[self.rank[rows]]
+        return found
+
+
+def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
+    """Return merged rows as judgments of those items and annotators that occur."""
+    codes, rows = keys.codes, len(merged.annotator)
+    item_ids, annotator_ids = codes.items.texts, codes.annotators.texts
+    annotator, left, right = merged.annotator, merged.left, merged.right
+    if not merged.judged.all():
+        item_ids, (left, right) = item_ids[merged.judged], _closed(merged.judged, left, right)
+    if not merged.judging.all():
+        annotator_ids = annotator_ids[merged.judging]
+        (annotator,) = _closed(merged.judging, annotator)
+    if len(item_ids) < 2:  # noqa: PLR2004
+        raise NotPlain
+    ones = constant(1.0, rows)
+    count = np.broadcast_to(np.int64(1), (rows,)) if merged.count is None else merged.count
+    counted = ones if merged.count is None else merged.count.astype(np.float64)
+    return Judgments(
+        item_ids,
+        annotator_ids,
+        annotator,
+        left,
+        right,
+        ones if merged.outcome is None else merged.outcome,
+        merged.weight if merged.weight is not None else (ones if keys.weighted else counted),
+        count,
+        unfitted=keys.unfitted(),
+        **known,
+    )
+
+
+def _closed(used: BoolArray, *columns: CodeArray) -> tuple[CodeArray, ...]:
+    """Give codes new numbers, without those that do not occur."""
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return tuple(place[column] for column in columns)

@@ -1,0 +1,173 @@
+"""The different cells of a column: ids get their numbers, outcomes their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from aggcal._core.arrays import CodeArray, FloatArray, TextArray
+from aggcal.io.encoding import NATURAL
+from aggcal.io.per_item import damaged
+from aggcal.io.quick.streams import NotPlain
+from aggcal.io.row_checks import NOT_ANSWERED
+
+if TYPE_CHECKING:
+    import duckdb
+
+_STRENGTHS = {"left": 1.0, "right": 0.0, "tie": 0.5}
+_REASONS = ("skip", "failed", NOT_ANSWERED)
+_MOST_OUTCOMES = 1 << 20
+"""Different outcomes: more are measurements, which take the bits of a key that ids need."""
+
+
+def trimmed(text: str) -> str:
+    """Write the SQL of a cell without the blanks around it; NULL if nothing is left.
+
+    Examples
+    --------
+    >>> trimmed("x")
+    "nullif(trim(x::VARCHAR), '')"
+    """
+    return f"nullif(trim({text}::VARCHAR), '')"
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Ids in their order, and the code of each different cell that was found."""
+
+    texts: TextArray
+    code: CodeArray
+    cell: np.ndarray
+    """Which cell each code is of: its hash, or its number."""
+
+    @property
+    def as_written(self) -> bool:
+        """Whether every id is written in one way."""
+        return len(self.texts) == len(self.code)
+
+    @property
+    def by_cell(self) -> CodeArray:
+        """The code of each cell that is known by its number."""
+        return _by_cell(self.code, self.cell)
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, cells: str, text: str, cell: str) -> Ids:
+        """Give numbers to the ids of a relation of different cells.
+
+        Parameters
+        ----------
+        connection, cells
+            Where they are, and the SQL of the relation.
+        text, cell
+            The SQL of a cell as text, and of what it is known by.
+        """
+        given = f"(SELECT {trimmed(text)} AS id, {cell} AS c FROM {cells})"
+        faults = " OR ".join(("id IS NULL", *(where for where, _, _ in damaged("id"))))
+        if connection.execute(f"SELECT count(*) FROM {given} WHERE {faults}").fetchall()[0][0]:
+            raise NotPlain
+        found = connection.execute(f"SELECT id, c FROM {given} {NATURAL}").fetchnumpy()
+        ids = np.asarray(found["id"], dtype=object)
+        new = np.ones(len(ids), dtype=bool)
+        new[1:] = ids[1:] != ids[:-1]
+        code = np.cumsum(new, dtype=np.int32) - np.int32(1)
+        return cls(ids[new], code, np.asarray(found["c"]))
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What outcomes mean, by code: values from the lowest on, then reasons not to fit a row."""
+
+    values: FloatArray
+    code: CodeArray
+    cell: np.ndarray
+    as_written: bool
+    """Whether every value is written in one way."""
+
+    @property
+    def by_cell(self) -> CodeArray:
+        """The code of each cell that is known by its number."""
+        return _by_cell(self.code, self.cell)
+
+    @property
+    def number(self) -> int:
+        """How many codes there are."""
+        return len(self.values) + len(_REASONS)
+
+    def reason(self, code: int) -> str:
+        """Why a row with this code is not fitted."""
+        return _REASONS[code - len(self.values)]
+
+    @property
+    def missing(self) -> int:
+        """The code of no answer."""
+        return len(self.values) + _REASONS.index(NOT_ANSWERED)
+
+    @classmethod
+    def of(
+        cls, connection: duckdb.DuckDBPyConnection, cells: str, text: str, cell: str
+    ) -> Outcomes:
+        """Say what the outcomes of a relation of different cells mean; see `Ids.of`."""
+        found = connection.execute(
+            f"SELECT lower(said) AS label, try_cast(said AS DOUBLE) AS number, c FROM "
+            f"(SELECT {trimmed(text)} AS said, {cell} AS c FROM {cells}) LIMIT {_MOST_OUTCOMES + 1}"
+        ).fetchnumpy()
+        label = np.ma.filled(np.ma.asarray(found["label"], dtype=object), None)
+        number = np.ma.filled(np.ma.asarray(found["number"], dtype=np.float64), np.nan)
+        if len(label) > _MOST_OUTCOMES:
+            raise NotPlain
+        special = {k: _REASONS.index(v) for k, v in enumerate(label) if v in _REASONS[:-1]}
+        special |= {k: len(_REASONS) - 1 for k, v in enumerate(label) if v is None}
+        for k, said in enumerate(label):
+            if said in _STRENGTHS:
+                number[k] = _STRENGTHS[said]
+        plain = np.ones(len(label), dtype=bool)
+        plain[list(special)] = False
+        strength = number[plain]
+        # What a negative zero is merged into depends on which of the two is met first.
+        within = (strength >= 0.0) & (strength <= 1.0) & ~np.signbit(strength)
+        if not within.all():
+            raise NotPlain
+        values, inverse = np.unique(strength, return_inverse=True)
+        code = np.empty(len(label), dtype=np.int32)
+        code[plain] = inverse
+        for k, reason in special.items():
+            code[k] = len(values) + reason
+        return cls(values, code, np.asarray(found["c"]), len(values) == len(strength))
+
+
+Kind = TypeVar("Kind", Ids, Outcomes)
+
+
+def numbered(connection: duckdb.DuckDBPyConnection, kind: type[Kind], cells: TextArray) -> Kind:
+    """Give cells in memory their codes; each is known by its number.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> cells = np.array(["b", "10", " 9"], dtype=object)
+    >>> found = numbered(duckdb.connect(), Ids, cells)
+    >>> found.texts.tolist(), found.by_cell.tolist()
+    (['9', '10', 'b'], [2, 1, 0])
+    """
+    with registered_cells(connection, cells) as name:
+        return kind.of(connection, name, "raw", "k")
+
+
+@contextmanager
+def registered_cells(connection: duckdb.DuckDBPyConnection, cells: TextArray) -> Iterator[str]:
+    """Show cells to DuckDB as the column ``raw`` of a relation, with their numbers ``k``."""
+    connection.register("quick_texts", {"raw": cells, "k": np.arange(len(cells))})
+    try:
+        yield "quick_texts"
+    finally:
+        connection.unregister("quick_texts")
+
+
+def _by_cell(code: CodeArray, cell: np.ndarray) -> CodeArray:
+    found = np.empty(len(code), dtype=np.int32)
+    found[cell] = code
+    return found
