@@ -120,12 +120,8 @@ def run_aggcal(began: float, judgments: str, scores: str, output: str, engine: s
         setattr(where, name, timed(parts, part, getattr(where, name)))
     sys.argv = ["aggcal", "run", judgments, scores, "-o", output, "--quiet"]
     sys.argv += ["--engine", engine] if engine != "local" else []
-    try:
-        code = command()
-    except SystemExit as left:
-        code = left.code
-    if code:
-        raise SystemExit(str(code))
+    if code := command():
+        raise SystemExit(code)
     parts["start"] = time.time() - began - sum(parts.values())
     print(json.dumps(parts))
 
@@ -233,13 +229,13 @@ def main() -> None:
         into_readme(Path(asked.readme))
         return
     if asked.only:
-        name, *files = asked.only
+        name, judgments_file, scores_file, output = asked.only
         if name in BY_HAND:
-            by_hand(*files, name)
+            by_hand(judgments_file, scores_file, output, name)
         else:
-            run_aggcal(asked.began, *files, name)
+            run_aggcal(asked.began, judgments_file, scores_file, output, name)
         return
-    rows = []
+    rows: list[str] = []
     peers = None
     if not asked.no_peers:
         from stage1 import install_peers

@@ -20,7 +20,6 @@ from aggcal.advice.power.goals import HALF_WIDTH, Goal
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
-from aggcal.registry import TIES
 from aggcal.simulation import SimulatedTerms, simulate
 
 _TIED = 0.5  # the outcome of a tie
@@ -161,7 +160,7 @@ class Assumptions(Plan):
         terms = SimulatedTerms()
         if self.ties:
             terms = SimulatedTerms(
-                ties=TIES[1], tie_readiness=self._readiness, tie_readiness_sd=_READINESS_SD
+                ties="davidson", tie_readiness=self._readiness, tie_readiness_sd=_READINESS_SD
             )
         return simulate(
             items=self.items,

@@ -17,7 +17,7 @@ from aggcal.io.quick.streams import NotPlain
 
 _WIDEST = 1e12
 """The heaviest weight over the lightest, as in `aggcal.io.row_checks`."""
-_SELF_PAIR, _ZERO_WEIGHT = -1, -2
+_SELF_PAIR, _ZERO_WEIGHT = -1, -2  # in place of a key, which is never negative
 
 
 @dataclass(frozen=True)
