@@ -27,7 +27,7 @@ IN, BORDERLINE, OUT = "in", "borderline", "out"
 """The verdicts on an item."""
 
 _CROWDED = 0.01
-"""Share of the places that items which were never drawn may have together: with more, the chances of
+"""Share of the places that items never drawn may have together: with more, the chances of
 thousands of them would add up to more than there are places."""
 _CLEARLY = 3.0
 """Standard errors by which the set that was drawn most often must beat that of the likeliest items:
