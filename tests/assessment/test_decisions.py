@@ -80,6 +80,10 @@ def test_many_items_are_drawn_or_cut_at_the_expected_place() -> None:
         np.argsort(-(scores + se * random.standard_normal((4000, 400))), axis=1), axis=1
     )
     assert np.abs(drawn - (ranks < 40).mean(axis=0)).max() < 0.07
+    known = Uncertainty.of("laplace", 0.95, scores, DenseCovariance(np.diag(se**2)))
+    chances: Any = top_chances(known, 4)
+    assert chances.sum() == pytest.approx(4, rel=0.02)
+    assert (chances > 0.0).all()
     more, errors = np.tile(scores, 100), np.tile(se, 100)
     assert _among_many(more, errors, 4000).sum() == pytest.approx(4000, rel=1e-6)
 

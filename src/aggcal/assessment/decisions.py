@@ -13,6 +13,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
+from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.aggregation.uncertainty.letters import MOST_LETTERED, letters
 from aggcal.aggregation.uncertainty.t_distribution import probability_below
 from aggcal.aggregation.uncertainty.top import (
@@ -172,6 +173,7 @@ class Decisions:
 
     def _unclaimed(self) -> list[str]:
         names = {
+            "best_set": "the best set",
             "top": f"being among the first {self.wishes.top}",
             "cut": f"being above {0.0 if self.wishes.cut is None else self.wishes.cut:g}",
             "grades": "the grades",
@@ -242,6 +244,8 @@ def decided(result: Assessment, base: Columns, wishes: Wishes) -> Decisions:
             assert found is not None  # noqa: S101  # without components it is known
             columns["p_top_k"] = aligned(found, result.consensus.item_ids, base["item"])
             best = _best(result, wishes.top)
+            if not best:
+                unclaimed["best_set"] = f"it is found for at most {MOST_DENSE:,} items"
         chances.append(columns["p_top_k"])
     if wishes.cut is not None:
         columns["p_above"], why = _above(result, base, wishes.cut)

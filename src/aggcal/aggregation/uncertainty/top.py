@@ -26,6 +26,9 @@ the same do not make anything certain."""
 IN, BORDERLINE, OUT = "in", "borderline", "out"
 """The verdicts on an item."""
 
+_CROWDED = 0.01
+"""Share of the places that items never drawn may have together: with more, the chances of
+thousands of them would add up to more than there are places."""
 _CLEARLY = 3.0
 """Standard errors by which the set that was drawn most often must beat that of the likeliest items:
 a smaller number takes for the best what was drawn twice by chance."""
@@ -53,15 +56,15 @@ class BestSet:
     __repr__ = brief
 
 
-def stated(share: FloatArray) -> FloatArray:
-    """Return shares of draws as probabilities: none is certain.
+def stated(share: FloatArray, least: float = 1.0 - NEARLY) -> FloatArray:
+    """Return shares of draws as probabilities: none is certain, or impossible.
 
     Examples
     --------
     >>> stated(np.array([0.0, 0.5, 1.0]))
     array([0.001, 0.5  , 0.999])
     """
-    return np.clip(share, 1.0 - NEARLY, NEARLY)
+    return np.clip(share, least, NEARLY)
 
 
 def verdict_of(lowest: float, highest: float, error: float) -> str | None:
@@ -93,10 +96,11 @@ def top_chances(known: Uncertainty, k: int) -> FloatArray | None:
     """
     if known.component is not None:
         return None
+    least = min(1.0 - NEARLY, _CROWDED * k / len(known.scores))
     found = known.top_probabilities(np.array([k]))
     if found is not None:
-        return stated(found[:, 0])
-    return stated(_among_many(known.scores, known.se, k))
+        return stated(found[:, 0], least)
+    return stated(_among_many(known.scores, known.se, k), least)
 
 
 def best_set(known: Uncertainty, k: int) -> BestSet | None:
@@ -147,8 +151,8 @@ def _among_many(scores: FloatArray, se: FloatArray, k: int) -> FloatArray:
         random = np.random.default_rng(0)
         for _ in range(_DRAWS):
             drawn = scores[some] + se[some] * random.standard_normal(len(some))
-            found[some[np.argpartition(-drawn, k - 1)[:k]]] += 1.0 / _DRAWS
-        return found
+            found[some[np.argpartition(-drawn, k - 1)[:k]]] += 1.0
+        return found / _DRAWS
     low, high = float(np.min(scores - _REACH * se)), float(np.max(scores + _REACH * se))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
