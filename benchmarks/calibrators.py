@@ -172,9 +172,12 @@ def errors_of(job: tuple[str, int]) -> list[tuple[str, str, dict[str, float], st
 
 
 def table(rows: list[tuple[str, str, dict[str, float], str]]) -> list[str]:
-    lines = [
+    head = (
         "| study | known | model | atc / model | fused / model | safe / model | auto / model | "
-        "auto / atc | auto / best | auto takes |",
+        "auto / atc | auto / best | auto takes |"
+    )
+    lines = [
+        head,
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(row[0] for row in rows):
@@ -250,9 +253,8 @@ def coverage_table(
             width = float(np.median([row[method][1] for row in rows]))
             errors.append(float(inside.std(ddof=1)) / len(rows) ** 0.5)
             cells.append(f"{inside.mean():.3f} (width {width:.3g})")
-        lines.append(
-            f"| {items} | {number} | {level:g} | {shape} | {' | '.join(cells)} | {max(errors):.3f} |"
-        )
+        told = " | ".join(cells)
+        lines.append(f"| {items} | {number} | {level:g} | {shape} | {told} | {max(errors):.3f} |")
     return lines
 
 
@@ -272,14 +274,17 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         rows = [row for found in pool.map(errors_of, jobs, chunksize=5) for row in found]
         inside = list(pool.map(coverage_of, covered, chunksize=20))
-    lines = [
-        "# The calibrators against each other",
-        "",
+    what = (
         f"`benchmarks/calibrators.py --studies {options.studies} --seed {options.seed} --coverage "
         f"{options.coverage}`. Mean squared errors over {options.studies} studies a row, of the "
         "items that are no anchors. 'auto / best' compares what `--calibrator auto` took, study by "
         "study, with the best single calibrator of the row (atc, fused, and safe where the model's "
-        "sd is known).",
+        "sd is known)."
+    )
+    lines = [
+        "# The calibrators against each other",
+        "",
+        what,
         "",
         *table(rows),
     ]

@@ -100,4 +100,5 @@ def _left_out(x: FloatArray, y: FloatArray) -> FloatArray:
     scatter = float(centred @ centred)
     slope = max(0.0, float(centred @ level) / scatter)
     leverage = 1.0 / len(x) + np.square(centred) / scatter
-    return np.asarray(np.square((level - slope * centred) / np.maximum(1.0 - leverage, 1e-3)))
+    errors = (level - slope * centred) / np.maximum(1.0 - leverage, 1e-3)
+    return np.asarray(np.square(errors))

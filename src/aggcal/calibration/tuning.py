@@ -43,7 +43,7 @@ _SCARCE = 3.0
 """The factor of a variance estimated from two degrees of freedom or fewer, whose reciprocal has no
 mean: a larger one ignores slopes that six anchors show."""
 
-_EXACT, _TINY = 1e-12, 1e-200
+_EXACT, _TINY = 1e-12, 1e-100
 """Shares and sums below these are rounding: they keep divisions from failing where a residual or a
 base is the same for all anchors."""
 
