@@ -31,7 +31,8 @@ class Readers:
     """Reads with and without the quick readers, and tells whether one of them did it."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._patch, self._quickly = patch, aggcal.io.judgments.quickly
+        self._patch = patch
+        self._quickly: Callable[..., Judgments | None] = vars(aggcal.io.judgments)["quickly"]
         self.was_quick = False
 
     def _noted(self, *given: Any, **how: Any) -> Judgments | None:
@@ -111,7 +112,7 @@ def write_folder(table: Table, folder: Path) -> Path:
 
 def write_csv(table: Table, folder: Path, *, delimiter: str = ",", packed: bool = False) -> Path:
     path = folder / ("t.csv.gz" if packed else "t.csv")
-    with (gzip.open if packed else open)(path, "wt", newline="", encoding="utf-8") as file:  # type: ignore[operator]
+    with (gzip.open if packed else open)(path, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=delimiter)
         writer.writerow(table)
         writer.writerows(zip(*table.values(), strict=True))

@@ -40,6 +40,7 @@ from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import read_part
 from aggcal.io.quick import hashed, merging, numbering
 from aggcal.io.quick import texts as quick_texts
+from aggcal.io.quick.streams import NotPlain
 
 pytestmark = pytest.mark.skipif(library() is None, reason="there are no compiled kernels")
 
@@ -273,7 +274,7 @@ def test_texts_of_one_hash_are_told_apart(tmp_path: Path, readers: Readers) -> N
 
 def test_a_key_of_more_than_64_bits_is_not_made() -> None:
     assert merging.Layout.of(2**20, 2**20, 4, 4).bits == 63
-    with pytest.raises(merging.NotPlain):
+    with pytest.raises(NotPlain):
         merging.Layout.of(2**22, 2**20, 4, 4)
 
 

@@ -85,8 +85,11 @@ class Frame:
         """Give the categories of all columns their codes, those of both sides together."""
         who, one, other = (self._categorical(name) for name in self.columns[:3])
         annotators = numbered(self.connection, Ids, who[1])
-        items = numbered(self.connection, Ids, np.concatenate([one[1], other[1]]))
-        both = items.by_cell
+        # A text that both sides have is one cell.
+        place: dict[str | None, int] = {}
+        cells = [place.setdefault(text, len(place)) for text in (*one[1], *other[1])]
+        items = numbered(self.connection, Ids, np.array([*place], dtype=object))
+        both = items.by_cell[cells]
         lists: list[CodeArray | None] = [
             annotators.by_cell, both[: len(one[1])], both[len(one[1]) :], None
         ]  # fmt: skip

@@ -132,8 +132,15 @@ class Keys:
         count: IntArray = np.diff(np.append(np.flatnonzero(new), len(order)))
         blank: TextArray = np.full(len(first), "", dtype=object)
         location: TextArray = np.array([f"row {k + 1}" for k in row[first].tolist()], dtype=object)
-        columns = [column.text(first) for column in (who, left, right, why)]
-        return Unfitted(*columns, count.astype(np.int64), location, blank)
+        return Unfitted(
+            who.text(first),
+            left.text(first),
+            right.text(first),
+            why.text(first),
+            count.astype(np.int64),
+            location,
+            blank,
+        )
 
     def _reasons(self) -> TextArray:
         said = self.codes.outcomes

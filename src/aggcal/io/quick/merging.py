@@ -166,8 +166,11 @@ def merged_rows(
         return int(found)
 
     again = sum(each_range(merge, ranges))
+    annotator, left, right = codes
     return Merged(
-        *codes,
+        annotator,
+        left,
+        right,
         None if outcome is None or bool((outcome == 1.0).all()) else outcome,
         None if total is None or bool((total == 1.0).all()) else total,
         count,

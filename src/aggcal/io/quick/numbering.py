@@ -115,7 +115,7 @@ class Outcomes:
             f"SELECT lower(said) AS label, try_cast(said AS DOUBLE) AS number, c FROM "
             f"(SELECT {trimmed(text)} AS said, {cell} AS c FROM {cells}) LIMIT {_MOST_OUTCOMES + 1}"
         ).fetchnumpy()
-        label = np.ma.filled(np.ma.asarray(found["label"], dtype=object), None)
+        label: TextArray = np.ma.filled(np.ma.asarray(found["label"], dtype=object), None)
         number = np.ma.filled(np.ma.asarray(found["number"], dtype=np.float64), np.nan)
         if len(label) > _MOST_OUTCOMES:
             raise NotPlain
