@@ -87,7 +87,9 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
     target = base + kept * (inputs.model - base)
     if method == "fused":
         # All of K is held, as in the calibrated scores themselves.
-        target = inputs.model + inputs.fused.through(inputs.covariance) @ (base - inputs.model)
+        rise = inputs.base.bend.rise(inputs.consensus)
+        through = inputs.fused.through(inputs.covariance, rise)
+        target = inputs.model + through @ (base - inputs.model)
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)
     wide = found.high - found.low
     slack = 1e-9 * SD
