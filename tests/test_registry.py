@@ -106,7 +106,11 @@ def offered(type_: Any) -> Iterator[str]:
             yield from offered(part)
 
 
-@pytest.mark.parametrize(("place", "names"), ARGUMENTS.items(), ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(
+    ("place", "names"),
+    ARGUMENTS.items(),
+    ids=[f"{place.__qualname__} {name}" for place, name in ARGUMENTS],
+)
 def test_arguments_are_of_the_names_that_they_take(
     place: tuple[Any, str], names: tuple[str, ...]
 ) -> None:
