@@ -31,6 +31,7 @@ from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
 from aggcal.calibration.recommendation import recommend
 from aggcal.data.scores import Scores
+from aggcal.registry.literals import DatasetName
 from aggcal.simulation import simulate
 
 KNOWN = ("nothing", "model sd", "10 anchors")
@@ -93,15 +94,15 @@ def simulated(
 _LOADED: dict[str, tuple[Order, TextArray, FloatArray, FloatArray]] = {}
 
 
-def real(seed: int, *, name: str, sd: float | None = None) -> Study:
+def real(seed: int, *, name: DatasetName, sd: float | None = None) -> Study:
     """Return a real set with its own model, or with one drawn about the truth."""
     if name not in _LOADED:
         found = datasets.load(name)
-        consensus, truth, model = fitted(found.judgments), found.truth, found.scores
-        if truth is None or model is None:
+        if found.truth is None or found.scores is None:
             raise ValueError(name)
-        both = (aligned(t.values, t.item_ids, consensus.item_ids) for t in (model, truth))
-        _LOADED[name] = Order.of(consensus), consensus.item_ids, *both
+        consensus, tables = fitted(found.judgments), (found.scores, found.truth)
+        scores, true = (aligned(t.values, t.item_ids, consensus.item_ids) for t in tables)
+        _LOADED[name] = Order.of(consensus), consensus.item_ids, scores, true
     order, ids, model, truth = _LOADED[name]
     if sd is not None:
         random = np.random.default_rng([seed, 98])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from aggcal.calibration.moments import moments
 from aggcal.calibration.pooling import pool
 from aggcal.cli import main
 from aggcal.errors import OptionError
+from aggcal.registry.literals import CalibratorName
 from aggcal.simulation import Simulation, simulate
 
 
@@ -36,21 +38,22 @@ def test_auto_is_the_recommended_one_and_says_why(
     study: Simulation, consensus: aggcal.Consensus
 ) -> None:
     anchors = dict(zip(study.item_ids[:12], study.truth[:12].tolist(), strict=True))
-    for known, words in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "nothing is known"),
         ({"model_sd": 8.0}, "model sd"),
         ({"anchors": anchors}, "12 anchors"),
-    ):
-        found = aggcal.recommend_calibrator(study.scores, consensus, **known)  # type: ignore[arg-type]  # two kinds
+    )
+    for known, words in cases:
+        found = aggcal.recommend_calibrator(study.scores, consensus, **known)
         assert words in found.reason
         assert found.reason.count(". ") == 0
-        auto = aggcal.calibrate(study.scores, consensus, method="auto", warn=False, **known)  # type: ignore[arg-type]  # two kinds
+        auto = aggcal.calibrate(study.scores, consensus, method="auto", warn=False, **known)
         named = aggcal.calibrate(
             study.scores,
             consensus,
-            method=found.calibrator,
+            method=cast("CalibratorName", found.calibrator),
             warn=False,
-            **known,  # type: ignore[arg-type]  # two kinds
+            **known,
         )
         np.testing.assert_array_equal(auto.calibrated, named.calibrated)
         assert (auto.method, auto.recommendation) == (found.calibrator, found)

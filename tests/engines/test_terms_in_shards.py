@@ -20,6 +20,7 @@ from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FeatureError, OptionError, TermsLeftOutWarning
 from aggcal.models.general.at import Place
 from aggcal.models.general.plan import Numbers, Plan
+from aggcal.registry.literals import UncertaintyName
 
 ITEMS, ANNOTATORS, CONTEXTS = 8, 11, 12
 
@@ -130,7 +131,7 @@ def test_terms_are_those_of_one_machine(name: str) -> None:
 
 def test_strengths() -> None:
     columns, _ = answered(steps=True)
-    judgments = aggcal.read_judgments(columns, scale="1:5")
+    judgments = aggcal.read_judgments(columns, strength_scale="1:5")
     wanted = aggcal.aggregate(judgments, warn=False)
     found = aggcal.aggregate(judgments, engine=LocalEngine(shards=4), warn=False)
     assert len(effects_of(wanted).grades) == 2
@@ -318,7 +319,7 @@ def _plain(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "jackknife"])
-def test_refits_are_refused_by_name(kind: str) -> None:
+def test_refits_are_refused_by_name(kind: UncertaintyName) -> None:
     with pytest.raises(OptionError, match=f"uncertainty '{kind}' needs all rows on one machine"):
         there().quantify(kind, draws=10)
 
