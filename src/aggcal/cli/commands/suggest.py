@@ -61,13 +61,6 @@ def add(command: Parser) -> None:
         help="number of pairs (default: 20, or as many as --per-annotator allows; without "
         "judgments, at least as many as there are items)",
     )
-    command.add_argument(
-        "--anchors",
-        type=int,
-        metavar="N",
-        help="suggest N items whose true score would help most, not pairs: a sheet for "
-        "'aggcal run --anchors', but no random sample (no intervals of the truth)",
-    )
     _add_sheet(command)
     command.add_argument(
         "--about",
@@ -92,6 +85,13 @@ def add(command: Parser) -> None:
 
 
 def _add_sheet(command: Parser) -> None:
+    command.add_argument(
+        "--anchors",
+        type=int,
+        metavar="N",
+        help="suggest N items whose true score would help most, not pairs: a sheet for "
+        "'aggcal run --anchors', but no random sample (no intervals of the truth)",
+    )
     command.add_argument(
         "-o", "--output", metavar="FILE", help="file to write, instead of standard output"
     )
