@@ -39,8 +39,8 @@ fifth) and costs more where such a poor model stands beside an exact crowd."""
 
 _FALLING = 1.0
 """Standard errors that the model must fall with the consensus by for all of it to be kept; from
-there up to none, less is. A ramp from one above 0 down to 0 doubled the error of a poor model beside
-an exact crowd, which falls by chance now and then."""
+there up to none, less is. A ramp from one above 0 down to 0 doubled the error of a poor model
+beside an exact crowd, which falls by chance now and then."""
 
 
 @dataclass(frozen=True)
