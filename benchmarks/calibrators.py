@@ -97,11 +97,13 @@ def real(seed: int, *, name: str, sd: float | None = None) -> Study:
     """Return a real set with its own model, or with one drawn about the truth."""
     if name not in _LOADED:
         found = datasets.load(name)
-        consensus, truth, model = fitted(found.judgments), found.truth, found.scores
-        if truth is None or model is None:
+        if found.truth is None or found.scores is None:
             raise ValueError(name)
-        both = (aligned(t.values, t.item_ids, consensus.item_ids) for t in (model, truth))
-        _LOADED[name] = Order.of(consensus), consensus.item_ids, *both
+        consensus = fitted(found.judgments)
+        ids = consensus.item_ids
+        own = aligned(found.scores.values, found.scores.item_ids, ids)
+        exact = aligned(found.truth.values, found.truth.item_ids, ids)
+        _LOADED[name] = Order.of(consensus), ids, own, exact
     order, ids, model, truth = _LOADED[name]
     if sd is not None:
         random = np.random.default_rng([seed, 98])

@@ -41,16 +41,16 @@ def test_auto_is_the_recommended_one_and_says_why(
         ({"model_sd": 8.0}, "model sd"),
         ({"anchors": anchors}, "12 anchors"),
     ):
-        found = aggcal.recommend_calibrator(study.scores, consensus, **known)  # type: ignore[arg-type]  # two kinds
+        found = aggcal.recommend_calibrator(study.scores, consensus, **known)
         assert words in found.reason
         assert found.reason.count(". ") == 0
-        auto = aggcal.calibrate(study.scores, consensus, method="auto", warn=False, **known)  # type: ignore[arg-type]  # two kinds
+        auto = aggcal.calibrate(study.scores, consensus, method="auto", warn=False, **known)
         named = aggcal.calibrate(
             study.scores,
             consensus,
             method=found.calibrator,
             warn=False,
-            **known,  # type: ignore[arg-type]  # two kinds
+            **known,
         )
         np.testing.assert_array_equal(auto.calibrated, named.calibrated)
         assert (auto.method, auto.recommendation) == (found.calibrator, found)
