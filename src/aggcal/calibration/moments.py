@@ -37,9 +37,10 @@ neither is likelier, an eighth of the residual counts as theirs. From the second
 _TOLERATED allows does. A larger share gains where annotators miss more (on Reading Level up to a
 fifth) and costs more where such a poor model stands beside an exact crowd."""
 
-_RISING = 1.0
-"""Standard errors that the model must rise with the consensus by for the consensus to be followed
-as usual; from there down to none, ever more of the model is kept, and all of it where it falls."""
+_FALLING = 1.0
+"""Standard errors that the model must fall with the consensus by for all of it to be kept; from
+there up to none, less is. A ramp from one above 0 down to 0 doubled the error of a poor model
+beside an exact crowd, which falls by chance now and then."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _hedge(found: Moments, line: Line, n: int) -> float:
     related = signal / (signal + found.residual)
     strange = min(max((_RELATED - related) / (_RELATED - _STRANGERS), 0.0), 1.0)
     share += strange * max(_STRANGE_SHARE - share, 0.0)
-    return min(max(share, 1.0 - max(line.rise, 0.0) / _RISING), 1.0)
+    return min(max(share, -line.rise / _FALLING), 1.0)
 
 
 def shrunk(difference: float, noise_variance: float) -> float:

@@ -53,7 +53,14 @@ def add(command: Parser) -> None:
         nargs="?",
         help=f"{SCORES}; items without judgments are included",
     )
-    _add_numbers(command)
+    command.add_argument(
+        "-n",
+        "--pairs",
+        type=int,
+        metavar="N",
+        help="number of pairs (default: 20, or as many as --per-annotator allows; without "
+        "judgments, at least as many as there are items)",
+    )
     _add_sheet(command)
     command.add_argument(
         "--about",
@@ -77,15 +84,7 @@ def add(command: Parser) -> None:
     add_json(command, "the pairs")
 
 
-def _add_numbers(command: Parser) -> None:
-    command.add_argument(
-        "-n",
-        "--pairs",
-        type=int,
-        metavar="N",
-        help="number of pairs (default: 20, or as many as --per-annotator allows; without "
-        "judgments, at least as many as there are items)",
-    )
+def _add_sheet(command: Parser) -> None:
     command.add_argument(
         "--anchors",
         type=int,
@@ -93,9 +92,6 @@ def _add_numbers(command: Parser) -> None:
         help="suggest N items whose true score would help most, not pairs: a sheet for "
         "'aggcal run --anchors', but no random sample (no intervals of the truth)",
     )
-
-
-def _add_sheet(command: Parser) -> None:
     command.add_argument(
         "-o", "--output", metavar="FILE", help="file to write, instead of standard output"
     )
