@@ -43,6 +43,11 @@ there up to none, less is. A ramp from one above 0 down to 0 doubled the error o
 beside an exact crowd, which falls by chance now and then."""
 
 
+_MEDIAN, _LEEWAY = 0.4549, 6.0
+"""The median of the square of a normal number, and by how many parts of 1/√n its estimate may be
+too low: with less, even errors of few items look uneven, and the model is kept for no reason."""
+
+
 @dataclass(frozen=True)
 class Moments:
     """Slope and variances, in the model's units.
@@ -181,7 +186,20 @@ def _hedge(found: Moments, line: Line, n: int) -> float:
     related = signal / (signal + found.residual)
     strange = min(max((_RELATED - related) / (_RELATED - _STRANGERS), 0.0), 1.0)
     share += strange * max(_STRANGE_SHARE - share, 0.0)
+    share = max(share, _outlying(line.left))
     return min(max(share, -line.rise / _FALLING), 1.0)
+
+
+def _outlying(left: FloatArray) -> float:
+    """Return the share of the squares that a few items have beyond what even errors explain.
+
+    Errors of one size do not make it: where the truth rises far more steeply at the top than any
+    curve that is fitted, the model is right about those items, and not the curve.
+    """
+    squares = np.square(left - np.median(left))
+    even = float(np.median(squares)) / _MEDIAN * (1.0 + _LEEWAY / sqrt(len(left)))
+    mean = float(squares.mean())
+    return 1.0 - even / mean if mean > even else 0.0
 
 
 def shrunk(difference: float, noise_variance: float) -> float:

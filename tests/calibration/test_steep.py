@@ -1,0 +1,38 @@
+"""Truths that rise steeply at the top: the model is right about those items, and not the curve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal._core.tables import as_text
+from aggcal.calibration.moments import _outlying
+from aggcal.data.scores import Scores
+
+
+@pytest.mark.parametrize("items", [14, 30, 60, 200])
+def test_even_errors_hardly_ever_look_uneven(items: int) -> None:
+    random = np.random.default_rng(items)
+    found = [_outlying(random.standard_normal(items)) for _ in range(1_000)]
+    assert np.mean(np.array(found) > 0.0) < 0.03
+    assert np.mean(found) < 0.005
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fused_scores_stay_near_a_good_model_of_a_steep_truth(seed: int) -> None:
+    """Without looking at outliers the error was up to 18 times the model's."""
+    random = np.random.default_rng([seed, 41])
+    latent, se = random.normal(size=60), np.full(60, 0.25)
+    shrink = 1.0 / (1.0 + se**2)
+    consensus = shrink * (latent + se * random.normal(size=60))
+    truth = 10.0 * np.exp(2.5 * latent)
+    model = truth + 8.0 * random.normal(size=60)
+    ids = as_text(range(60))
+    order = Scores(ids, consensus, np.sqrt(shrink) * se, "consensus")
+    found = aggcal.calibrate(Scores(ids, model, None, "model"), order, method="fused", warn=False)
+    at = {item: k for k, item in enumerate(ids)}
+    table = found.item_columns()
+    mine = truth[[at[item] for item in table["item"]]]
+    error = np.mean((table["calibrated"] - mine) ** 2)
+    assert error < 1.3 * np.mean((model - truth) ** 2)
