@@ -156,8 +156,9 @@ class Hashed:
 
     def _fill(self, keys: Keys, batch: Batch, begin: int) -> int:
         columns: list[CodeArray | None] = [None] * 4
+        room = keys.scratch.codes(batch.length)
         for k, table in enumerate(self._coded[1]):
-            code = np.empty(batch.length, dtype=np.int32)
+            code = room[k]
             bits = len(table).bit_length() - 1
             hashes = batch.columns[k].values(8)
             if self.kernels.aggcal_look_up(batch.length, hashes, bits, *at(table, code)):

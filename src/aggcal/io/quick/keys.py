@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,15 +44,45 @@ class Codes:
         return ids and (said is None or said.as_written)
 
 
+class Scratch(threading.local):
+    """Memory of each thread that it uses from batch to batch: fresh memory has to be cleared."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, CodeArray] = {}
+
+    def codes(self, rows: int) -> CodeArray:
+        """Return room for the codes of four columns."""
+        return self._room(4, rows).reshape(4, rows)
+
+    def aside(self, rows: int) -> CodeArray:
+        """Return room for rows that are not fitted."""
+        return self._room(5, rows).reshape(rows, 5)
+
+    def _room(self, width: int, rows: int) -> CodeArray:
+        held = self._held.get(width)
+        if held is None or len(held) < width * rows:
+            held = self._held[width] = np.empty(width * rows, dtype=np.int32)
+        return held[: width * rows]
+
+
 class Keys:
     """Keys of a known number of rows, filled by threads."""
 
-    def __init__(self, kernels: Any, codes: Codes, rows: int, *, weighted: bool) -> None:
+    def __init__(
+        self,
+        kernels: Any,
+        codes: Codes,
+        rows: int,
+        *,
+        weighted: bool,
+        scratch: Scratch | None = None,
+    ) -> None:
         self.kernels, self.codes, self.weighted = kernels, codes, weighted
         self.layout = codes.layout
         self._form = self.layout.array
         self.key: KeyArray = np.empty(rows, dtype=np.uint64)
         self.weight: FloatArray | None = np.empty(rows) if weighted else None
+        self.scratch = Scratch() if scratch is None else scratch
         self._aside: list[tuple[int, CodeArray]] = []
         self._seen: list[FloatArray] = []
 
@@ -76,7 +107,7 @@ class Keys:
         if begin + rows > len(self.key):
             raise NotPlain
         here = slice(begin, begin + rows)
-        aside = np.empty((rows, 5), dtype=np.int32)
+        aside = self.scratch.aside(rows)
         seen = np.array([np.inf, 0.0])
         weight = None if self.weight is None else self.weight[here]
         number = self.kernels.aggcal_keys(
@@ -98,7 +129,7 @@ class Keys:
                 raise NotPlain
         fitted = len(self.key) - sum(len(rows) for _, rows in self._aside)
         key, weight, self.key, self.weight = self.key, self.weight, self.key[:0], None
-        key, weight = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
+        key, weight, rooms = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
         said, codes = self.codes.outcomes, self.codes
         return merged_rows(
             self.kernels,
@@ -107,6 +138,7 @@ class Keys:
             self.layout,
             values=None if said is None else said.values,
             sizes=(len(codes.items.texts), len(codes.annotators.texts)),
+            rooms=rooms,
             threads=threads,
         )
 

@@ -19,6 +19,8 @@ KeyArray = npt.NDArray[np.uint64]
 _WIDEST = 64  # bits of a key
 _WIDEST_DIGIT = 11
 """Bits of a digit of the sort: more take fewer passes, until their 2048 places leave the cache."""
+_FULL = 0.95
+"""How full memory must be to be kept for a column: less wastes more of it, more takes other."""
 _ROWS_PER_RANGE = 100_000  # fewer spread over more cores, and start more threads
 
 
@@ -78,11 +80,12 @@ class Merged:
 
 def sorted_keys(
     kernels: Any, key: KeyArray, weight: FloatArray | None, bits: int, threads: int | None = None
-) -> tuple[KeyArray, FloatArray | None]:
+) -> tuple[KeyArray, FloatArray | None, list[FloatArray]]:
     """Sort keys, weights along with them, by their digits from the lowest on.
 
     Each thread has a stretch of the rows, and what it deals goes after what those before it deal,
-    so that the order is that of one thread. Both arrays are used up.
+    so that the order is that of one thread. Both arrays are used up. Returned is also memory that
+    the sort needs no more: to take other memory instead would cost as much as a pass.
     """
     passes = -(-bits // _WIDEST_DIGIT)
     width = -(-bits // passes)
@@ -113,7 +116,8 @@ def sorted_keys(
         each_range(deal, ranges)
         key, other = other, key
         weight, others = others, weight
-    return key, weight
+    rooms = [other.view(np.float64)]
+    return key, weight, rooms if others is None else [*rooms, others]
 
 
 def merged_rows(
@@ -124,6 +128,7 @@ def merged_rows(
     *,
     values: FloatArray | None,
     sizes: tuple[int, int],
+    rooms: list[FloatArray],
     threads: int | None = None,
 ) -> Merged:
     """Merge equal rows of sorted keys.
@@ -140,6 +145,8 @@ def merged_rows(
         The outcome of each of its codes.
     sizes
         How many items and annotators have a code.
+    rooms
+        Memory for columns, which is taken from the list.
     threads
         How many may be used.
     """
@@ -150,8 +157,8 @@ def merged_rows(
     starts = dict(zip(ranges[:-1], np.cumsum([0, *runs]).tolist(), strict=False))
     rows = sum(runs)
     codes = [np.empty(rows, dtype=np.int32) for _ in range(3)]
-    outcome = None if values is None else np.empty(rows)
-    total = None if weight is None else np.empty(rows)
+    outcome = None if values is None else _room(rooms, rows)
+    total = None if weight is None else _room(rooms, rows)
     count = None if rows == len(key) else np.empty(rows, dtype=np.int64)
     judged, judging = (np.zeros(size, dtype=np.uint8) for size in sizes)
     form = layout.array
@@ -178,6 +185,12 @@ def merged_rows(
         judged.view(np.bool_),
         judging.view(np.bool_),
     )
+
+
+def _room(rooms: list[FloatArray], rows: int) -> FloatArray:
+    """Return a column of so many rows, in memory that is there if little of it is left over."""
+    fits = bool(rooms) and rows >= _FULL * len(rooms[-1])
+    return rooms.pop()[:rows] if fits else np.empty(rows)
 
 
 def _ranges(rows: int, threads: int | None) -> list[int]:
