@@ -97,8 +97,8 @@ def _declare_reading(kernels: ctypes.CDLL) -> None:
     number = ctypes.c_uint64
     kernels.aggcal_hash_table.restype = count
     kernels.aggcal_hash_table.argtypes = [count, array, array, whole, array]
-    kernels.aggcal_look_up.restype = count
-    kernels.aggcal_look_up.argtypes = [count, array, whole, array, array]
+    for kernel in (kernels.aggcal_look_up, kernels.aggcal_look_up_short):
+        kernel.restype, kernel.argtypes = count, [count, array, whole, array, array]
     kernels.aggcal_texts_new.restype, kernels.aggcal_texts_new.argtypes = array, [count]
     kernels.aggcal_texts_free.restype, kernels.aggcal_texts_free.argtypes = None, [array]
     for name in ("number", "bytes"):

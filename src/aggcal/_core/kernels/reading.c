@@ -50,6 +50,21 @@ int64_t aggcal_look_up(int64_t n, const uint64_t *hash, int bits, const Place *t
     return unknown;
 }
 
+/* The same for hashes of 32 bits. */
+int64_t aggcal_look_up_short(int64_t n, const uint32_t *hash, int bits, const Place *table,
+                             int32_t *code)
+{
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    int64_t unknown = 0;
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t at = hash[k] & mask;
+        while (table[at].code && table[at].hash != hash[k]) at = (at + 1) & mask;
+        unknown += table[at].code == 0;
+        code[k] = (int32_t)(table[at].code - 1);
+    }
+    return unknown;
+}
+
 /* --- codes of texts, in the order in which they are met ------------------------------------ */
 
 /* Where a text is known: what it is compared by stands here, so that one look at the text does. */

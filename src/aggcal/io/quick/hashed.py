@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,9 +32,21 @@ _HASH = "hash({})"
 _NESTED = ("STRUCT", "MAP", "UNION")
 _EXACT = ("DOUBLE", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types of which every number is one of double precision."""
+_FEW_IDS = 1 << 15
+"""Ids whose hashes are tried with 32 bits, which take half the memory on the way out of DuckDB; of
+more ids two would have the same ones soon."""
 _MOST_WEIGHTS = 1 << 12
 """Different weights that have codes in keys; more would widen keys by more than they save."""
 _NUMBERS = (*_EXACT, "FLOAT", "BIGINT", "UBIGINT")
+
+
+class _Table(NamedTuple):
+    """The codes of hashes, for a kernel."""
+
+    places: np.ndarray
+    bits: int
+    short: bool
+    """Whether the upper halves of the hashes are enough to tell them apart."""
 
 
 class Hashed:
@@ -103,7 +115,7 @@ class Hashed:
             raise NotPlain
 
     @cached_property
-    def _coded(self) -> tuple[Codes, list[np.ndarray | None]]:
+    def _coded(self) -> tuple[Codes, list[_Table | None]]:
         """The codes of the different cells of each column, and tables of their hashes."""
         annotator, left, right = self.columns[:3]
         items = " UNION ALL ".join(f"SELECT * FROM {self._cells(side)}" for side in (left, right))
@@ -125,10 +137,10 @@ class Hashed:
                     weights = Weights.of(self.connection, measured, self._text("weight"), code)
                     codes = codes.with_weights(weights.values)
                     self.weights_as_written = weights.as_written
-        tables = [self._table(annotators), *[self._table(found)] * 2]
+        tables: list[_Table | None] = [self._table(annotators), *[self._table(found)] * 2]
         tables.append(None if said is None else self._table(said))
-        coded = weights is not None and codes.weights is not None
-        tables.append(self._table(weights) if coded else None)
+        coded = None if codes.weights is None else weights
+        tables.append(None if coded is None else self._table(coded))
         return codes, tables
 
     def _number(self, cells: str) -> int:
@@ -147,19 +159,25 @@ class Hashed:
     def _text(self, column: str) -> str:
         return text_of("raw", self._kind(column))
 
-    def _table(self, coded: Ids | Outcomes | Weights) -> np.ndarray:
+    def _table(self, coded: Ids | Outcomes | Weights) -> _Table:
         bits = max(2 * len(coded.code), 2).bit_length()
-        table = np.zeros((1 << bits, 2), dtype=np.uint64)
+        places = np.zeros((1 << bits, 2), dtype=np.uint64)
         hashes = np.ascontiguousarray(coded.cell, dtype=np.uint64)
-        if self.kernels.aggcal_hash_table(len(hashes), *at(hashes, coded.code), bits, *at(table)):
+        upper = hashes >> np.uint64(32)
+        short = len(hashes) <= _FEW_IDS and len(np.unique(upper)) == len(hashes)
+        hashes = upper if short else hashes
+        if self.kernels.aggcal_hash_table(len(hashes), *at(hashes, coded.code), bits, *at(places)):
             raise NotPlain  # two of the same hash
-        return table
+        return _Table(places, bits, short=short)
 
     def _query(self, more: str = "") -> tuple[str, str]:
         """Write the SQL of what is read of each row, and the kinds of its columns."""
         coded = self._coded[0].weights is not None
         hashed = [column for column in self.columns if coded or column != "weight"]
-        cells, kinds = [_HASH.format(self._cell(column)) for column in hashed], "L" * len(hashed)
+        tables = [table for table in self._coded[1] if table is not None]
+        each = [(_HASH.format(self._cell(c)), t) for c, t in zip(hashed, tables, strict=True)]
+        cells = [f"({cell} >> 32)::UINTEGER" if table.short else cell for cell, table in each]
+        kinds = "".join("I" if table.short else "L" for table in tables)
         if self._weight and not coded:
             kind, weight = self._kind("weight"), self._cell("weight")
             text = trimmed(text_of(weight, kind))
@@ -174,11 +192,13 @@ class Hashed:
         for k, table in enumerate(self._coded[1]):
             if table is None:
                 continue
-            code, bits = room[k], len(table).bit_length() - 1
-            hashes = next(given).values(8)
-            if self.kernels.aggcal_look_up(batch.length, hashes, bits, *at(table, code)):
+            code = columns[k] = room[k]
+            kernel = self.kernels.aggcal_look_up
+            hashes = next(given).values(4 if table.short else 8)
+            if table.short:
+                kernel = self.kernels.aggcal_look_up_short
+            if kernel(batch.length, hashes, table.bits, *at(table.places, code)):
                 raise NotPlain
-            columns[k] = code
         if keys.weight is not None:
             take_numbers(next(given), keys.weight[begin : begin + batch.length])
         keys.fill(begin, columns)

@@ -230,7 +230,11 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         raise NotPlain
     ones = constant(1.0, rows)
     count = np.broadcast_to(np.int64(1), (rows,)) if merged.count is None else merged.count
-    counted = ones if merged.count is None else merged.count.astype(np.float64)
+    weight = merged.weight
+    if weight is None:
+        # Without a column of weights each row counts as often as it stands.
+        counts = None if keys.weighted else merged.count
+        weight = ones if counts is None else counts.astype(np.float64)
     return Judgments(
         item_ids,
         annotator_ids,
@@ -238,7 +242,7 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         left,
         right,
         ones if merged.outcome is None else merged.outcome,
-        merged.weight if merged.weight is not None else (ones if keys.weighted else counted),
+        weight,
         count,
         unfitted=keys.unfitted(),
         **known,
