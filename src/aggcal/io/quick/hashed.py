@@ -160,7 +160,9 @@ class Hashed:
         return text_of("raw", self._kind(column))
 
     def _table(self, coded: Ids | Outcomes | Weights) -> _Table:
-        bits = max(2 * len(coded.code), 2).bit_length()
+        # Places to spare save looks beside the first; in a large table they leave the cache.
+        spare = 8 if len(coded.code) <= _FEW_IDS // 8 else 2
+        bits = (spare * len(coded.code) + 1).bit_length()
         places = np.zeros((1 << bits, 2), dtype=np.uint64)
         hashes = np.ascontiguousarray(coded.cell, dtype=np.uint64)
         upper = hashes >> np.uint64(32)
