@@ -7,8 +7,9 @@ once with many. Reads each as Parquet, as CSV and as a frame of categories, and 
 different values of the five columns of the same file. Each measurement is a process of its own,
 the two kinds in turn; times are seconds of all processors, the least of the repeats: other work on
 the machine matters less to them than to the clock. Memory is the peak of the process less what it
-held before it began to read, and less the judgments themselves, the most of the repeats. ``--general`` also measures the
-general reader, which takes over where a table is not plain. Writes benchmarks/results/reading.md.
+held before it began to read, and less the judgments themselves, the most of the repeats.
+``--general`` also measures the general reader, which takes over where a table is not plain. Writes
+benchmarks/results/reading.md.
 """
 
 from __future__ import annotations

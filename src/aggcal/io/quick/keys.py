@@ -16,8 +16,6 @@ from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorte
 from aggcal.io.quick.numbering import WIDEST, Ids, Outcomes
 from aggcal.io.quick.streams import NotPlain
 
-_SELF_PAIR, _ZERO_WEIGHT = -1, -2
-
 
 @dataclass(frozen=True)
 class Codes:
@@ -189,6 +187,7 @@ class Keys:
         )
 
     def _reasons(self) -> TextArray:
+        """Return the reasons from code -2 on: what the kernels say, then what outcomes do."""
         said = self.codes.outcomes
         fitted = [""] * (1 if said is None else len(said.values))
         others = [] if said is None else [said.reason(k) for k in range(len(fitted), said.number)]
