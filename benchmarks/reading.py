@@ -7,8 +7,9 @@ once with many. Reads each as Parquet, as CSV and as a frame of categories, and 
 different values of the five columns of the same file. Each measurement is a process of its own,
 the two kinds in turn; times are seconds of all processors, the least of the repeats: other work on
 the machine matters less to them than to the clock. Memory is the peak of the process less what it
-held before it began to read, and less the judgments themselves. ``--general`` also measures the
-general reader, which takes over where a table is not plain. Writes benchmarks/results/reading.md.
+held before it began to read, and less the judgments themselves, the most of the repeats.
+``--general`` also measures the general reader, which takes over where a table is not plain. Writes
+benchmarks/results/reading.md.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def line(shape: str, path: Path, what: str, repeats: int, *, general: bool) -> s
     both = [(measured("distinct", path), measured(what, path)) for _ in range(repeats)]
     count = min(one["cpu"] for one, _ in both)
     took = min(other["cpu"] for _, other in both)
-    memory = min(other["bytes"] for _, other in both)
+    memory = max(other["bytes"] for _, other in both)
     slow = f"{measured('general', path)['cpu']:.2f} s" if general and what == "reading" else ""
     kind = "pandas, categories" if what == "frame" else path.suffix[1:]
     held = "" if memory != memory else f"{memory:.0f} bytes a row"  # noqa: PLR0124  # NaN
@@ -171,7 +172,7 @@ def main() -> None:
         f"`python benchmarks/reading.py {' '.join(sys.argv[1:])}`".replace(" `", "`")
         + f": {rows:,} judgments; few ids are 2,000 items and 1,000 annotators, many 100,000 of "
         f"each; seconds of all {cores()} processors ({platform.machine()}), the least of "
-        f"{asked.repeats}."
+        f"{asked.repeats}, and bytes, the most."
     )
     title = "# Reading judgments, beside a count of the different cells\n"
     _RESULTS.write_text("\n".join((title, said, "", _HEAD, *lines, "")))

@@ -190,6 +190,17 @@ def test_weights_that_are_all_different_are_read(
     assert found.duplicates == 20
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_key_without_room_for_weights(
+    kind: str, tmp_path: Path, readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = study(300, weighted=True)
+    bits = merging.Layout.of(len({*table["annotator"]}), 25, 6, 3).bits
+    monkeypatch.setattr(merging, "_WIDEST", bits)
+    readers.agree(WRITERS[kind](table, tmp_path))
+    assert readers.was_quick
+
+
 def test_weights_are_added_from_the_smallest_on(tmp_path: Path, readers: Readers) -> None:
     rng = np.random.default_rng(5)
     rows = 5000
@@ -261,6 +272,17 @@ def test_ids_of_one_hash_are_told_apart(
     monkeypatch.setattr(hashed, "_HASH", "(hash({}) % 16)::UBIGINT")
     readers.agree(path)
     assert not readers.was_quick
+
+
+def test_many_ids_have_longer_hashes(
+    tmp_path: Path, readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_parquet(study(200, weighted=True), tmp_path)
+    for hashes in ("(hash({}) >> 32)", "hash({})"):  # the upper halves are all 0, then too many
+        monkeypatch.setattr(hashed, "_HASH", hashes)
+        readers.agree(path)
+        assert readers.was_quick
+        monkeypatch.setattr(hashed, "_FEW_IDS", 20)
 
 
 def test_texts_of_one_hash_are_told_apart(tmp_path: Path, readers: Readers) -> None:

@@ -100,8 +100,8 @@ def _declare_reading(kernels: ctypes.CDLL) -> None:
     number = ctypes.c_uint64
     kernels.aggcal_hash_table.restype = count
     kernels.aggcal_hash_table.argtypes = [count, array, array, whole, array]
-    kernels.aggcal_look_up.restype = count
-    kernels.aggcal_look_up.argtypes = [count, array, whole, array, array]
+    for kernel in (kernels.aggcal_look_up, kernels.aggcal_look_up_short):
+        kernel.restype, kernel.argtypes = count, [count, array, whole, array, array]
     kernels.aggcal_texts_new.restype, kernels.aggcal_texts_new.argtypes = array, [count]
     kernels.aggcal_texts_free.restype, kernels.aggcal_texts_free.argtypes = None, [array]
     for name in ("number", "bytes"):
@@ -112,15 +112,15 @@ def _declare_reading(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_texts_codes.restype = whole
     kernels.aggcal_texts_codes.argtypes = [array, count, *([array] * 3), count, whole, array]
     kernels.aggcal_keys.restype = count
-    kernels.aggcal_keys.argtypes = [count, *([array] * 10), number, *([array] * 3)]
+    kernels.aggcal_keys.argtypes = [count, *([array] * 13), number, *([array] * 3)]
     kernels.aggcal_digits.restype = None
     kernels.aggcal_digits.argtypes = [count, array, whole, number, array]
     kernels.aggcal_deal.restype = None
     kernels.aggcal_deal.argtypes = [count, array, array, whole, number, *([array] * 3)]
     kernels.aggcal_stir.restype, kernels.aggcal_stir.argtypes = None, [count, array]
-    kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array]
+    kernels.aggcal_runs.restype, kernels.aggcal_runs.argtypes = count, [count, array, whole]
     kernels.aggcal_merge.restype = count
-    kernels.aggcal_merge.argtypes = [count, *([array] * 12)]
+    kernels.aggcal_merge.argtypes = [count, *([array] * 13)]
 
 
 def at(*arrays: np.ndarray | None) -> list[int | None]:

@@ -50,6 +50,21 @@ int64_t aggcal_look_up(int64_t n, const uint64_t *hash, int bits, const Place *t
     return unknown;
 }
 
+/* The same for hashes of 32 bits. */
+int64_t aggcal_look_up_short(int64_t n, const uint32_t *hash, int bits, const Place *table,
+                             int32_t *code)
+{
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    int64_t unknown = 0;
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t at = hash[k] & mask;
+        while (table[at].code && table[at].hash != hash[k]) at = (at + 1) & mask;
+        unknown += table[at].code == 0;
+        code[k] = (int32_t)(table[at].code - 1);
+    }
+    return unknown;
+}
+
 /* --- codes of texts, in the order in which they are met ------------------------------------ */
 
 /* Where a text is known: what it is compared by stands here, so that one look at the text does. */
@@ -282,10 +297,12 @@ int aggcal_texts_codes(Texts *texts, int64_t n, const int32_t *offset, const cha
 /* --- keys of rows --------------------------------------------------------------------------- */
 
 /* How a key is made up, and what the codes of outcomes are: those below fitted are values, the
- * others reasons not to fit a row. */
+ * others reasons not to fit a row. Where there are few different weights, their codes, from the
+ * lightest on, are the lowest bits, and all else stands above them. */
 typedef struct {
-    int32_t right, left, annotator; /* the lowest bit of each */
+    int32_t right, left, annotator; /* the lowest bit of each, above the weight */
     int32_t fitted;
+    int32_t weight; /* bits of the code of a weight */
 } Layout;
 
 /* A row that is not fitted: where it stands, its codes, and why. */
@@ -301,13 +318,14 @@ typedef struct {
 } Weights;
 
 /* Write the keys of rows. A code may be translated by a list, and outcome, weight and lists may be
- * NULL; rows that are not fitted get the key nothing and are listed. Returns how many those are;
+ * NULL. Weights are numbers, or codes (weigh) of numbers (measure) that are known to be fit. Rows that are not fitted get the key nothing and are listed. Returns how many those are;
  * -1 where an id is missing or a weight is none. */
 int64_t aggcal_keys(int64_t n, const int32_t *annotator, const int32_t *left,
-                    const int32_t *right, const int32_t *outcome, const double *weight,
-                    const int32_t *annotators, const int32_t *lefts, const int32_t *rights,
-                    const int32_t *outcomes, const Layout *layout, uint64_t nothing,
-                    uint64_t *key, Aside *aside, Weights *seen)
+                    const int32_t *right, const int32_t *outcome, const int32_t *weigh,
+                    const double *weight, const int32_t *annotators, const int32_t *lefts,
+                    const int32_t *rights, const int32_t *outcomes, const int32_t *weighs,
+                    const double *measure, const Layout *layout, uint64_t nothing, uint64_t *key,
+                    Aside *aside, Weights *seen)
 {
     int64_t number = 0;
     int bad = 0;
@@ -318,9 +336,15 @@ int64_t aggcal_keys(int64_t n, const int32_t *annotator, const int32_t *left,
         if (lefts) l = lefts[l];
         if (rights) r = rights[r];
         if (outcomes) o = outcomes[o + 1]; /* one that is missing is the first of the list */
-        const double w = weight ? weight[k] : 1.0;
+        double w = weight ? weight[k] : 1.0;
         key[k] = (uint64_t)a << layout->annotator | (uint64_t)l << layout->left |
                  (uint64_t)r << layout->right | (uint64_t)o;
+        if (weigh) {
+            if (weigh[k] < 0) return -1;
+            const int32_t code = weighs ? weighs[weigh[k]] : weigh[k];
+            w = measure[code];
+            key[k] = key[k] << layout->weight | (uint64_t)code;
+        }
         if (weight) {
             bad |= !(w >= 0.0 && w <= 1e9) || (w > 0.0 && w < 1e-9);
             if (w > seen->heaviest) seen->heaviest = w;
@@ -367,11 +391,11 @@ void aggcal_deal(int64_t n, const uint64_t *key, const double *weight, int bit, 
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-/* Count the different keys of a sorted list. */
-int64_t aggcal_runs(int64_t n, const uint64_t *key)
+/* Count the different keys of a sorted list, but for their lowest bits. */
+int64_t aggcal_runs(int64_t n, const uint64_t *key, int lowest)
 {
     int64_t runs = n > 0;
-    for (int64_t k = 1; k < n; k++) runs += key[k] != key[k - 1];
+    for (int64_t k = 1; k < n; k++) runs += key[k] >> lowest != key[k - 1] >> lowest;
     return runs;
 }
 
@@ -397,21 +421,23 @@ static void sort_weights(double *weight, int64_t n)
 
 /* Take the rows of a sorted list of keys apart into columns, equal ones as one, and mark the ids
  * that occur. Weights are summed from the smallest on, in place. Outcome and total may be NULL, and
- * so may weight, for which each row then counts 1. Returns how many rows are equal to one before
+ * so may weight and measure, without which each row counts 1. Returns how many rows are equal to one before
  * them in key and weight. */
-int64_t aggcal_merge(int64_t n, const uint64_t *key, double *weight, const Layout *layout,
-                     const double *values, int32_t *annotator, int32_t *left, int32_t *right,
+int64_t aggcal_merge(int64_t n, const uint64_t *key, double *weight, const double *measure,
+                     const Layout *layout, const double *values, int32_t *annotator, int32_t *left, int32_t *right,
                      double *outcome, double *total, int64_t *count, uint8_t *judged,
                      uint8_t *judging)
 {
     const uint64_t one = 1;
     const uint64_t items = (one << (layout->left - layout->right)) - 1;
     const uint64_t outcomes = (one << layout->right) - 1;
+    const int lowest = layout->weight;
+    const uint64_t weights = (one << lowest) - 1;
     int64_t again = 0, row = 0;
     for (int64_t k = 0; k < n; row++) {
-        const uint64_t here = key[k];
+        const uint64_t here = key[k] >> lowest;
         int64_t end = k + 1;
-        while (end < n && key[end] == here) end++;
+        while (end < n && key[end] >> lowest == here) end++;
         annotator[row] = (int32_t)(here >> layout->annotator);
         left[row] = (int32_t)(here >> layout->left & items);
         right[row] = (int32_t)(here >> layout->right & items);
@@ -426,6 +452,13 @@ int64_t aggcal_merge(int64_t n, const uint64_t *key, double *weight, const Layou
             for (int64_t j = k; j < end; j++) {
                 sum += weight[j];
                 again += j > k && weight[j] == weight[j - 1];
+            }
+            if (total) total[row] = sum;
+        } else if (measure) {
+            double sum = 0.0;
+            for (int64_t j = k; j < end; j++) {
+                sum += measure[key[j] & weights];
+                again += j > k && key[j] == key[j - 1];
             }
             if (total) total[row] = sum;
         } else {

@@ -73,7 +73,7 @@ class Frame:
     def twins(self, repeated: KeyArray, threads: int | None = None) -> int:
         """Count the rows with one of these keys that repeat another one in every column."""
         found = Twins(self.kernels, repeated)
-        rows, which = found.among(self.keys(threads).key)
+        rows, which = found.among(self.keys(threads))
         total = np.zeros(len(rows), dtype=np.int64)
         for column in frame_cells(self._frame[rows.tolist()].to_native()):
             cells = [hash(text) for text in as_texts(column)]
@@ -91,9 +91,9 @@ class Frame:
         items = numbered(self.connection, Ids, np.array([*place], dtype=object))
         both = items.by_cell[cells]
         lists: list[CodeArray | None] = [
-            annotators.by_cell, both[: len(one[1])], both[len(one[1]) :], None
+            annotators.by_cell, both[: len(one[1])], both[len(one[1]) :], None, None
         ]  # fmt: skip
-        columns: list[np.ndarray | None] = [who[0], one[0], other[0], None]
+        columns: list[np.ndarray | None] = [who[0], one[0], other[0], None, None]
         said = None
         if "outcome" in self.present:
             columns[3], labels = self._categorical("outcome")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import in_turn
 from aggcal.io.quick.keys import Codes, Keys
 from aggcal.io.quick.merging import KeyArray
-from aggcal.io.quick.numbering import Ids, Outcomes, trimmed
+from aggcal.io.quick.numbering import Ids, Outcomes, Weights, trimmed
 from aggcal.io.quick.streams import Batch, NotPlain, batches, take_numbers
 from aggcal.io.quick.twins import Twins
 from aggcal.io.tables.parquet import Described, text_of
@@ -32,7 +32,21 @@ _HASH = "hash({})"
 _NESTED = ("STRUCT", "MAP", "UNION")
 _EXACT = ("DOUBLE", "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 """Types of which every number is one of double precision."""
+_FEW_IDS = 1 << 15
+"""Ids whose hashes are tried with 32 bits, which take half the memory on the way out of DuckDB; of
+more ids two would have the same ones soon."""
+_MOST_WEIGHTS = 1 << 12
+"""Different weights that have codes in keys; more would widen keys by more than they save."""
 _NUMBERS = (*_EXACT, "FLOAT", "BIGINT", "UBIGINT")
+
+
+class _Table(NamedTuple):
+    """The codes of hashes, for a kernel."""
+
+    places: np.ndarray
+    bits: int
+    short: bool
+    """Whether the upper halves of the hashes are enough to tell them apart."""
 
 
 class Hashed:
@@ -88,7 +102,7 @@ class Hashed:
             with batch:
                 part = Keys(self.kernels, self._coded[0], batch.length, weighted=self._weight)
                 self._fill(part, batch, 0)
-                return found.take(part.key, batch.columns[-1].natural_numbers())
+                return found.take(part, batch.columns[-1].natural_numbers())
 
         self._each(take, self._query(self.table.everything), threads)
         return found.number
@@ -101,7 +115,7 @@ class Hashed:
             raise NotPlain
 
     @cached_property
-    def _coded(self) -> tuple[Codes, list[np.ndarray]]:
+    def _coded(self) -> tuple[Codes, list[_Table | None]]:
         """The codes of the different cells of each column, and tables of their hashes."""
         annotator, left, right = self.columns[:3]
         items = " UNION ALL ".join(f"SELECT * FROM {self._cells(side)}" for side in (left, right))
@@ -116,15 +130,26 @@ class Hashed:
             if self._outcome:
                 labels = held("outcomes", self._cells("outcome"))
                 said = Outcomes.of(self.connection, labels, self._text("outcome"), code)
-        tables = [self._table(annotators), *[self._table(found)] * 2]
-        return Codes(found, annotators, said), tables + (
-            [] if said is None else [self._table(said)]
-        )
+            codes, weights = Codes(found, annotators, said), None
+            if self._weight:
+                measured = held("weights", self._cells("weight"), _MOST_WEIGHTS + 1)
+                if self._number(measured) <= _MOST_WEIGHTS:
+                    weights = Weights.of(self.connection, measured, self._text("weight"), code)
+                    codes = codes.with_weights(weights.values)
+                    self.weights_as_written = weights.as_written
+        tables: list[_Table | None] = [self._table(annotators), *[self._table(found)] * 2]
+        tables.append(None if said is None else self._table(said))
+        coded = None if codes.weights is None else weights
+        tables.append(None if coded is None else self._table(coded))
+        return codes, tables
 
-    def _held(self, stack: ExitStack, name: str, cells: str) -> str:
+    def _number(self, cells: str) -> int:
+        return int(self.connection.execute(f"SELECT count(*) FROM {cells}").fetchall()[0][0])
+
+    def _held(self, stack: ExitStack, name: str, cells: str, most: int | None = None) -> str:
         """Keep different cells in a table: they are asked for more than once."""
-        name = f"quick_{name}"
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT raw FROM {cells}")
+        name, limit = f"quick_{name}", "" if most is None else f" LIMIT {most}"
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT raw FROM {cells}{limit}")
         stack.callback(self.connection.execute, f"DROP TABLE {name}")
         return name
 
@@ -134,19 +159,28 @@ class Hashed:
     def _text(self, column: str) -> str:
         return text_of("raw", self._kind(column))
 
-    def _table(self, coded: Ids | Outcomes) -> np.ndarray:
-        bits = max(2 * len(coded.code), 2).bit_length()
-        table = np.zeros((1 << bits, 2), dtype=np.uint64)
+    def _table(self, coded: Ids | Outcomes | Weights) -> _Table:
+        # Places to spare save looks beside the first; in a large table they leave the cache.
+        spare = 8 if len(coded.code) <= _FEW_IDS // 8 else 2
+        bits = (spare * len(coded.code) + 1).bit_length()
+        places = np.zeros((1 << bits, 2), dtype=np.uint64)
         hashes = np.ascontiguousarray(coded.cell, dtype=np.uint64)
-        if self.kernels.aggcal_hash_table(len(hashes), *at(hashes, coded.code), bits, *at(table)):
+        upper = hashes >> np.uint64(32)
+        short = len(hashes) <= _FEW_IDS and len(np.unique(upper)) == len(hashes)
+        hashes = upper if short else hashes
+        if self.kernels.aggcal_hash_table(len(hashes), *at(hashes, coded.code), bits, *at(places)):
             raise NotPlain  # two of the same hash
-        return table
+        return _Table(places, bits, short=short)
 
     def _query(self, more: str = "") -> tuple[str, str]:
         """Write the SQL of what is read of each row, and the kinds of its columns."""
-        hashed = [column for column in self.columns if column != "weight"]
-        cells, kinds = [_HASH.format(self._cell(column)) for column in hashed], "L" * len(hashed)
-        if self._weight:
+        coded = self._coded[0].weights is not None
+        hashed = [column for column in self.columns if coded or column != "weight"]
+        tables = [table for table in self._coded[1] if table is not None]
+        each = [(_HASH.format(self._cell(c)), t) for c, t in zip(hashed, tables, strict=True)]
+        cells = [f"({cell} >> 32)::UINTEGER" if table.short else cell for cell, table in each]
+        kinds = "".join("I" if table.short else "L" for table in tables)
+        if self._weight and not coded:
             kind, weight = self._kind("weight"), self._cell("weight")
             text = trimmed(text_of(weight, kind))
             cells.append(f"{weight}::DOUBLE" if kind in _EXACT else f"try_cast({text} AS DOUBLE)")
@@ -155,16 +189,19 @@ class Hashed:
         return f"SELECT {', '.join(cells)} FROM {self.table.relation}", kinds + "L" * bool(more)
 
     def _fill(self, keys: Keys, batch: Batch, begin: int) -> int:
-        columns: list[CodeArray | None] = [None] * 4
+        columns: list[CodeArray | None] = [None] * 5
+        room, given = keys.scratch.codes(batch.length), iter(batch.columns)
         for k, table in enumerate(self._coded[1]):
-            code = np.empty(batch.length, dtype=np.int32)
-            bits = len(table).bit_length() - 1
-            hashes = batch.columns[k].values(8)
-            if self.kernels.aggcal_look_up(batch.length, hashes, bits, *at(table, code)):
+            if table is None:
+                continue
+            code = columns[k] = room[k]
+            kernel = self.kernels.aggcal_look_up
+            hashes = next(given).values(4 if table.short else 8)
+            if table.short:
+                kernel = self.kernels.aggcal_look_up_short
+            if kernel(batch.length, hashes, table.bits, *at(table.places, code)):
                 raise NotPlain
-            columns[k] = code
         if keys.weight is not None:
-            to = keys.weight[begin : begin + batch.length]
-            take_numbers(batch.columns[len(self._coded[1])], to)
+            take_numbers(next(given), keys.weight[begin : begin + batch.length])
         keys.fill(begin, columns)
         return batch.length

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,8 @@ from aggcal._core.kernels import at
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorted_keys
-from aggcal.io.quick.numbering import Ids, Outcomes
+from aggcal.io.quick.numbering import WIDEST, Ids, Outcomes
 from aggcal.io.quick.streams import NotPlain
-
-_WIDEST = 1e12
-"""The heaviest weight over the lightest, as in `aggcal.io.row_checks`."""
-_SELF_PAIR, _ZERO_WEIGHT = -1, -2  # in place of a key, which is never negative
 
 
 @dataclass(frozen=True)
@@ -27,13 +24,26 @@ class Codes:
     items: Ids
     annotators: Ids
     outcomes: Outcomes | None
+    weights: FloatArray | None = None
+    """The weight of each code; None where there are none, or too many to have codes."""
 
     @property
     def layout(self) -> Layout:
         """How keys are made up."""
         said = self.outcomes
         number, fitted = (1, 1) if said is None else (said.number, len(said.values))
-        return Layout.of(len(self.annotators.texts), len(self.items.texts), number, fitted)
+        weights = 0 if self.weights is None else len(self.weights)
+        ids = len(self.annotators.texts), len(self.items.texts)
+        return Layout.of(*ids, number, fitted, weights=weights)
+
+    def with_weights(self, weights: FloatArray) -> Codes:
+        """Return the same with codes for weights, if a key has room for them."""
+        try:
+            found = replace(self, weights=weights)
+            found.layout  # noqa: B018  # refused if it is too wide
+        except NotPlain:
+            return self
+        return found
 
     @property
     def as_written(self) -> bool:
@@ -43,15 +53,46 @@ class Codes:
         return ids and (said is None or said.as_written)
 
 
+class Scratch(threading.local):
+    """Memory of each thread that it uses from batch to batch: fresh memory has to be cleared."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, CodeArray] = {}
+
+    def codes(self, rows: int) -> CodeArray:
+        """Return room for the codes of five columns."""
+        return self._room("codes", 5 * rows).reshape(5, rows)
+
+    def aside(self, rows: int) -> CodeArray:
+        """Return room for rows that are not fitted."""
+        return self._room("aside", 5 * rows).reshape(rows, 5)
+
+    def _room(self, what: str, cells: int) -> CodeArray:
+        held = self._held.get(what)
+        if held is None or len(held) < cells:
+            held = self._held[what] = np.empty(cells, dtype=np.int32)
+        return held[:cells]
+
+
 class Keys:
     """Keys of a known number of rows, filled by threads."""
 
-    def __init__(self, kernels: Any, codes: Codes, rows: int, *, weighted: bool) -> None:
+    def __init__(
+        self,
+        kernels: Any,
+        codes: Codes,
+        rows: int,
+        *,
+        weighted: bool,
+        scratch: Scratch | None = None,
+    ) -> None:
         self.kernels, self.codes, self.weighted = kernels, codes, weighted
         self.layout = codes.layout
         self._form = self.layout.array
         self.key: KeyArray = np.empty(rows, dtype=np.uint64)
-        self.weight: FloatArray | None = np.empty(rows) if weighted else None
+        numbers = weighted and codes.weights is None
+        self.weight: FloatArray | None = np.empty(rows) if numbers else None
+        self.scratch = Scratch() if scratch is None else scratch
         self._aside: list[tuple[int, CodeArray]] = []
         self._seen: list[FloatArray] = []
 
@@ -59,7 +100,7 @@ class Keys:
         self,
         begin: int,
         columns: list[CodeArray | None],
-        lists: tuple[CodeArray | None, ...] = (None,) * 4,
+        lists: tuple[CodeArray | None, ...] = (None,) * 5,
     ) -> None:
         """Write the keys of some rows whose weights stand there already.
 
@@ -68,7 +109,7 @@ class Keys:
         begin
             Where the rows stand among all.
         columns
-            Codes of annotator, left, right and outcome.
+            Codes of annotator, left, right, outcome and weight.
         lists
             What each code is translated to; None where it is right already.
         """
@@ -76,11 +117,12 @@ class Keys:
         if begin + rows > len(self.key):
             raise NotPlain
         here = slice(begin, begin + rows)
-        aside = np.empty((rows, 5), dtype=np.int32)
+        aside = self.scratch.aside(rows)
         seen = np.array([np.inf, 0.0])
         weight = None if self.weight is None else self.weight[here]
         number = self.kernels.aggcal_keys(
-            rows, *at(*columns, weight, *lists, self._form), self.layout.nothing,
+            rows, *at(*columns, weight, *lists, self.codes.weights, self._form),
+            self.layout.nothing,
             *at(self.key[here], aside, seen),
         )  # fmt: skip
         if number < 0:
@@ -91,14 +133,14 @@ class Keys:
 
     def merged(self, threads: int | None = None) -> Merged:
         """Sort and merge the rows that are fitted."""
-        if self._seen:
-            lightest = min(float(seen[0]) for seen in self._seen)
-            heaviest = max(float(seen[1]) for seen in self._seen)
-            if lightest < heaviest / _WIDEST:
+        if self.weighted and self.codes.weights is None:
+            lightest = min((float(seen[0]) for seen in self._seen), default=1.0)
+            heaviest = max((float(seen[1]) for seen in self._seen), default=1.0)
+            if lightest < heaviest / WIDEST:
                 raise NotPlain
         fitted = len(self.key) - sum(len(rows) for _, rows in self._aside)
         key, weight, self.key, self.weight = self.key, self.weight, self.key[:0], None
-        key, weight = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
+        key, weight, rooms = sorted_keys(self.kernels, key, weight, self.layout.bits, threads)
         said, codes = self.codes.outcomes, self.codes
         return merged_rows(
             self.kernels,
@@ -107,6 +149,8 @@ class Keys:
             self.layout,
             values=None if said is None else said.values,
             sizes=(len(codes.items.texts), len(codes.annotators.texts)),
+            measure=codes.weights,
+            rooms=rooms,
             threads=threads,
         )
 
@@ -143,6 +187,7 @@ class Keys:
         )
 
     def _reasons(self) -> TextArray:
+        """Return the reasons from code -2 on: what the kernels say, then what outcomes do."""
         said = self.codes.outcomes
         fitted = [""] * (1 if said is None else len(said.values))
         others = [] if said is None else [said.reason(k) for k in range(len(fitted), said.number)]
@@ -184,7 +229,11 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         raise NotPlain
     ones = constant(1.0, rows)
     count = np.broadcast_to(np.int64(1), (rows,)) if merged.count is None else merged.count
-    counted = ones if merged.count is None else merged.count.astype(np.float64)
+    weight = merged.weight
+    if weight is None:
+        # Without a column of weights each row counts as often as it stands.
+        counts = None if keys.weighted else merged.count
+        weight = ones if counts is None else counts.astype(np.float64)
     return Judgments(
         item_ids,
         annotator_ids,
@@ -192,7 +241,7 @@ def judgments_of(keys: Keys, merged: Merged, **known: Any) -> Judgments:
         left,
         right,
         ones if merged.outcome is None else merged.outcome,
-        merged.weight if merged.weight is not None else (ones if keys.weighted else counted),
+        weight,
         count,
         unfitted=keys.unfitted(),
         **known,

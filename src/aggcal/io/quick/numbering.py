@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _STRENGTHS = {"left": 1.0, "right": 0.0, "tie": 0.5}
 _REASONS = ("skip", "failed", NOT_ANSWERED)
+_LIGHTEST, _HEAVIEST, WIDEST = 1e-9, 1e9, 1e12
+"""Weights, and the heaviest over the lightest, that are read; as in `aggcal.io.row_checks`."""
 _MOST_OUTCOMES = 1 << 20
 """Different outcomes: more are measurements, which take the bits of a key that ids need."""
 
@@ -139,7 +141,40 @@ class Outcomes:
         return cls(values, code, np.asarray(found["c"]), len(values) == len(strength))
 
 
-Kind = TypeVar("Kind", Ids, Outcomes)
+@dataclass(frozen=True)
+class Weights:
+    """Different weights from the lightest on, and the code of each different cell."""
+
+    values: FloatArray
+    code: CodeArray
+    cell: np.ndarray
+
+    @property
+    def as_written(self) -> bool:
+        """Whether every weight is written in one way."""
+        return len(self.values) == len(self.code)
+
+    @property
+    def by_cell(self) -> CodeArray:
+        """The code of each cell that is known by its number."""
+        return _by_cell(self.code, self.cell)
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection, cells: str, text: str, cell: str) -> Weights:
+        """Read the weights of a relation of different cells; see `Ids.of`."""
+        found = connection.execute(
+            f"SELECT try_cast({trimmed(text)} AS DOUBLE) AS w, {cell} AS c FROM {cells}"
+        ).fetchnumpy()
+        weight = np.ma.filled(np.ma.asarray(found["w"], dtype=np.float64), np.nan)
+        above = weight[weight != 0.0]
+        fit = (above >= _LIGHTEST) & (above <= _HEAVIEST)
+        if not fit.all() or (len(above) and above.min() < above.max() / WIDEST):
+            raise NotPlain
+        values, inverse = np.unique(weight, return_inverse=True)
+        return cls(values, inverse.astype(np.int32), np.asarray(found["c"]))
+
+
+Kind = TypeVar("Kind", Ids, Outcomes, Weights)
 
 
 def numbered(connection: duckdb.DuckDBPyConnection, kind: type[Kind], cells: TextArray) -> Kind:

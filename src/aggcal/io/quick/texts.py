@@ -18,7 +18,7 @@ from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import in_turn
 from aggcal.io.quick.keys import Codes, Keys
 from aggcal.io.quick.merging import KeyArray
-from aggcal.io.quick.numbering import Ids, Outcomes, numbered, registered_cells, trimmed
+from aggcal.io.quick.numbering import Ids, Outcomes, Weights, numbered
 from aggcal.io.quick.streams import Batch, NotPlain, batches, take_numbers
 from aggcal.io.quick.twins import Twins
 from aggcal.io.tables.delimited import Lines
@@ -90,6 +90,7 @@ class _Known(NamedTuple):
     lists: tuple[CodeArray | None, ...]
     """The code of each text of a column, by its code in the table."""
     weights: FloatArray | None
+    """The numbers that weights are written as, where keys have no room for their codes."""
 
 
 class Texts:
@@ -154,7 +155,7 @@ class Texts:
             weighted = "weight" in self.columns
             part = Keys(self.kernels, known.codes, batch.length, weighted=weighted)
             self._write(part, slot, 0)
-            return found.take(part.key, whole)
+            return found.take(part, whole)
 
         self._each(take, batches(self.connection, *self._query(self.lines.everything)), threads)
         return found.number
@@ -209,20 +210,14 @@ class Texts:
         if "outcome" in self.columns:
             said = numbered(self.connection, Outcomes, tables[3].texts())
             outcomes = np.append(np.int32(said.missing), said.by_cell)
+        codes, weighs = Codes(items, annotators, said), None
         if "weight" in self.columns and not self._measured:
-            weights = self._weights(tables[-1].texts())
-        lists = (annotators.by_cell, items.by_cell, items.by_cell, outcomes)
-        return _Known(tables, Codes(items, annotators, said), lists, weights)
-
-    def _weights(self, texts: TextArray) -> FloatArray:
-        """Return the weight that each text means."""
-        with registered_cells(self.connection, texts) as name:
-            found = self.connection.execute(
-                f"SELECT try_cast({trimmed('raw')} AS DOUBLE) AS w FROM {name} ORDER BY k"
-            ).fetchnumpy()["w"]
-        weights = np.ma.filled(np.ma.asarray(found, dtype=np.float64), np.nan)
-        self.weights_as_written = len(np.unique(weights)) == len(weights)
-        return weights
+            found = numbered(self.connection, Weights, tables[-1].texts())
+            self.weights_as_written = found.as_written
+            codes, weighs = codes.with_weights(found.values), found.by_cell
+            weights = found.values if codes.weights is None else None
+        lists = (annotators.by_cell, items.by_cell, items.by_cell, outcomes, weighs)
+        return _Known(tables, codes, lists, weights)
 
     def _write(self, keys: Keys, slot: _Slot, begin: int) -> None:
         """Write the keys of a batch whose texts all have their numbers."""
@@ -234,7 +229,8 @@ class Texts:
             if known.weights is not None:
                 if int(slot.codes[-1].min(initial=0)) < 0:
                     raise NotPlain  # one is missing
-                weights = known.weights[slot.codes[-1]]
+                weights = known.weights[np.asarray(known.lists[-1])[slot.codes[-1]]]
             keys.weight[begin:end] = weights
         said = slot.codes[3] if "outcome" in self.columns else None
-        keys.fill(begin, [*slot.codes[:3], said], known.lists)
+        weigh = slot.codes[-1] if known.codes.weights is not None else None
+        keys.fill(begin, [*slot.codes[:3], said, weigh], known.lists)

@@ -13,7 +13,7 @@ from aggcal.io.quick.merging import KeyArray, Merged
 
 
 def repeated_keys(keys: Keys, merged: Merged) -> KeyArray:
-    """Return the keys that more than one row has."""
+    """Return the keys that more than one row has, without weights."""
     if merged.count is None:
         return np.empty(0, dtype=np.uint64)
     rows = np.flatnonzero(merged.count > 1)
@@ -49,19 +49,19 @@ class Twins:
         self._kernels.aggcal_stir(len(key), *at(key))
         return key
 
-    def among(self, key: KeyArray) -> tuple[IntArray, CodeArray]:
+    def among(self, keys: Keys) -> tuple[IntArray, CodeArray]:
         """Return which rows have one of the keys, and which of them it is."""
+        key = self._stirred(keys.key >> np.uint64(keys.layout.weight))
         code = np.empty(len(key), dtype=np.int32)
-        stirred = self._stirred(key)
-        self._kernels.aggcal_look_up(len(key), *at(stirred), self._bits, *at(self._table, code))
+        self._kernels.aggcal_look_up(len(key), *at(key), self._bits, *at(self._table, code))
         rows = np.flatnonzero(code >= 0)
         return rows, code[rows]
 
-    def take(self, key: KeyArray, whole: np.ndarray) -> int:
+    def take(self, keys: Keys, whole: np.ndarray) -> int:
         """Take rows, told apart by all their columns; return how many were given."""
-        rows, which = self.among(key)
+        rows, which = self.among(keys)
         self._found.append((which, whole[rows]))
-        return len(key)
+        return len(keys.key)
 
     @property
     def number(self) -> int:
