@@ -23,7 +23,7 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
-from aggcal.calibration.moments import Moments
+from aggcal.calibration.moments import LEEWAY, MEDIAN_SQUARE, Moments
 from aggcal.calibration.smooth_base import Base, refit_base
 from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 _EXACT = 1e-12
 """Differences below this share of what they are differences of are rounding, not noise."""
+
+_FARTHEST = 4.0
+"""Standard deviations of the model's errors that a score is moved by at most where nothing is known
+of them: normal errors are smaller but for 1 in 16,000. More removes more of gross errors, and costs
+more where the truth is steep."""
 
 _TOO_ALIKE = 0.98
 """The correlation from which two models count as one. Two whose independent errors are a seventh of
@@ -218,8 +223,25 @@ def fuse(
     else:
         moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
     mixes = None if covariance is None else noise
-    fusion = Fusion(expected + moved, base, kept, found, found.known, mixes)
+    values = expected + moved
+    if found.hedged is not None:
+        values = _within_reach(values, model, residual)
+        changed = values != expected + moved
+        kept = np.where(changed, 1.0 - (model - values) / np.where(changed, residual, 1.0), kept)
+    fusion = Fusion(values, base, kept, found, found.known, mixes)
     return fusion if anchors is None else _anchored(fusion, model, anchors)
+
+
+def _within_reach(values: FloatArray, model: FloatArray, residual: FloatArray) -> FloatArray:
+    """Move no score further from the model's than errors of one size reach.
+
+    Where the truth rises far more steeply at the top than any curve that is fitted, a few items lie
+    far off the curve, and the model is right about them. How far errors reach is told by the middle
+    of the residuals.
+    """
+    typical = float(np.median(np.square(residual))) / MEDIAN_SQUARE
+    reach = _FARTHEST * (typical * (1.0 + LEEWAY / len(model) ** 0.5)) ** 0.5
+    return np.asarray(model + np.clip(values - model, -reach, reach))
 
 
 def _gain(
