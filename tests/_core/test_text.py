@@ -132,7 +132,7 @@ def test_judgments_say_what_was_merged_and_set_aside() -> None:
 
 def test_looking_at_a_consensus_works_nothing_out() -> None:
     consensus = aggcal.aggregate([("ann", "a", "b"), ("bob", "b", "c")], warn=False)
-    assert "<th>se</th>" not in consensus._repr_html_()
+    assert "<th>consensus_se</th>" not in consensus._repr_html_()
     assert "uncertainty" not in vars(consensus)
     assert consensus.uncertainty is not None
-    assert "<th>se</th>" in consensus._repr_html_()
+    assert "<th>consensus_se</th>" in consensus._repr_html_()

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from conftest import ROOT, Command, table
 
+HANGS = ("influence", "decided_by", "decided_change", "rank_without")
+"""On whom a score hangs; where the data are checked."""
+
 
 def test_run_writes_the_files_of_the_contract(
     study_folder: Path, tmp_path: Path, command: Command
@@ -51,6 +54,7 @@ def test_run_writes_the_files_of_the_contract(
         "block",
         "n_judgments",
         "win_rate",
+        *HANGS,
     ]
     for row in items:
         assert float(row["consensus_se"]) > 0.0
@@ -73,6 +77,11 @@ def test_run_writes_the_files_of_the_contract(
         "agreement",
         "verdict",
         "reason",
+        "influence",
+        "influence_item",
+        "influence_change",
+        "leader_without",
+        "influence_exact",
     ]
     assert sum(float(row["reliability"]) < 0 for row in annotators) == 1
     summary = json.loads((out / "summary.json").read_text())
@@ -126,6 +135,7 @@ def test_stages_one_by_one_equal_run(study_folder: Path, tmp_path: Path, command
         "rank_high",
         "n_judgments",
         "win_rate",
+        *HANGS,
     ]
     assert (tmp_path / "first" / "report.html").exists()
     done = command("calibrate", "first/items.csv", study_folder / "scores.csv", "-o", "second")

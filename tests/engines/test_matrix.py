@@ -176,6 +176,8 @@ ANYWHERE: dict[str, Callable[[Any], Any]] = {
     ],
     "rows": lambda j: [len(rows_of(j)), rows_of(j).degrees, rows_of(j).given],
     "str": lambda j: str(by_mode(j)).split(";")[0],
+    "explain": lambda j: aggcal.explain(assessed(study()), study().item_ids[0], j).to_dict(),
+    "anchors": lambda j: aggcal.suggest_anchors(j, model(), n=3, method="btl").items,
 }  # fmt: skip
 ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     **{
@@ -215,6 +217,8 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     "swapped": lambda j: j.swapped(),
     "swapped fit": lambda j: by_mode(j.swapped()),
     "plot": drawn,
+    "influence": lambda j: aggcal.influence(j, by_mode(j)).annotator_columns(),
+    "power": lambda j: aggcal.power("tau=0.2", j, studies=8).to_dict(),
 }  # fmt: skip
 
 
@@ -245,7 +249,8 @@ def test_every_public_function_that_takes_judgments_is_here() -> None:
         "Aggregator.fit", "BARCW.fit", "Calibration.predict", "Consensus.judgment_probabilities",
         "Consensus.of", "Consensus.outcome_probabilities", "Consensus.place", "Control.check",
         "Control.differences", "GPPL.fit", "RankSVM.fit", "add_judgments", "aggregate",
-        "assess", "check", "compare_methods", "plot.comparisons", "suggest_pairs",
+        "assess", "check", "compare_methods", "explain", "influence", "plot.comparisons", "power",
+        "suggest_anchors", "suggest_pairs",
     }  # fmt: skip
 
 

@@ -163,7 +163,7 @@ def test_many_items_and_a_sample_of_the_annotators(monkeypatch: pytest.MonkeyPat
     wanted = aggcal.aggregate(judgments, warn=False)
     found = aggcal.aggregate(judgments, engine=LocalEngine(shards=12), warn=False)
     np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-8)
-    np.testing.assert_allclose(found.items["se"], wanted.items["se"], atol=1e-8)
+    np.testing.assert_allclose(found.items["consensus_se"], wanted.items["consensus_se"], atol=1e-8)
 
 
 class Untouched(LocalEngine):

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 import aggcal
 from aggcal._core.tables import as_text
+from aggcal.advice.check import sample, survey
 from aggcal.assessment import Assessment, assess
 from aggcal.errors import OptionError, TableError, TooLittleDataError
 from aggcal.io.texts import read_texts
@@ -162,10 +163,11 @@ def test_large_studies_get_the_quick_look_and_the_page_says_so(
     assert "Not checked" in page
     assert "Opposing groups and cycles (left out to save time)" in page
     assert "aggcal check JUDGMENTS SCORES" in page
-    monkeypatch.setattr("aggcal.advice.MANY", 10)
-    none = result.with_advice().to_report()
-    assert not none.checked
-    assert "The data were not checked" in visible(RENDERERS["html"](none))
+    monkeypatch.setattr(survey, "MANY", 10)
+    monkeypatch.setattr(sample, "SAMPLED", 10)
+    part = result.with_advice().to_report()
+    assert part.checked
+    assert "were drawn at random and checked with all" in visible(RENDERERS["html"](part))
 
 
 def test_without_a_check_the_warnings_are_told() -> None:

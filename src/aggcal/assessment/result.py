@@ -152,8 +152,8 @@ class Assessment:
         --------
         >>> import aggcal
         >>> result = aggcal.assess([("ann", "a", "b"), ("bob", "a", "b")], warn=False)
-        >>> result.with_scale("elo", anchor=("b", 1000)).items["elo"].round()
-        array([1238., 1000.])
+        >>> result.with_scale("elo", anchor=("b", 1000)).items["elo"].round().tolist()
+        [1238.0, 1000.0]
         """
         if self.consensus is None:
             raise OptionError("a scale is for the consensus; use assess or aggregate.")

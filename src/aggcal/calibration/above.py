@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.top import stated
+from aggcal.calibration.alignment import align
 
 if TYPE_CHECKING:
     from aggcal.calibration.anchored import Anchored
@@ -71,7 +71,7 @@ def chance_above(calibration: Calibration, cut: float) -> FloatArray:
         found = calibration.measured.above(cut)
     else:
         found = _drawn_above(calibration, inputs, cut)
-    return aligned(found, inputs.item_ids, calibration.item_ids)
+    return align(calibration.item_ids, {"above": (inputs.item_ids, found)})["above"]
 
 
 def anchored_above(anchored: Anchored, cut: float) -> FloatArray:

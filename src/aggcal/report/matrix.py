@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from aggcal._core.palette import BLUE, GREY, INK, PAPER
+from aggcal._core.palette import BLUE, GREY, INK, PAPER, SHARES
 from aggcal.report.listing import cut
 
 FEWEST, MOST = 3, 60
@@ -17,7 +17,6 @@ _TURNS = 7  # colours of a share: lost, even, won
 _GROWS = 5  # judgments from which a square is at its full size
 _SMALLEST = 0.5
 _SHADES = 6
-_COLOURS = ("#b35900", "#e19a4f", "#f3cfa4", "#d9dde2", "#abcbf0", "#5b97dc", "#0f55ad")
 _OPACITIES = (0.12, 0.28, 0.45, 0.62, 0.8, 1)
 """Those of the report on a light screen."""
 
@@ -71,7 +70,7 @@ def alone(picture: str) -> str:
     style = (
         f"svg{{background:{PAPER};font:9px system-ui,sans-serif;fill:{INK}}}"
         f".tick{{fill:{GREY}}}.diagonal{{stroke:{GREY};stroke-opacity:.4}}"
-        + "".join(f".h{k}{{fill:{colour}}}" for k, colour in enumerate(_COLOURS))
+        + "".join(f".h{k}{{fill:{colour}}}" for k, colour in enumerate(SHARES))
         + "".join(f".s{k}{{fill:{BLUE};opacity:{opacity}}}" for k, opacity in enumerate(_OPACITIES))
     )
     opened = picture.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)

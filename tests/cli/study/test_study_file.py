@@ -128,6 +128,8 @@ def test_every_option_of_every_command_can_stand_there(tmp_path: Path) -> None:
                 value = "content=2,style=1"
             elif key in ("bounds", "digits"):
                 value = [0, 100] if key == "bounds" else 1
+            elif key in ("grades", "elo-anchor"):
+                value = [40, 50] if key == "grades" else "x=1000"
             lines.append(f"{key.replace('-', '_')} = {json.dumps(value)}")
         path = write(tmp_path, "\n".join(lines)) / "aggcal.toml"
         found = Study.read(path, commands).settings(name)

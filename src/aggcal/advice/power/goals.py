@@ -93,7 +93,7 @@ class Goal:
         if self.k is not None and self.k >= items:
             raise TooLittleDataError(
                 f"there are {items:,} items, so the top {self.k:,} are no choice; give a smaller "
-                "number, such as --goal top-1=0.9."
+                "number in --goal."
             )
 
     def reached(self, value: float) -> bool:

@@ -138,7 +138,7 @@ def suggest_anchors(
     >>> study = aggcal.simulate(items=20, annotators=5, judgments=300, seed=1)
     >>> found = aggcal.suggest_anchors(study.judgments, study.scores, n=3)
     >>> found.items["reason"].tolist()[0], bool((np.diff(found.gain) > 0.0).all())
-    ('end of the range: tells the scale', True)
+    ('middle of the range: tells the level', True)
     """
     check_anchor_suggestion(n, method, seed)
     known, _ = read_known(anchors, None)
