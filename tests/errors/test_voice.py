@@ -18,13 +18,8 @@ from aggcal.errors.voice import speaking_options, spoken
 
 SOURCE = Path(aggcal.__file__).parent
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
-VALUES = {
-    *registry.METHODS.own,
-    *registry.CALIBRATORS,
-    *registry.FORMATS.own,
-    *registry.ENGINES,
-    *registry.ESTIMATORS,
-}
+VALUES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.ENGINES}
+VALUES |= {*registry.ESTIMATORS, *registry.SCALES, *registry.BRIDGES}
 VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all"}
 
 

@@ -26,7 +26,9 @@ MOST_DRAWN = 200
 def check_matrices(judgments: AnyJudgments) -> None:
     """Refuse matrices of judgments that are elsewhere, or about too many items."""
     if judgments.local is None:
-        raise OptionError("--matrices needs the judgments on this machine; leave it out.")
+        raise OptionError(
+            "the judgments are not on this machine, so there are no matrices; leave --matrices out."
+        )
     if judgments.n_items > MOST_ITEMS:
         raise OptionError(
             f"--matrices is for at most {MOST_ITEMS:,} items, and there are "
