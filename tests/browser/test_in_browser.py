@@ -441,7 +441,7 @@ def test_a_chosen_theme_is_there_before_the_page_is_read(open_page: Open, demo: 
         page.get_by_role("button", name="Switch between light and dark").click()
         page.wait_for_function("localStorage.getItem('aggcal-theme') === 'dark'")
         page.reload()
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
 
 
 @pytest.mark.parametrize("name", ["demo", "thousand", "hostile"])
