@@ -1,7 +1,6 @@
 """Stage 1 beside its peers, on the same data, in one run.
 
     python benchmarks/stage1.py [--most JUDGMENTS] [--limit SECONDS] [--only NAME ...]
-    python benchmarks/stage1.py --readme benchmarks/results/stage1-DATE.md
 
 Installs the peers into an environment of their own (benchmarks/.peers), makes each data set once,
 and runs every library on it in a process of its own: plain Bradley-Terry to the same optimum, and
@@ -276,28 +275,12 @@ def plot(runs: list[Run]) -> str:
     )
 
 
-def into_readme(result: Path) -> None:
-    """Put the table of a kept result between the marks in README."""
-    readme = HERE.parent / "README.md"
-    before, rest = readme.read_text(encoding="utf-8").split("<!-- stage1 -->", 1)
-    after = rest.split("<!-- /stage1 -->", 1)[1]
-    lines = result.read_text(encoding="utf-8").splitlines()
-    table = "\n".join(line for line in lines if line.startswith("|"))
-    name = f"[{result.name}](benchmarks/results/{result.name})"
-    text = f"<!-- stage1 -->\n\n{table}\n\nFrom {name}: {lines[2]}\n\n<!-- /stage1 -->"
-    readme.write_text(before + text + after, encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--most", type=float, default=1e8, help="largest number of judgments")
     parser.add_argument("--limit", type=float, default=135.0, help="seconds a fit may take")
     parser.add_argument("--only", nargs="*", help="libraries to run")
-    parser.add_argument("--readme", metavar="FILE", help="put a result file into README instead")
     options = parser.parse_args()
-    if options.readme:
-        into_readme(Path(options.readme))
-        return
     names = [n for n in (*PLAIN, *AWARE) if not options.only or n in options.only]
     if any(not n.startswith("aggcal") for n in names):
         install_peers()

@@ -123,7 +123,16 @@ def run_aggcal(began: float, judgments: str, scores: str, output: str, engine: s
     if code := command():
         raise SystemExit(code)
     parts["start"] = time.time() - began - sum(parts.values())
-    print(json.dumps(parts))
+    print(json.dumps({"parts": parts, "gigabytes": peak()}))
+
+
+def peak() -> float | None:
+    """Return the peak memory of this process; what waits for it would count its own in."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    lines = status.read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e9
 
 
 def by_hand(judgments: str, scores: str, output: str, name: str) -> None:
@@ -164,7 +173,7 @@ def by_hand(judgments: str, scores: str, output: str, name: str) -> None:
     both = model.join(consensus, on="item", how="inner")
     calibrated = IsotonicRegression().fit_transform(both["consensus"], both["score"])
     both.with_columns(pl.Series("calibrated", calibrated)).write_csv(output)
-    print("{}")
+    print(json.dumps({"parts": {}, "gigabytes": peak()}))
 
 
 def measure(command: list[str], limit: float) -> dict[str, Any] | str:
@@ -187,12 +196,13 @@ def measure(command: list[str], limit: float) -> dict[str, Any] | str:
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         return "out of memory" if child.returncode in {-9, 137} else (printed or ["failed"])[-1]
+    told = json.loads(printed[-1])
     unit = 1 if platform.system() == "Darwin" else 1024
     return {
         "seconds": seconds,
         "work": used.ru_utime + used.ru_stime,
-        "gigabytes": used.ru_maxrss * unit / 1e9,
-        "parts": json.loads(printed[-1]),
+        "gigabytes": told["gigabytes"] or used.ru_maxrss * unit / 1e9,
+        "parts": told["parts"],
     }
 
 
@@ -210,7 +220,10 @@ def into_readme(result: Path) -> None:
     readme = HERE.parent / "README.md"
     before, rest = readme.read_text(encoding="utf-8").split("<!-- whole -->", 1)
     after = rest.split("<!-- /whole -->", 1)[1]
-    text = f"<!-- whole -->\n\n{result.read_text(encoding='utf-8')}\n<!-- /whole -->"
+    lines = result.read_text(encoding="utf-8").splitlines()
+    table = "\n".join(line for line in lines if line.startswith("|"))
+    name = f"[{result.name}](benchmarks/results/{result.name})"
+    text = f"<!-- whole -->\n\n{table}\n\nFrom {name}: {lines[0]}\n\n<!-- /whole -->"
     readme.write_text(before + text + after, encoding="utf-8")
 
 

@@ -32,9 +32,10 @@ SUGGESTED = 10
 IN_FULL = 10_000
 """Rows up to which every check is made; beyond, those that take long are left out."""
 
-_ESTIMATED, _CONFIRMED = 100_000, 20_000
-"""Rows up to which it is estimated, unasked, what each annotator changes (about as long as the
-fit), and up to which a few fits confirm who decides the first place."""
+_ESTIMATED, _FEW_ITEMS, _CONFIRMED = 100_000, 200, 20_000
+"""Rows and items up to which it is estimated, unasked, what each annotator changes (of more items
+it takes longer than the fit), and rows up to which a few fits confirm who decides the first
+place."""
 _LONGEST_REASON = 200
 _TOLD_BETTER = {"divided", "direction"}
 """Of these a check speaks in other words than the fit, and with more care."""
@@ -152,7 +153,8 @@ def _hanging(
 ) -> Influence | None:
     """Return what leaving out annotators and items would change, as far as it is wanted."""
     rows = len(judgments.count)
-    if consensus is None or asked is False or (asked is None and rows > _ESTIMATED):
+    many = rows > _ESTIMATED or judgments.n_items > _FEW_ITEMS
+    if consensus is None or asked is False or (asked is None and many):
         return None
     if on_step is not None:
         on_step("leaving out annotators")
