@@ -42,9 +42,8 @@ docs: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -E -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# One process more than there are cores: tests wait for browsers, clusters and commands.
 tests: $(VENV)/.dev $(VENV)/.browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Random and mutated files into every reader, for a minute: with atheris if it can be installed.
 SECONDS ?= 60
