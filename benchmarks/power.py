@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import aggcal
+from aggcal.advice.power import PowerCurve
 from aggcal.advice.power.goals import Goal
 
 RESULTS = Path(__file__).parent / "results" / "power.json"
@@ -56,6 +58,9 @@ SHAPES = (
     Shape("many items", 800, 100),
 )
 GOALS = ("tau=0.7", "tau=0.85", "top-5=0.8", "half-width=0.5")
+
+
+Task = tuple[Shape, str]
 
 
 def truth_of(shape: Shape, random: np.random.Generator) -> np.ndarray:
@@ -104,49 +109,73 @@ def ids_of(shape: Shape) -> np.ndarray:
     return np.array([f"i{k}" for k in range(shape.items)], dtype=object)
 
 
-def reached(shape: Shape, goal: Goal, number: int, seed: int) -> float:
-    rows, truth, _ = answers(shape, number, np.random.default_rng([seed, 7]))
-    return goal.measured(aggcal.aggregate(rows, warn=False), ids_of(shape), truth)
-
-
-def before(task: tuple[Shape, str], *, studies: int, seed: int) -> dict[str, Any] | None:
+def said_before(task: tuple[Shape, str], *, seed: int) -> PowerCurve:
     shape, text = task
-    goal = Goal.of(text)
     known = {name: v for name, v in asdict(shape).items() if name not in ("name", "scores")}
-    said = aggcal.power(text, **known, seed=seed)
-    if said.needed is None:
-        return {"shape": shape.name, "goal": text, "needed": None}
-    values = [reached(shape, goal, said.needed, seed * 1000 + k) for k in range(studies)]
-    low, high = said.needed_interval
-    return {
-        "shape": shape.name, "goal": text, "needed": said.needed, "low": low, "high": high,
-        "reached": float(np.mean(values)), "se": float(np.std(values, ddof=1) / studies**0.5),
-        "likely": said.likely,
-        "share_reaching": float(np.mean([goal.reached(value) for value in values])),
-    }  # fmt: skip
+    return aggcal.power(text, **known, seed=seed)
 
 
-def after(task: tuple[Shape, str], *, studies: int, seed: int) -> dict[str, Any] | None:
-    """Ask how many more a study needs, collect them, and measure: over several studies."""
-    shape, text = task
-    goal, found, now = Goal.of(text), [], []
-    for k in range(studies):
-        random = np.random.default_rng([seed, 11, k])
-        start = 8 * shape.items
-        rows, truth, gamma = answers(shape, start, random)
-        said = aggcal.power(text, rows, studies=12, seed=seed)
-        if said.needed is None:
-            continue
-        whole = [*rows, *asked(shape, truth, gamma, said.needed, random)]
-        fit = aggcal.aggregate(whole, warn=False)
-        found.append(goal.measured(fit, ids_of(shape), truth))
-        now.append(said.needed)
-    if len(found) < 2:
+def reached_before(study: tuple[Shape, str, int, int]) -> float:
+    shape, text, number, seed = study
+    rows, truth, _ = answers(shape, number, np.random.default_rng([seed, 7]))
+    return Goal.of(text).measured(aggcal.aggregate(rows, warn=False), ids_of(shape), truth)
+
+
+def reached_after(study: tuple[Shape, str, int, int]) -> tuple[int, float] | None:
+    """Ask how many more a study needs, collect them, and measure."""
+    shape, text, k, seed = study
+    random = np.random.default_rng([seed, 11, k])
+    rows, truth, gamma = answers(shape, 8 * shape.items, random)
+    more = aggcal.power(text, rows, studies=12, seed=seed).needed
+    if more is None:
         return None
+    if more:
+        rows = [*rows, *asked(shape, truth, gamma, more, random)]
+    fit = aggcal.aggregate(rows, warn=False)
+    return more, Goal.of(text).measured(fit, ids_of(shape), truth)
+
+
+def before(pool: Executor, tasks: list[Task], studies: int, seed: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for (shape, text), said in zip(
+        tasks, pool.map(partial(said_before, seed=seed), tasks), strict=True
+    ):
+        row = {"shape": shape.name, "goal": text, "needed": said.needed}
+        if said.needed is not None:
+            each = [(shape, text, said.needed, seed * 1000 + k) for k in range(studies)]
+            values = list(pool.map(reached_before, each))
+            low, high = said.needed_interval
+            goal = Goal.of(text)
+            row |= {
+                "low": low, "high": high, **_mean(values), "likely": said.likely,
+                "share_reaching": float(np.mean([goal.reached(value) for value in values])),
+            }  # fmt: skip
+        _tell(row, "needed")
+        found.append(row)
+    return found
+
+
+def after(pool: Executor, tasks: list[Task], studies: int, seed: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    each = [(shape, text, k, seed) for shape, text in tasks for k in range(studies)]
+    made = list(pool.map(reached_after, each))
+    for place, (shape, text) in enumerate(tasks):
+        kept = [one for one in made[place * studies : (place + 1) * studies] if one is not None]
+        if len(kept) < 2:
+            continue
+        more, values = zip(*kept, strict=True)
+        row = {"shape": shape.name, "goal": text, "more": float(np.median(more))}
+        row |= {"studies": len(kept), **_mean(values)}
+        _tell(row, "more")
+        found.append(row)
+    return found
+
+
+def _mean(values: Sequence[float]) -> dict[str, float]:
     return {
-        "shape": shape.name, "goal": text, "more": float(np.median(now)), "studies": len(found),
-        "reached": float(np.mean(found)), "se": float(np.std(found, ddof=1) / len(found) ** 0.5),
-    }  # fmt: skip
+        "reached": float(np.mean(values)),
+        "se": float(np.std(values, ddof=1) / len(values) ** 0.5),
+    }
 
 
 def main() -> None:
@@ -162,33 +191,24 @@ def main() -> None:
     tasks = [(s, g) for s in shapes for g in options.goals]
     how = {"studies": options.studies, "seed": options.seed}
     with ProcessPoolExecutor(options.jobs) as pool:
-        first = pool.map(partial(before, **how), tasks)
-        small = [(s, g) for s, g in tasks if s.items <= 60]
-        second = pool.map(partial(after, **how), small)
         found = {
-            "before": _told(first, "needed"),
-            "after": _told(second, "more"),
+            "before": before(pool, tasks, **how),
+            "after": after(pool, [(s, g) for s, g in tasks if s.items <= 60], **how),
         }
     if options.write:
         RESULTS.write_text(json.dumps({"options": how, **found}, indent=1) + "\n")
 
 
-def _told(rows: Any, what: str) -> list[dict[str, Any]]:
-    kept = []
-    for row in rows:
-        if row is None:
-            continue
-        kept.append(row)
-        if row[what] is None:
-            print(f"{row['shape']:20} {row['goal']:15} not reached")
-            continue
-        ends = f" ({row['low']} to {row['high']})" if "low" in row else ""
-        print(
-            f"{row['shape']:20} {row['goal']:15} {what} {row[what]:>9,.0f}{ends:22} reached "
-            f"{row['reached']:.3f} ± {2 * row['se']:.3f}",
-            flush=True,
-        )
-    return kept
+def _tell(row: dict[str, Any], what: str) -> None:
+    if row[what] is None:
+        print(f"{row['shape']:20} {row['goal']:15} not reached", flush=True)
+        return
+    ends = f" ({row['low']} to {row['high']})" if "low" in row else ""
+    print(
+        f"{row['shape']:20} {row['goal']:15} {what} {row[what]:>9,.0f}{ends:22} reached "
+        f"{row['reached']:.3f} ± {2 * row['se']:.3f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
