@@ -252,10 +252,11 @@ def _merged(source: Source, means: str | None, further: _Further) -> dict[str, A
 
 def _set_aside(source: Source) -> Unfitted:
     """Fetch the rows that cannot be fitted, and why."""
+    # Of a table without such a column, they are NULLs that older DuckDBs take for integers.
     aside = source.connection.execute(
         "SELECT coalesce(annotator, '') AS annotator, coalesce(l, '') AS l, coalesce(r, '') AS r, "
-        "reason, count(*) AS times, coalesce(detail, '') AS detail, "
-        "coalesce(min_by(location, n), 'row ' || (min(n) + 1)) AS location "
+        "reason, count(*) AS times, coalesce(detail::VARCHAR, '') AS detail, "
+        "coalesce(min_by(location::VARCHAR, n), 'row ' || (min(n) + 1)) AS location "
         "FROM judged WHERE reason IS NOT NULL "
         "GROUP BY annotator, l, r, reason, detail ORDER BY reason, annotator, l, r, detail"
     ).fetchnumpy()
