@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import isinf, pi
 
 import numpy as np
-from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.compiled_scipy import chdtr
 from aggcal._core.progress import report
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE

@@ -8,9 +8,9 @@ from math import asin, ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import ndtr
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import apart, members, n_components, pairs_within
 from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance

@@ -18,7 +18,7 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    from scipy.linalg.lapack import dpotrf, dpotri
+    from aggcal._core.compiled_scipy import dpotrf, dpotri
 
     if not np.isfinite(matrix).all():
         return np.full(matrix.shape, np.nan)
