@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.machine import OURS
+
 if TYPE_CHECKING:
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
     from scipy.special import (
@@ -82,8 +84,9 @@ def __getattr__(name: str) -> Any:
 def alone(package: str, name: str) -> ModuleType:
     """Load a compiled module of a package without the package itself, where that is safe.
 
-    While it is loaded, an empty package stands in for the real one. That is done only if no other
-    thread could see it; otherwise, and if the package is loaded already, the import is a usual one.
+    While it is loaded, an empty package stands in for the real one. That is done only if no thread
+    but ours, which import nothing, could see it; otherwise, and if the package is loaded already,
+    the import is a usual one.
 
     Examples
     --------
@@ -93,7 +96,9 @@ def alone(package: str, name: str) -> ModuleType:
     whole = f"{package}.{name}"
     if whole in sys.modules:
         return sys.modules[whole]
-    if package in sys.modules or threading.active_count() > 1:
+    me = threading.current_thread()
+    others = [each for each in threading.enumerate() if each is not me]
+    if package in sys.modules or not all(each.name.startswith(OURS) for each in others):
         return import_module(whole)
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
