@@ -198,8 +198,9 @@ class Population:
             chances = stdtr(degrees_of_freedom, (total - mean) / error).mean(axis=1)
             terms = [s * c for s, c in zip(prior[slopes].tolist(), chances.tolist(), strict=True)]
             if slopes is careless:
-                if sum(terms) > enough:
-                    return sum(terms)
+                at_least = float(sum(terms))
+                if at_least > enough:
+                    return at_least
                 continue
             for term in terms:
                 p_value += term
