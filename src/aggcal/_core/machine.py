@@ -7,6 +7,9 @@ from numbers import Integral
 
 from aggcal.errors import OptionError
 
+OURS = "aggcal"
+"""What the names of our own threads begin with: none of them imports anything."""
+
 
 def cores() -> int:
     """Return how many processor cores this process may use.

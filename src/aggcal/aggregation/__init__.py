@@ -17,13 +17,12 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from aggcal._core.frames import Frame, check_frame, framed
+from aggcal._core.loaded import is_a
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.estimate import Quantify
-from aggcal.aggregation.methods import BARCW, GPPL, Estimator, PriorChoice, Progress, Start
+from aggcal.aggregation.methods import Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.selection import Auto
 from aggcal.aggregation.start import refuse_auto, start_scores
 from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
 from aggcal.aggregation.uncertainty.summary import check_level
@@ -147,18 +146,28 @@ def fitted(
     'a'
     """
     start_scores(start, judgments)  # a wrong start is refused also where it is not used
-    if isinstance(aggregator, ThurstoneAggregator | CrowdAggregator):
-        return aggregator.fit(judgments, start=start, on_iteration=on_iteration)
-    if isinstance(aggregator, GPPL | BARCW):
-        return aggregator.fit(judgments, on_iteration=on_iteration)
-    if isinstance(aggregator, Auto):
-        here = judgments.on_one_machine("comparing methods")
-        return aggregator.fit(here, on_iteration=on_iteration)
+    any_fit: Any = aggregator.fit  # of these, with more than every aggregator takes
+    found: Consensus
+    if _by_rows(aggregator):
+        found = any_fit(judgments, start=start, on_iteration=on_iteration)
+        return found
+    if is_a(aggregator, "aggcal.aggregation.from_features", "GPPL", "BARCW"):
+        found = any_fit(judgments, on_iteration=on_iteration)
+        return found
+    if is_a(aggregator, "aggcal.aggregation.selection", "Auto"):
+        found = any_fit(judgments.on_one_machine("comparing methods"), on_iteration=on_iteration)
+        return found
     here = judgments.on_one_machine(type(aggregator).__name__)
     consensus = aggregator.fit(here)
     if consensus.quantifier is not None:
         return consensus
     return replace(consensus, quantifier=Quantify(aggregator, here))
+
+
+def _by_rows(aggregator: Any) -> bool:
+    """Whether a method is fitted by sums over rows, wherever those are."""
+    crowd = is_a(aggregator, "aggcal.aggregation.crowd", "CrowdAggregator")
+    return crowd or isinstance(aggregator, ThurstoneAggregator)
 
 
 def check_engine(
@@ -176,7 +185,7 @@ def check_engine(
         return
     if engine == GPU or not getattr(engine, "integrates", True):
         check_estimation(method, prior, estimator)
-    if isinstance(method, ThurstoneAggregator | CrowdAggregator):
+    if _by_rows(method):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
         raise OptionError(
@@ -200,8 +209,9 @@ def check_estimation(
         )
     if isinstance(method, str):
         name, apart = method, METHODS.find(method).integrates
-    elif isinstance(method, ThurstoneAggregator | CrowdAggregator):
-        name, apart, prior = method.name, method.heterogeneous, method.prior
+    elif _by_rows(method):
+        own = cast("Any", method)
+        name, apart, prior = own.name, own.heterogeneous, own.prior
     else:
         return
     if apart and prior == "auto":

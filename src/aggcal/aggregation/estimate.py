@@ -367,16 +367,21 @@ class Quantify:
             nodes = np.ones(len(found))
         return nodes[:, None], np.ones((len(found), 1))
 
-    def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
-        """Compare the variances of this fit with those of equal weights."""
+    def heterogeneity(self, consensus: Consensus) -> dict[str, float] | None:
+        """Say how far reliabilities differ, and what that is worth to first order."""
         own: object = self.aggregator
         if not isinstance(own, Alike) or not own.heterogeneous or consensus.prior is None:
             return None
         known = consensus.uncertainty
         cv = None if known is None else known_sd(consensus.reliabilities, known)
-        if known is None or cv is None:
+        return None if cv is None else {"cv": cv, "first_order_factor": 1.0 + cv**2}
+
+    def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
+        """Compare the variances of this fit with those of equal weights."""
+        found = self.heterogeneity(consensus)
+        own, known = self.aggregator, consensus.uncertainty
+        if found is None or known is None or not isinstance(own, Alike):
             return None
-        found = {"cv": cv, "first_order_factor": 1.0 + cv**2}
         if (
             not isinstance(known.covariance, DenseCovariance)
             or len(consensus.scores) > _MOST_COMPARED

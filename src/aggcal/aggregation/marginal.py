@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,11 +20,13 @@ from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import not_converged
+from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.aggregation.uncertainty.marginal import posterior
 from aggcal.aggregation.uncertainty.row_forces import RowForces
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.errors import AggcalWarning
+from aggcal.models.priors import Prior
 from aggcal.models.rows import Rows, rows_of
 
 _ANYONE = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -96,9 +99,21 @@ class QuantifyMarginal(QuantifyAtOnce):
         seed: int,
         on_draw: Callable[[int, int], None] | None,  # noqa: ARG002
     ) -> Curvature:
+        known = self._dense.get(consensus.prior)
+        if known is not None:
+            return known
         rows, graph = rows_of(self.judgments), self.judgments.graph
         problem = self.maker.marginal_problem(rows, graph)
-        return Curvature(*posterior(self.fit, problem, own.problem(rows, consensus), seed=seed))
+        likelihood = own.problem(rows, consensus)
+        found = Curvature(*posterior(self.fit, problem, likelihood, seed=seed))
+        if isinstance(found.covariance, DenseCovariance):
+            self._dense[consensus.prior] = found
+        return found
+
+    @cached_property
+    def _dense(self) -> dict[Prior | None, Curvature]:
+        """What was worked out by a matrix, which no seed enters: errors and suggestions ask."""
+        return {}
 
     def row_forces(self, consensus: Consensus) -> RowForces | None:  # noqa: ARG002
         """Return what each judgment does to the scores, the annotators integrated out."""

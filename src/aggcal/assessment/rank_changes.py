@@ -8,14 +8,14 @@ little is allowed for by the ratio of the variances of the gap, with the others 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
 from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
@@ -27,6 +27,7 @@ from aggcal.models.rows import Rows, rows_of
 
 _MOST_ANSWERS = 10_000  # more answers in a row than anybody gives
 _MARGIN = 1.01  # answers that bring two items level do not put one above the other
+_AT_ONCE = 1 << 18  # rows: more take more memory, fewer more time
 _STEPS = 4  # of Newton's, to where two items are level: a fifth changes no answer
 
 
@@ -57,35 +58,43 @@ def rank_changes(
     known, own = consensus.uncertainty, getattr(consensus.quantifier, "aggregator", None)
     if known is None or not isinstance(own, Curved):
         return None
-    level, known_pairs = _Level.of(own, judgments, consensus), dict[tuple[int, int], float]()
     score, names = consensus.scores, consensus.item_ids
     label = np.zeros(len(score)) if known.component is None else known.component
-    found: list[list[Any]] = []
+    wanted: list[list[tuple[str, int, int]]] = []
     for k in range(shown):
-        mine: list[Any] = []
+        wanted.append([])
         for way, step in (("up", -1), ("down", 1)):
             at = k + step
             while 0 <= at < len(order) and score[order[at]] == score[order[k]]:
                 at += step  # a tie is not passed by one answer more
-            if not 0 <= at < len(order) or label[order[at]] != label[order[k]]:
-                continue
-            i, j = int(order[k]), int(order[at])
-            free = known.covariance.variances[[i, j]].sum()
-            if len(score) <= MOST_DENSE:
-                free = known.covariance.gap_variance(order[[k]], order[[at]])[0]
-            pair = min(i, j), max(i, j)
-            if pair not in known_pairs:
-                known_pairs[pair] = level.answers(*pair, float(free))
-            answers = known_pairs[pair]
-            if answers < _MOST_ANSWERS:
-                mine.append([str(names[j]), way, floor(_MARGIN * answers) + 1])
-        found.append(mine)
+            if 0 <= at < len(order) and label[order[at]] == label[order[k]]:
+                wanted[k].append((way, int(order[k]), int(order[at])))
+    pairs = list(dict.fromkeys((min(i, j), max(i, j)) for one in wanted for _, i, j in one))
+    if not pairs:
+        return [[] for _ in wanted]
+    one, two = np.array(pairs).T
+    if len(score) <= MOST_DENSE:
+        free = known.covariance.gap_variance(one, two)
+    else:
+        free = known.covariance.variances[one] + known.covariance.variances[two]
+    level = _Level.of(own, judgments, consensus)
+    answers = dict(zip(pairs, level.answers(one, two, free).tolist(), strict=True))
+    found: list[list[Any]] = []
+    for mine in wanted:
+        needed = ((way, j, answers[min(i, j), max(i, j)]) for way, i, j in mine)
+        found.append(
+            [
+                [str(names[j]), way, floor(_MARGIN * number) + 1]
+                for way, j, number in needed
+                if number < _MOST_ANSWERS
+            ]
+        )
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Two items brought to one score, all others held."""
+    """Pairs of items brought to one score each, all others held."""
 
     rows: Rows
     problem: Objective
@@ -93,7 +102,6 @@ class _Level:
     scores: FloatArray
     pull: float
     """Of one answer between equal items, by a typical annotator."""
-    items: dict[int, _Item] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -118,62 +126,81 @@ class _Level:
     def _precision(self) -> FloatArray:
         return np.asarray(self.problem.item_penalty(self.scores)[2])
 
-    def _item(self, item: int) -> _Item:
-        """Return the judgments of an item, from its side."""
-        if item not in self.items:
-            order, starts = self._by_item
-            mine = order[starts[item] : starts[item + 1]]
-            sign = np.where(mine < len(self.rows), 1.0, -1.0)
-            mine = mine % len(self.rows)
-            against = np.where(sign > 0.0, self.rows.loser[mine], self.rows.winner[mine])
-            columns = sign, against, self.scores[against], self.rows.weight[mine], self.theta[mine]
-            found = _Item(*columns, float(self._precision[item]), 0.0)
-            off, _ = self._pull(found, float(self.scores[item]), -1, 0.0)
-            self.items[item] = replace(found, off=off)
-        return self.items[item]
+    def answers(self, one: IntArray, two: IntArray, free: FloatArray) -> FloatArray:
+        """Return what pulls pairs apart where they are level, over the pull of one answer.
 
-    def _pull(self, own: _Item, score: float, other: int, there: float) -> tuple[float, float]:
-        """Return the force on an item at a score, with another one there, and the stiffness."""
-        heights = np.where(own.against == other, there, own.heights)
-        terms = self.problem.row_terms(own.sign * (score - heights), own.theta)
-        force = float(-(own.weight * own.sign * terms.d).sum()) - own.precision * score - own.off
-        return force, float((own.weight * np.maximum(terms.dd, 0.0)).sum()) + own.precision
-
-    def answers(self, i: int, j: int, free: float) -> float:
-        """Return what pulls two items apart where they are level, over the pull of one answer.
-
-        ``free`` is the variance of their gap with all items free.
+        ``free`` is the variance of their gaps with all items free.
         """
-        one, two = self._item(i), self._item(j)
-        at = float(self.scores[i]), float(self.scores[j])
-        stiff = self._pull(one, at[0], j, at[1])[1], self._pull(two, at[1], i, at[0])[1]
-        between = one.against == j
-        gap = one.sign[between] * (at[0] - at[1])
-        curve = np.maximum(self.problem.row_terms(gap, one.theta[between]).dd, 0.0)
-        joint = float((one.weight[between] * curve).sum())
-        rest = max(stiff[0] * stiff[1] - joint**2, 1e-300)
-        held = (stiff[0] + stiff[1] - 2.0 * joint) / rest
-        low, high = min(at), max(at)
-        middle = (stiff[0] * at[0] + stiff[1] * at[1]) / (stiff[0] + stiff[1])
+        sizes = np.diff(self._by_item[1])
+        ends = np.cumsum(sizes[one] + sizes[two])
+        found, begin = np.empty(len(one)), 0
+        while begin < len(one):
+            room = ends[begin] - sizes[one[begin]] - sizes[two[begin]] + _AT_ONCE
+            some = slice(begin, max(begin + 1, int(np.searchsorted(ends, room, side="right"))))
+            found[some] = self._some_answers(one[some], two[some], free[some])
+            begin = some.stop
+        return found
+
+    def _some_answers(self, one: IntArray, two: IntArray, free: FloatArray) -> FloatArray:
+        sides = self._sides(np.concatenate([one, two]), np.concatenate([two, one]))
+        here, there = self.scores[one], self.scores[two]
+        at, n = np.concatenate([here, there]), len(one)
+        stiff, other = np.split(self._pull(sides, at, np.concatenate([there, here]))[1], 2)
+        first = sides.between & (sides.pair < n)
+        gap = sides.sign[first] * (here - there)[sides.pair[first]]
+        curve = np.maximum(self.problem.row_terms(gap, sides.theta[first]).dd, 0.0)
+        joint = sums(sides.pair[first], sides.weight[first] * curve, n)
+        held = (stiff + other - 2.0 * joint) / np.maximum(stiff * other - joint**2, 1e-300)
+        middle = (stiff * here + other * there) / (stiff + other)
         for _ in range(_STEPS):
-            forces = [self._pull(one, middle, j, middle), self._pull(two, middle, i, middle)]
-            pulled = forces[0][0] + forces[1][0]
+            level = np.tile(middle, 2)
+            (up, down), bends = (np.split(part, 2) for part in self._pull(sides, level, level))
             # Rows between the two are level wherever they meet: they do not hold the two back.
-            step = pulled / max(forces[0][1] + forces[1][1], 1e-300)
-            middle = float(np.clip(middle + step, low, high))
-        apart = 0.5 * abs(forces[0][0] - forces[1][0])
-        return apart * held / max(free, 1e-12) / self.pull
+            step = (up + down) / np.maximum(bends[0] + bends[1], 1e-300)
+            middle = np.clip(middle + step, np.minimum(here, there), np.maximum(here, there))
+        apart = 0.5 * np.abs(up - down)
+        return np.asarray(apart * held / np.maximum(free, 1e-12) / self.pull)
+
+    def _sides(self, items: IntArray, others: IntArray) -> _Sides:
+        """Return the judgments of items, each from its side."""
+        order, starts = self._by_item
+        sizes = starts[items + 1] - starts[items]
+        pair = np.repeat(np.arange(len(items)), sizes)
+        within = np.arange(len(pair)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        mine = order[starts[items][pair] + within]
+        sign = np.where(mine < len(self.rows), 1.0, -1.0)
+        mine = mine % len(self.rows)
+        against = np.where(sign > 0.0, self.rows.loser[mine], self.rows.winner[mine])
+        found = _Sides(
+            pair, sign, against == others[pair], self.scores[against], self.rows.weight[mine],
+            self.theta[mine], self._precision[items], np.zeros(len(items)),
+        )  # fmt: skip
+        off, _ = self._pull(found, self.scores[items], self.scores[others])
+        return replace(found, off=off)
+
+    def _pull(
+        self, own: _Sides, score: FloatArray, there: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the forces on items at scores, with their partners there, and the stiffness."""
+        heights, n = np.where(own.between, there[own.pair], own.heights), len(score)
+        terms = self.problem.row_terms(own.sign * (score[own.pair] - heights), own.theta)
+        force = -sums(own.pair, own.weight * own.sign * terms.d, n)
+        bend = sums(own.pair, own.weight * np.maximum(terms.dd, 0.0), n)
+        return force - own.precision * score - own.off, bend + own.precision
 
 
 @dataclass(frozen=True, eq=False)
-class _Item:
-    """The judgments of an item, from its side."""
+class _Sides:
+    """The judgments of items, from the side of each; one after the other."""
 
+    pair: IntArray
+    """Which of the items a row is of."""
     sign: FloatArray
-    against: CodeArray
+    between: BoolArray
+    """Whether it is about the partner."""
     heights: FloatArray
     weight: FloatArray
     theta: FloatArray
-    precision: float
-    off: float
+    precision: FloatArray
+    off: FloatArray
     """What is left of the force at the fit, where annotators were integrated out."""

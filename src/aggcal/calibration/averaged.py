@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.special import ndtri
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import ndtri
 
 FROM = 10_000
 """Items from which the curve is averaged: with fewer, draws differ in it and take little time."""

@@ -31,7 +31,7 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
     Whatever else is in the differences of model and consensus, they vary by the model's errors at
     least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom.
     """
-    from scipy.special import chdtr
+    from aggcal._core.compiled_scipy import chdtr
 
     weight = 1.0 / variances
     x = inputs.consensus - np.average(inputs.consensus, weights=weight)

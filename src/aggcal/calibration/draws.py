@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import isinf, pi
 
 import numpy as np
-from scipy.special import chdtr
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.compiled_scipy import chdtr
 from aggcal._core.progress import report
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
@@ -102,9 +103,19 @@ class Knowledge:
         >>> drawn.shape, bool((drawn.std(axis=0) > 0.1).all())
         ((400, 4), True)
         """
-        if len(self.model) > FEW:
-            yield from self._held(seed)
-            return
+        if len(self.model) > MOST_DENSE:
+            return self._held(seed)
+        if seed not in self._kept:
+            self._kept[seed] = list(self._few(seed) if len(self.model) <= FEW else self._held(seed))
+        return iter(self._kept[seed])
+
+    @cached_property
+    def _kept(self) -> dict[int, list[tuple[FloatArray, float]]]:
+        """Draws by their seed: intervals and what calibration is expected to do take the same."""
+        return {}
+
+    def _few(self, seed: int) -> Iterator[tuple[FloatArray, float]]:
+        """Draw with λ and σ drawn anew for every draw."""
         random = np.random.default_rng(seed)
         axes, eigenvalues = _axes(self.covariance)
         slopes, noises = _posterior(self, axes, eigenvalues, random)
@@ -121,12 +132,16 @@ class Knowledge:
             yield self.consensus + axes @ (mean + toss), float(slope)
 
     def judged(
-        self, seed: int, number: int | None = None, times: float = 1.0
+        self, seed: int, number: int | None = None, times: float = 1.0, *, few: bool = False
     ) -> Iterator[FloatArray]:
-        """Draw the exact consensus given the judgments alone, errors enlarged as often."""
+        """Draw the exact consensus given the judgments alone, errors enlarged as often.
+
+        With ``few``, some at a time, for whoever may not need them all.
+        """
         random = np.random.default_rng(seed)
         n, number = len(self.model), number or self.number
         batch = number if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
+        batch = min(batch, _BATCH) if few else batch
         scales = times * np.sqrt(self._scales(random, number))
         for done in range(0, number, batch):
             report(_DRAWING, done, number)
@@ -258,7 +273,7 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
     against = int(np.count_nonzero((model[i] > model[j]) != up))
     least = len(i)
     number = _TOSSES if n <= MOST_DENSE else DRAWS
-    for draw in known.judged(seed, number):
+    for draw in known.judged(seed, number, few=True):
         mine = draw[chosen]
         least = min(least, int(np.count_nonzero((mine[i] > mine[j]) != up)))
         if against >= _FEWER * least:

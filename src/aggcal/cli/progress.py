@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
+from aggcal._core.machine import OURS
 from aggcal.errors import printable
 
 _PATIENCE = 1.0
@@ -96,7 +97,9 @@ class Line:
             self._step = Step(what, began, detail, share, now)
             if self._stop is None:
                 self._stop = threading.Event()
-                threading.Thread(target=self._live, args=(self._stop,), daemon=True).start()
+                live = threading.Thread(target=self._live, args=(self._stop,), daemon=True)
+                live.name = f"{OURS}-progress"
+                live.start()
 
     def _live(self, stop: threading.Event) -> None:
         while not stop.wait(_EVERY):

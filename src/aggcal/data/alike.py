@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from aggcal.errors import AlikeIdsWarning, count, cut, printable
 
@@ -31,6 +32,7 @@ _GROUPS, _SPELLINGS = 3, 4
 """Groups that a message shows, and spellings of each."""
 
 
+@lru_cache(maxsize=1 << 14)  # the ids of a small study are looked at by several checks
 def key(label: str) -> str:
     """Return what is common to all spellings of an id.
 
@@ -45,7 +47,9 @@ def key(label: str) -> str:
     """
     if label.isascii() and label.isalnum():
         return label.lower()
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
+    text = label
+    if not label.isascii():
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
     if not text.isascii():
         text = unicodedata.normalize("NFC", "".join(map(_same_letter, text)))
     text = text.strip().casefold()

@@ -7,9 +7,9 @@ from itertools import combinations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.special import expit
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.compiled_scipy import expit
 from aggcal.data.judgments import Judgments
 
 _FEWEST_ITEMS = 4

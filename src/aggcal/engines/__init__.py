@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import Engine
-from aggcal.engines.gpu.engine import GpuEngine, missing
 from aggcal.engines.remote import RemoteJudgments
-from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
-from aggcal.engines.sharded.dask import Dask
 from aggcal.errors import NoGpuWarning, OptionError, did_you_mean
 from aggcal.io import read_judgments
 from aggcal.registry import DASK, ENGINES, GPU, LOCAL
+
+if TYPE_CHECKING:
+    from aggcal.engines.sharded.dask import Dask
 
 __all__ = ["Dask", "Engine", "RemoteJudgments", "named", "prepare"]
 
@@ -36,8 +37,12 @@ def named(name: str) -> Engine | None:
     if name == LOCAL:
         return None
     if name == DASK:
+        from aggcal.engines.sharded.dask import Dask
+
         return Dask()
     if name == GPU:
+        from aggcal.engines.gpu.engine import GpuEngine, missing
+
         reason = missing()
         if reason is None:
             return GpuEngine()
@@ -59,12 +64,29 @@ def prepare(judgments: Any, engine: str | Engine = LOCAL) -> AnyJudgments:
     Judgments(2 items, 1 annotators, 1 judgments)
     """
     if isinstance(judgments, AnyJudgments) and judgments.on_engine:
+        _register()
         return judgments
     found = named(engine) if isinstance(engine, str) else engine
     if found is None:
         return judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+    _register()
     if isinstance(judgments, str | Path):
         return found.read(str(judgments))
     if not isinstance(judgments, Judgments):
         judgments = read_judgments(judgments)
     return found.distribute(judgments)
+
+
+def _register() -> None:
+    """Let the general model know of rows that are held elsewhere."""
+    import_module("aggcal.engines.sharded.general")
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "Dask":  # what no run on this machine needs
+            from aggcal.engines.sharded.dask import Dask
+
+            return Dask
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from math import pi, sqrt
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
 from aggcal.errors import OptionError, did_you_mean
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]

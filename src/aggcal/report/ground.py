@@ -131,7 +131,7 @@ class Ground:
     @cached_property
     def reach(self) -> float:
         """Standard errors on each side of an interval."""
-        from scipy.special import ndtri
+        from aggcal._core.compiled_scipy import ndtri
 
         return float(ndtri(0.5 + 0.5 * level_of(self.summary)))
 

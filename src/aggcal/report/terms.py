@@ -278,7 +278,7 @@ def coefficients(summary: Mapping[str, Any]) -> list[dict[str, str]]:
     'One standard deviation more of words wins 62 of 100 decided answers against an otherwise \
 equal item (95% interval 58–67).'
     """
-    from scipy.special import ndtri
+    from aggcal._core.compiled_scipy import ndtri
 
     level, found = level_of(summary), []
     reach = float(ndtri(0.5 + 0.5 * level))

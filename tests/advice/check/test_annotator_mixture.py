@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggcal.advice.check.annotator_mixture import _shares
+from aggcal.advice.check.annotator_mixture import Population, _shares
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -17,3 +17,19 @@ def test_shares_of_kinds_that_are_far_less_likely_than_one_that_may_not_be() -> 
     # By hand: the likelihood of the two that may be, at these shares.
     whole = np.logaddexp.reduce(kinds[:, :2] + np.log(shares[:2]), axis=1).sum()
     assert fit == pytest.approx(whole + 6.0 * np.log(shares[0]))
+
+
+def test_a_chance_is_worked_out_in_full_wherever_it_is_small() -> None:
+    random, full = np.random.default_rng(3), []
+    for _ in range(60):
+        m, rows = 30, int(random.integers(1, 60))
+        wrong, right = random.exponential(5.0, m), random.exponential(9.0, m)
+        plain = -np.abs(random.normal(size=(m, 40)).cumsum(axis=1))
+        known = Population._fitted(wrong, right, plain, np.full(m, 20.0))
+        size, real = np.abs(random.normal(size=rows)), random.normal(1.0, 0.5, (48, rows))
+        given = (float(random.normal(-3.0, 3.0)), (np.ones(rows), size, real))
+        whole = known.p_value_if_honest(*given, degrees_of_freedom=9.0)
+        quick = known.p_value_if_honest(*given, degrees_of_freedom=9.0, enough=0.01)
+        assert quick == whole if whole <= 0.01 else 0.01 < quick <= whole
+        full.append(whole <= 0.01)
+    assert 10 < sum(full) < 50

@@ -47,3 +47,32 @@ def test_for_many_items_the_shortcut_is_near(monkeypatch: pytest.MonkeyPatch) ->
     assert not short.exact
     assert np.corrcoef(whole.gap - gap, short.gap - gap)[0, 1] > 0.9
     assert np.median(short.variance / whole.variance) == pytest.approx(1.0, abs=0.2)
+
+
+def test_all_ways_of_solving_agree() -> None:
+    """By LU of several at once, by Cholesky of one, and by the inverse without the annotator."""
+    random, n, rows = np.random.default_rng(2), 30, 20
+    left = random.integers(n, size=(3, rows))
+    right = (left + random.integers(1, n, left.shape)) % n
+    pull, curve = random.normal(size=left.shape), random.random(left.shape)
+    whole = np.eye(n)
+    for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
+        whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
+    inverse = np.linalg.inv(whole)
+    found = leave_one_out._by_lu(inverse, leave_one_out._Left(left, right, pull, curve))
+    for k in range(3):
+        one = leave_one_out._Left(*(column[[k]] for column in (left, right, pull, curve)))
+        for moved, variance in (
+            leave_one_out._by_cholesky(inverse, one),
+            leave_one_out._refitted(whole, one),
+        ):
+            np.testing.assert_allclose(moved[0], found[0][k], rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(variance[0], found[1][k], rtol=1e-9)
+
+
+def test_everybody_is_in_one_batch() -> None:
+    sizes = np.array([3, 0, 3, 90, 1, 3, 500])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    parts = leave_one_out._batches(starts, 100)
+    assert sorted(np.concatenate([part.ravel() for part in parts])) == list(range(sizes.sum()))
+    assert max(len(part) for part in parts) == 3

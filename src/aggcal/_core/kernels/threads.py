@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aggcal._core.machine import cores
+from aggcal._core.machine import OURS, cores
 from aggcal._core.progress import report_part
 
-_NAME = "aggcal"
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
 
@@ -26,7 +25,7 @@ Result = TypeVar("Result")
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix=_NAME)
+    return ThreadPoolExecutor(cores(), thread_name_prefix=OURS)
 
 
 # Threads do not survive a fork: a child makes its own.
@@ -74,7 +73,7 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     """
     one = len(ranges) == 2  # noqa: PLR2004
     # For one range no thread is worth waking; and a thread of ours must not wait for its like.
-    if one or current_thread().name.startswith(_NAME):
+    if one or current_thread().name.startswith(OURS):
         return list(map(work, ranges[:-1], ranges[1:]))
     found = []
     for result in _threads().map(work, ranges[:-1], ranges[1:]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.compiled_scipy import ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (
     Affects,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import log_expit
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import log_expit
 from aggcal._core.progress import counted
 from aggcal._core.tables import aligned
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.aggregation.methods import BTL, HRA
+from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.errors import some
@@ -131,7 +132,7 @@ class _Patterns:
             np.add.at(whole, (self.left, self.right), -curve)
             whole += whole.T
             np.fill_diagonal(whole, diagonal)
-            self.inverse = np.linalg.inv(whole)
+            self.inverse = definite_inverse(whole, whole)
         self.diagonal = diagonal
         by_annotator = sums(judgments.annotator, self.doubt, self.m)
         by_item = sums(self.left, self.doubt, n) + sums(self.right, self.doubt, n)

@@ -7,13 +7,13 @@ from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.loaded import is_a
 from aggcal.advice.check.annotator_mixture import Population
 from aggcal.advice.check.clusters import Clusters
 from aggcal.advice.check.leave_one_out import Others, consensus_of_others
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.crowd import CrowdAggregator
 from aggcal.aggregation.methods import HRA, Progress
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError
@@ -105,7 +105,7 @@ class Fitted:
             fit = mode.refit(judgments, consensus.scores, consensus)
         scores = stretch * fit.scores
         slopes = fit.reliabilities
-        if isinstance(aggregator, CrowdAggregator):
+        if is_a(aggregator, "aggcal.aggregation.crowd", "CrowdAggregator"):
             # Near a tie a chance η of saying what one sees is a slope of 2η − 1.
             slopes = 2.0 * slopes - 1.0
         sd = 1.0 if fit.prior is None else fit.prior.score_sd

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
+from typing import NamedTuple
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import dpotrf, dtrtrs
 from aggcal._core.progress import counted
+from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
 
@@ -17,6 +20,10 @@ MOST_ITEMS = 1500
 
 _MOST_WORK = 2e10
 """Multiplications that leaving out each annotator in turn may take."""
+
+_SMALL, _ENTRIES = 48, 1 << 16
+"""Rows of an annotator up to which a plain solution is faster than one that does half of the work,
+and entries of the tables of several such annotators that are solved at once."""
 
 _PROBIT = pi / 8.0
 
@@ -116,29 +123,89 @@ def consensus_of_others(
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
-    inverse = np.linalg.inv(whole)
+    inverse = definite_inverse(whole, whole)
     gap, variance = gap.copy(), np.empty_like(gap)
-    for u in counted(range(m), "comparing each annotator with the others"):
-        mine = slice(int(starts[u]), int(starts[u + 1]))
-        i, j, r, w = left[mine], right[mine], pull[mine], curve[mine]
-        if len(i) <= n:
-            shared = inverse[np.ix_(i, i)] + inverse[np.ix_(j, j)]
-            shared -= inverse[np.ix_(i, j)] + inverse[np.ix_(j, i)]
-            without = np.linalg.solve(np.eye(len(i)) - shared * w[None, :], shared)
-            gap[mine] -= without @ r
-            variance[mine] = np.diagonal(without)
-            continue
-        own = np.zeros((n, n))
-        np.add.at(own, (i, j), -w)
-        own += own.T
-        np.fill_diagonal(own, sums(i, w, n) + sums(j, w, n))
-        covariance = np.linalg.inv(whole - own)
-        step = covariance @ (sums(i, r, n) - sums(j, r, n))
-        gap[mine] -= step[i] - step[j]
-        variance[mine] = covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]
-    errors = np.linalg.solve(np.linalg.cholesky(whole).T, _drawn(n).T).T
+    parts = _batches(starts, n)
+    for rows in counted(parts, "comparing each annotator with the others"):
+        one = _Left(left[rows], right[rows], pull[rows], curve[rows])
+        if rows.shape[1] > n:
+            moved, variance[rows] = _refitted(whole, one)
+        elif rows.shape[1] > _SMALL:
+            moved, variance[rows] = _by_cholesky(inverse, one)
+        else:
+            moved, variance[rows] = _by_lu(inverse, one)
+        gap[rows] -= moved
+    errors = dtrtrs(np.linalg.cholesky(whole).T, _drawn(n).T, lower=False)[0].T
     variance = np.maximum(variance, 0.0)
     return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
+
+
+class _Left(NamedTuple):
+    """The rows of annotators to leave out, who have equally many: annotators by rows."""
+
+    left: CodeArray
+    right: CodeArray
+    pull: FloatArray
+    curve: FloatArray
+
+
+def _batches(starts: IntArray, n: int) -> list[IntArray]:
+    """Return which rows are left out together: of annotators with equally many, some at once."""
+    sizes = np.diff(starts)
+    parts = []
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        who = np.flatnonzero(sizes == size)
+        number = max(1, _ENTRIES // size**2) if size <= min(n, _SMALL) else 1
+        parts += [
+            starts[who[k : k + number], None] + np.arange(size) for k in range(0, len(who), number)
+        ]
+    return parts
+
+
+def _by_lu(inverse: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
+    """Return how far annotators move the gaps of their rows, and the variances without them."""
+    i, j = own.left, own.right
+    across, down = (slice(None), slice(None), None), (slice(None), None, slice(None))
+    shared = inverse[i[across], i[down]] + inverse[j[across], j[down]]
+    shared -= inverse[i[across], j[down]] + inverse[j[across], i[down]]
+    without = np.linalg.solve(np.eye(i.shape[1]) - shared * own.curve[down], shared)
+    moved = (without @ own.pull[:, :, None])[:, :, 0]
+    return moved, np.diagonal(without, axis1=1, axis2=2)
+
+
+def _by_cholesky(inverse: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
+    """Return the same of one annotator: half the work, where there is much.
+
+    With S = √W, (I − C W)⁻¹ C = C + Tᵀ T, where T = L⁻¹ S C and L Lᵀ = I − S C S.
+    """
+    [i], [j], [r], [w] = own
+    rows = inverse[i] - inverse[j]
+    shared = rows[:, i] - rows[:, j]
+    root = np.sqrt(w)
+    scaled = shared * root
+    middle = -root[:, None] * scaled
+    middle.flat[:: len(i) + 1] += 1.0
+    factor, failed = dpotrf(middle.T, lower=True, overwrite_a=True)
+    if failed:  # rounding, where next to nothing is known without this annotator
+        return _by_lu(inverse, own)
+    half = dtrtrs(factor, scaled.T, lower=True, overwrite_b=True)[0]
+    moved = shared @ r + half.T @ (half @ r)
+    return moved[None], (np.diagonal(shared) + np.square(half).sum(axis=0))[None]
+
+
+def _refitted(whole: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
+    """Return the same of one annotator who has more rows than there are items."""
+    [i], [j], [r], [w] = own
+    n = len(whole)
+    given = np.zeros((n, n))
+    np.add.at(given, (i, j), -w)
+    given += given.T
+    np.fill_diagonal(given, sums(i, w, n) + sums(j, w, n))
+    rest = whole - given
+    covariance = definite_inverse(rest, rest)
+    step = covariance @ (sums(i, r, n) - sums(j, r, n))
+    variance = covariance[i, i] + covariance[j, j] - 2.0 * covariance[i, j]
+    return (step[i] - step[j])[None], variance[None]
 
 
 def _drawn(n: int) -> FloatArray:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import comb, expit, gammaln
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.compiled_scipy import binom, expit, gammaln
 
 SINGLE = 3
 """Answers to a pair up to which what the others say of the pair tells how likely two agree. With
@@ -160,9 +160,7 @@ def _tables() -> tuple[FloatArray, FloatArray]:
 
 
 _WORTH, _SAME = _tables()
-_CHOICES: FloatArray = np.asarray(
-    comb(np.arange(SINGLE + 1)[:, None], np.arange(SINGLE + 1)), dtype=np.float64
-)
+_CHOICES: FloatArray = np.tril(binom(np.arange(SINGLE + 1.0)[:, None], np.arange(SINGLE + 1.0)))
 
 
 def _by_the_others(

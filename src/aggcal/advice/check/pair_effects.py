@@ -22,12 +22,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, gammaincc, ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.testing import odds_against
+from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.errors import count
 
 RATE = 0.01
@@ -88,7 +89,10 @@ def pair_effects(fitted: Fitted, without: AbstractSet[int] = frozenset()) -> Sha
     >>> pair_effects(Fitted.of(aggcal.read_judgments(rows))).found
     True
     """
-    rows = _Rows.of(fitted, without)
+    return _between(fitted, _Rows.of(fitted, without))
+
+
+def _between(fitted: Fitted, rows: _Rows) -> Shared | None:
     # Units are annotators, and sets are pairs. Where contexts are known they are the units: what
     # an item does in one of them is allowed for in the fit or in its errors.
     of_row, pair = fitted.answers.units
@@ -106,7 +110,29 @@ def repeated_answers(fitted: Fitted) -> Shared | None:
     >>> repeated_answers(Fitted.of(aggcal.read_judgments(rows))) is None
     True
     """
-    rows, grouped = _Rows.of(fitted, frozenset()), fitted.answers.grouped
+    return _within(fitted, _Rows.of(fitted, frozenset()))
+
+
+def shared_answers(
+    fitted: Fitted, without: AbstractSet[int] = frozenset()
+) -> tuple[Shared | None, Shared | None]:
+    """Return what `pair_effects` and `repeated_answers` do, of which most is the same work.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [(f"u{k}", a, b) for k in range(12) for a, b in ("ab", "bc", "ca")]
+    >>> between, within = shared_answers(Fitted.of(aggcal.read_judgments(rows)))
+    >>> between.found, within is None
+    (True, True)
+    """
+    rows = _Rows.of(fitted, without)
+    between = _between(fitted, rows)
+    return between, _within(fitted, _Rows.of(fitted, frozenset()) if without else rows)
+
+
+def _within(fitted: Fitted, rows: _Rows) -> Shared | None:
+    grouped = fitted.answers.grouped
     variance = rows.gap_variance[grouped.pair]
     if fitted.judgments.context is not None:
         # What an item does in a context is allowed for: only other contexts are a surprise.
@@ -250,7 +276,7 @@ def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
     np.add.at(whole, (judgments.left, judgments.right), -information)
     whole += whole.T
     np.fill_diagonal(whole, fitted.precision - whole.sum(axis=1))
-    inverse = np.linalg.inv(whole)
+    inverse = definite_inverse(whole, whole)
     own = np.diag(inverse)
     i, j = answers.first, answers.second
     return np.asarray(own[i] + own[j] - 2.0 * inverse[i, j])

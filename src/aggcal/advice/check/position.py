@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
@@ -17,6 +17,7 @@ from aggcal.advice.check.presentation import both_orders, order_findings
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.aggregation.effects import AnnotatorEffect
+from aggcal.aggregation.solve.linear import definite_solve
 from aggcal.errors import count
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
@@ -198,7 +199,7 @@ def _advantage_of_all(
     information = _information(fitted, decided, doubt)
     unit = fitted.precision * np.eye(len(imbalance))
     kept, by_judgments = (
-        1.0 - float(imbalance @ np.linalg.solve(information + share * unit, imbalance)) / curve
+        1.0 - float(imbalance @ definite_solve(information + share * unit, imbalance)) / curve
         for share in (1.0, _WEAKER)
     )
     if by_judgments < _LEAST_KEPT:
@@ -235,7 +236,7 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
     doubt = fitted.judgments.count[decided] * probability * (1.0 - probability)
     pull = whole * _imbalance(fitted, decided, doubt)
     n = len(pull)
-    moved = fitted.scores - np.linalg.solve(information + fitted.precision * np.eye(n), pull)
+    moved = fitted.scores - definite_solve(information + fitted.precision * np.eye(n), pull)
     before = np.sign(fitted.scores[:, None] - fitted.scores)
     return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
 

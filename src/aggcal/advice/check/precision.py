@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from math import asin, ceil, inf, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import ndtr
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.components import apart, members, n_components, pairs_within
 from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
@@ -138,13 +139,14 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     variance, between_items = _within_components(known)
     between = between_items + variance
     components = n_components(known.component)
-    levels = _information_levels(fitted, components)
+    levels = cache(partial(_information_levels, fitted, components))
 
     def variance_with(times: float) -> float:
         def plain(factor: float) -> float:
-            return float(np.mean(1.0 / (factor * levels + fitted.precision)))
+            return float(np.mean(1.0 / (factor * levels() + fitted.precision)))
 
-        return variance * plain(times) / plain(1.0)
+        # As many as there are need no eigenvalues, which take longer than all else here.
+        return variance if times == 1.0 else variance * plain(times) / plain(1.0)
 
     right = _right_order(known, between)
     if wanted_error is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +65,8 @@ class Strays:
     guessing: IntArray
     doubtful: IntArray
     p_value: FloatArray
-    """That an honest annotator agrees as little (1 where nobody would ask)."""
+    """That an honest annotator agrees as little (1 where nobody would ask; a lower bound where it
+    is beyond `_RATE` and nobody is told of it)."""
     p_value_if_tossed: FloatArray
     """That someone who tosses a coin agrees as little."""
     agreement: FloatArray
@@ -171,7 +173,10 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
     judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
     number = effective(judgments)
     inflation = clusters.inflation(gap * (judgments.outcome - fitted.probability))
+    freedom = clusters.degrees_of_freedom
     starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    # Who may be guessing is told their chance, however large; of others, it matters below the rate.
+    told = fitted.population.posterior[:, _GUESSING] > _DOUBTFUL
     found: FloatArray = np.ones(judgments.n_annotators)
     for u in near.tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
@@ -182,7 +187,8 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
             float(total[u]),
             (number[mine], np.abs(gap[mine]), real),
             inflation=float(inflation[u]),
-            degrees_of_freedom=float(clusters.degrees_of_freedom[u]),
+            degrees_of_freedom=float(freedom[u]),
+            enough=inf if told[u] else _RATE,
         )
     return found
 

@@ -22,7 +22,7 @@ from aggcal.advice.check.findings import (
     Finding,
     Passed,
 )
-from aggcal.advice.check.pair_effects import effect_findings, pair_effects, repeated_answers
+from aggcal.advice.check.pair_effects import effect_findings, shared_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
 from aggcal.advice.check.presentation import both_orders
@@ -260,7 +260,7 @@ class _Look:
             )
             return
         self.step("checking answers to the same pair")
-        between, within = pair_effects(self.fitted, copied), repeated_answers(self.fitted)
+        between, within = shared_answers(self.fitted, copied)
         self.findings += effect_findings(between, within)
         self.passed += passed.of_effects(between, within)
 

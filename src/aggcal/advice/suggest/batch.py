@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -11,12 +12,19 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.machine import check_seed
-from aggcal._core.progress import counted, report
+from aggcal._core.progress import report
 from aggcal._core.tables import as_text
-from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, refuse_people, turns
+from aggcal.advice.suggest.annotators import Person, Turn, anybody, people, turns
 from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.advice.suggest.best_first import chosen_batch
 from aggcal.advice.suggest.candidates import candidates
+from aggcal.advice.suggest.checking import (
+    EXPLORE,
+    check_number,
+    check_scored,
+    check_suggestion,
+    check_tables,
+)
 from aggcal.advice.suggest.criterion import (
     Criterion,
     criterion,
@@ -25,22 +33,18 @@ from aggcal.advice.suggest.criterion import (
 )
 from aggcal.advice.suggest.first import check_first, first_suggestions
 from aggcal.advice.suggest.offered import ids_of, offered
-from aggcal.advice.suggest.suggestions import UNITS, About, Suggestions
+from aggcal.advice.suggest.suggestions import About, Suggestions
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
-from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.data.spelling import Spelling
 from aggcal.engines import prepare
 from aggcal.errors import OptionError, count
 from aggcal.io import read_scores
-from aggcal.registry import DEFAULT_METHOD, PREDICTABLE
+from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import PredictableName
 
 DEFAULT_PAIRS = 20  # more save a round of asking, and are chosen with less known
-EXPLORE = 0.0
-"""Share of the pairs for what is known least: more learn about new items and annotators sooner,
-and put fewer items into the right order meanwhile."""
 
 _EQUAL = 1e-9
 """Share of the best value within which another counts as equal: rounding must not choose."""
@@ -133,7 +137,7 @@ def suggest_pairs(
         return framed(replace(first, backend=None if scores is None else scores.backend), frame)
     judgments = prepare(judgments)
     scores, further = _respelt(judgments.spelling, scores, further)
-    _check_tables(judgments, scores, annotators or [], new_annotators)
+    check_tables(judgments, scores, annotators or [], new_annotators)
     if annotators is None and per_annotator is not None:
         annotators = [] if new_annotators else judgments.annotator_ids.tolist()
     if annotators:
@@ -145,20 +149,19 @@ def suggest_pairs(
     report("estimating what each answer would add")
     beliefs = Beliefs.of(judgments, consensus, scores, further)
     if about == "scores":
-        _check_scored(beliefs)
+        check_scored(beliefs)
     named = people(judgments, beliefs, annotators or [], new_annotators)
     most = possible(beliefs.n_items, len(named), per_item, repeat=repeat)
     persons = named or [anybody(beliefs)]
     if n is None:
         n = per_annotator * len(persons) if per_annotator else int(min(DEFAULT_PAIRS, most))
-    _check_number(n, most, beliefs.n_items)
+    check_number(n, most, beliefs.n_items)
     asked = turns(persons, n, per_annotator, explore)
     pairs = candidates(beliefs, n, random := np.random.default_rng(seed))
     worth = criterion(beliefs, *pairs, about_scores=about == "scores")
     batch = Batch(beliefs, pairs, worth, about, per_item, repeat=repeat, random=random)
-    for turn in counted(asked, "choosing pairs"):
-        batch.choose(turn)
-    return framed(batch.suggestions(consensus, judgments.backend), frame)
+    found = chosen_batch(batch, asked).suggestions(consensus, judgments.backend)
+    return framed(found, frame)
 
 
 class Batch:
@@ -189,8 +192,28 @@ class Batch:
         self._fresh: BoolArray = np.empty(0, dtype=bool)
         self._chosen: list[tuple[int, Person, float, str]] = []
 
-    def choose(self, turn: Turn) -> None:
-        """Choose the pair of one turn."""
+    @property
+    def n_candidates(self) -> int:
+        """How many pairs there are to choose from."""
+        return len(self._keys)
+
+    def worth(self, person: Person) -> FloatArray | None:
+        """Return what a judgment of each candidate is worth; None while pieces are to be joined."""
+        if self._piece.any():
+            return None
+        self._look_at(person)
+        return np.where(self._allowed(), self._criterion.worth(self._information), 0.0)
+
+    def narrowed(self, kept: IntArray) -> Batch:
+        """Return the same, before anything is chosen, of some of the candidates."""
+        pairs, worth = (self._i[kept], self._j[kept]), self._criterion.narrowed(kept)
+        return Batch(
+            self._beliefs, pairs, worth, self._about, self._limit,
+            repeat=self._repeat, random=deepcopy(self._random),
+        )  # fmt: skip
+
+    def choose(self, turn: Turn) -> float:
+        """Choose the pair of one turn; return what it is worth."""
         person = turn.person
         self._look_at(person)
         gained = self._information
@@ -214,6 +237,7 @@ class Batch:
             reason = self._why(k)
         self._chosen.append((k, person, float(worth[k]), reason))
         self._take(k, person, float(gained[k]))
+        return float(worth[k])
 
     def _look_at(self, person: Person) -> None:
         """Work out what depends on who is asked: most turns are of the same person as before."""
@@ -305,72 +329,6 @@ class Batch:
             self._about,
             consensus,
             backend,
-        )
-
-
-def check_suggestion(
-    *,
-    n: int | None = None,
-    about: str = "order",
-    scored: bool = False,
-    per_annotator: int | None = None,
-    per_item: int | None = None,
-    explore: float = EXPLORE,
-    method: str = DEFAULT_METHOD,
-    seed: int = 0,
-) -> None:
-    """Refuse options of `suggest_pairs` that are none, before anything is read or fitted.
-
-    Examples
-    --------
-    >>> check_suggestion(n=0)
-    Traceback (most recent call last):
-    aggcal.errors.OptionError: the number of pairs is 0; give at least 1.
-    """
-    for name, number in (
-        ("pairs", n),
-        ("pairs per annotator", per_annotator),
-        ("pairs per item", per_item),
-    ):
-        if number is not None and number < 1:
-            raise OptionError(f"the number of {name} is {number}; give at least 1.")
-    if not 0.0 <= explore <= 1.0:
-        raise OptionError(f"the share to explore is {explore}; give a number from 0 to 1.")
-    check_seed(seed)
-    if about not in UNITS:
-        raise OptionError(f"about '{about}' is unknown; choose {' or '.join(UNITS)}.")
-    if about == "scores" and not scored:
-        raise OptionError("suggestions about scores need the model's scores; give them too.")
-    if method not in PREDICTABLE:
-        raise OptionError(
-            f"the method '{method}' cannot suggest pairs: it cannot predict what a judgment adds; "
-            f"choose {', '.join(PREDICTABLE)}."
-        )
-
-
-def _check_tables(
-    judgments: AnyJudgments,
-    scores: Scores | None,
-    annotators: Sequence[str],
-    new_annotators: Sequence[str],
-) -> None:
-    if scores is not None and not set(scores.item_ids) & set(judgments.item_ids):
-        raise OptionError("no item is in both tables; use the same ids in judgments and scores.")
-    refuse_people(judgments, annotators, new_annotators)
-
-
-def _check_scored(beliefs: Beliefs) -> None:
-    if np.isfinite(beliefs.model).sum() < 2:  # noqa: PLR2004  # a pair
-        raise OptionError(
-            "fewer than two items have a score; use the same ids in both tables, or --about order."
-        )
-
-
-def _check_number(n: int, most: float, n_items: int) -> None:
-    if n > most:
-        raise OptionError(
-            f"{n:,} pairs were asked for, but {count(n_items, 'item')} allow only {most:,} within "
-            "these limits; ask for fewer, raise --per-item, or allow --repeat."
         )
 
 

@@ -139,6 +139,10 @@ class Criterion(ABC):
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k, with this information, into account."""
 
+    @abstractmethod
+    def narrowed(self, kept: IntArray) -> Criterion:
+        """Return one of some of the candidates, which is as much faster and goes its own way."""
+
 
 def exact_criterion(beliefs: Beliefs, i: IntArray, j: IntArray) -> ExactCriterion:
     """Return the criterion by the whole covariance matrix, however many items there are."""
@@ -206,6 +210,13 @@ class ExactCriterion(Criterion):
         """Return one that can go its own way; what neither changes is shared."""
         other = copy(self)
         other.__dict__["_asked"] = self._asked[: self._number + _ROOM].copy()
+        return other
+
+    def narrowed(self, kept: IntArray) -> ExactCriterion:
+        """Return one of some of the candidates."""
+        other = self.copy()
+        vars(other).update(_i=self._i[kept], _j=self._j[kept])
+        other.variance, other.stake = self.variance[kept], self.stake[kept]
         return other
 
     def toward(self, one: int, other: int) -> FloatArray:
@@ -284,6 +295,13 @@ class _ByItem(Criterion):
             + other * other * self._total[self._j]
             + 2.0 * one * other * self._pair
         )
+
+    def narrowed(self, kept: IntArray) -> _ByItem:
+        """Return one of some of the candidates."""
+        other, left = copy(self), self._left.copy()
+        vars(other).update(_i=self._i[kept], _j=self._j[kept], _left=left, _pair=self._pair[kept])
+        other.variance, other.stake = self.variance[kept], self.stake[kept]
+        return other
 
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account: its two items are known better."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import shortest_path
 
 from aggcal._core.arrays import FloatArray, IntArray
 
@@ -62,6 +60,9 @@ def _design(n_items: int, n: int, random: np.random.Generator) -> Pairs:
 
 
 def _distances(n_items: int, one: IntArray, other: IntArray) -> FloatArray:
+    from scipy.sparse import coo_array  # as long as most studies take to fit
+    from scipy.sparse.csgraph import shortest_path
+
     ends = one.astype(np.int32), other.astype(np.int32)  # SciPy 1.14 walks no others
     graph = coo_array((np.ones(len(one)), ends), shape=(n_items, n_items)).tocsr()
     found: FloatArray = shortest_path(graph, directed=False, unweighted=True)

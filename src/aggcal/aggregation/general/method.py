@@ -222,6 +222,4 @@ class QuantifyGeneral(QuantifyAtOnce):
 
     def efficiency(self, consensus: Consensus) -> dict[str, float] | None:
         """Say how far reliabilities differ; variances under equal weights do not compare."""
-        found = super().efficiency(consensus)
-        keys = ("cv", "first_order_factor")
-        return None if found is None else {key: found[key] for key in keys}
+        return self.heterogeneity(consensus)

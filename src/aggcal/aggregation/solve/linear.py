@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot
+from aggcal._core.compiled_scipy import dpotrf, dpotri, dpotrs
 
 
 def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
@@ -18,8 +19,6 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    from scipy.linalg.lapack import dpotrf, dpotri
-
     if not np.isfinite(matrix).all():
         return np.full(matrix.shape, np.nan)
     for candidate in (matrix, instead):
@@ -34,6 +33,20 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
         return np.asarray(whole)
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Solve a symmetric system that should be positive definite: half the work of any other.
+
+    Examples
+    --------
+    >>> definite_solve(np.diag([2.0, 4.0]), np.ones(2))
+    array([0.5 , 0.25])
+    """
+    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    if failed:
+        return np.asarray(np.linalg.solve(matrix, target))
+    return np.asarray(dpotrs(factor, target, lower=True)[0])
 
 
 def conjugate_gradients(

@@ -57,7 +57,7 @@ def sd_beyond_noise(
     >>> round(sd_beyond_noise(far, far - 0.4, far + 0.4, 0.95, np.inf), 2)
     0.77
     """
-    from scipy.special import chdtrc
+    from aggcal._core.compiled_scipy import chdtrc
 
     mean = float(reliabilities.mean())
     error = (high - low) / (2.0 * quantile(0.5 * (1.0 + level), degrees_of_freedom))
@@ -88,11 +88,11 @@ def relative_variances(
     >>> round(relative_variances(scores, eye, scores, 2.0 * eye)["median_ratio"], 6)
     2.0
     """
-    from scipy.linalg import null_space
-
     size = float(other_scores @ other_scores)
     stretch = float(scores @ other_scores) / size if size > 0.0 else 1.0
-    free = null_space(np.vstack([np.ones(len(scores)), scores]))
+    _, sizes, directions = np.linalg.svd(np.vstack([np.ones(len(scores)), scores]))
+    fixed = int(np.sum(sizes > sizes.max() * np.finfo(np.float64).eps * max(2, len(scores))))
+    free = directions[fixed:].T
     if free.shape[1] == 0:
         return {}
     mine, theirs = (free.T @ part @ free for part in (covariance, stretch**2 * other))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -34,8 +34,11 @@ spread of the scores apart. A lower number withdraws claims that are right, a hi
 pairs certified that the prior put in order."""
 _NAMED = 5
 """Pairs named at most."""
-_SURE_OF_NONE = 1.03
-"""Margin for the second eigenvalue, which is worked out to 1%."""
+_SURE_OF_NONE, _NEAR = 1.03, 1e-2
+"""Margin for the second eigenvalue, and how near it is worked out."""
+_STEPS, _TINY = 60, 1e-10
+"""Steps in which it is found where groups are not in doubt, and what is left of a vector when all
+directions were taken: more steps look longer where other eigenvalues must be worked out anyway."""
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out; of more, the first ones only."""
 
@@ -185,9 +188,6 @@ def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
 
 def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.linalg import ArpackError, eigsh
-
     n = len(own)
     where = np.full(judgments.n_items, -1, dtype=np.int64)
     where[own] = np.arange(n)
@@ -196,16 +196,20 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     left, right, given = left[mine], right[mine], judgments.count[mine].astype(np.float64)
     degree = sums(left, given, n) + sums(right, given, n)
     given = given / np.sqrt(degree[left] * degree[right])
-    ends = np.concatenate([left, right]), np.concatenate([right, left])
-    joined = coo_array((np.concatenate([given, given]), ends), shape=(n, n)).tocsr()
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n <= _DENSE:
-        values, vectors = np.linalg.eigh(joined.toarray())
+        half = sums(left * n + right, given, n * n).reshape(n, n)
+        values, vectors = np.linalg.eigh(half + half.T)
+    elif _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
+        return np.zeros(0), np.zeros((n, 0))
     else:
+        from scipy.sparse import coo_array  # as long as most studies take to fit
+        from scipy.sparse.linalg import ArpackError, eigsh
+
+        ends = np.concatenate([left, right]), np.concatenate([right, left])
+        joined = coo_array((np.concatenate([given, given]), ends), shape=(n, n)).tocsr()
         start = np.sqrt(degree) + 0.01 * np.cos(np.arange(n))
         try:
-            if _evenly_joined(joined, np.sqrt(degree / degree.sum())):
-                return np.zeros(0), np.zeros((n, 0))
             values, vectors = eigsh(joined, number, which="LA", v0=start, tol=1e-4)
         except ArpackError:
             return np.zeros(0), np.zeros((n, 0))
@@ -213,22 +217,38 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     return 1.0 - values[order], vectors[:, order]
 
 
-def _evenly_joined(joined: Any, first: FloatArray) -> bool:
+def _evenly_joined(left: IntArray, right: IntArray, given: FloatArray, first: FloatArray) -> bool:
     """Tell from the second eigenvalue alone that there are no groups, if it does tell.
 
-    The lowest eigenvalues are below 1, so none is `_CLEAR` times another where the second is above
-    1 / `_CLEAR`: with some forty judgments an item at random, or more, it is.
+    The lowest eigenvalues are below 1, so none is wider than in a chain of items (see `_levels`)
+    where the second is above 1 / (`_CLEAR` (k / (k − 1))²) for the most groups k: with some
+    thirty-five judgments an item at random, or more, it is.
+
+    It is worked out by Lanczos' method, from below: the estimate grows with each step, and so does
+    the room that it leaves (Paige's bound).
     """
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    def deflated(vector: FloatArray) -> FloatArray:
-        return np.asarray(joined @ vector - (first @ vector) * first)
-
-    n = len(first)
-    others: Any = LinearOperator((n, n), matvec=deflated, dtype=np.float64)
-    start = np.cos(np.arange(n)) - (first @ np.cos(np.arange(n))) * first
-    [second] = eigsh(others, 1, which="LA", v0=start, tol=1e-2, return_eigenvectors=False)
-    return 1.0 - float(second) > _SURE_OF_NONE / _CLEAR
+    n, most = len(first), _MOST_GROUPS
+    limit = 1.0 - _SURE_OF_NONE / (_CLEAR * (most / (most - 1)) ** 2)
+    vector = np.cos(np.arange(n)) - (first @ np.cos(np.arange(n))) * first
+    basis, diagonal, beside = np.empty((_STEPS, n)), np.empty(_STEPS), np.empty(_STEPS)
+    size = float(np.sqrt(vector @ vector))
+    for k in range(_STEPS):
+        basis[k] = vector / size
+        vector = sums(left, given * basis[k][right], n) + sums(right, given * basis[k][left], n)
+        vector -= (first @ vector) * first
+        diagonal[k] = basis[k] @ vector
+        # Twice, against the rounding of the first time.
+        for _ in range(2):
+            vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
+        size = beside[k] = float(np.sqrt(vector @ vector))
+        small = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
+        values, vectors = np.linalg.eigh(small)
+        second, off = float(values[-1]), size * abs(float(vectors[-1, -1]))
+        if second >= limit:
+            return False
+        if off <= _NEAR * second or size <= _TINY:
+            return True
+    return False
 
 
 def _groups(vectors: FloatArray) -> IntArray:

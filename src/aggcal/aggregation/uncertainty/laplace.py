@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.compiled_scipy import dpotrf, dpotrs
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
     Covariance,
@@ -91,16 +92,13 @@ def inverse(matrix: FloatArray) -> FloatArray:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    from scipy.linalg import cho_factor, cho_solve
-
-    try:
-        factor = cho_factor(matrix, lower=True)
-    except np.linalg.LinAlgError:
-        factor = None
-    if factor is not None:
-        pivots = np.square(np.diag(factor[0]))
+    if not np.isfinite(matrix).all():
+        raise ValueError("the information is not finite")
+    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    if not failed:
+        pivots = np.square(np.diag(factor))
         if pivots.min() > _FLAT * pivots.max():
-            return np.asarray(cho_solve(factor, np.eye(len(matrix))))
+            return np.asarray(dpotrs(factor, np.eye(len(matrix)), lower=True)[0])
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
 

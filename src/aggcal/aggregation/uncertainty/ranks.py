@@ -148,7 +148,7 @@ def drawn_scores(
 def _by_expectation(
     scores: FloatArray, se: FloatArray, critical_value: float
 ) -> tuple[IntArray, IntArray]:
-    from scipy.special import ndtr
+    from aggcal._core.compiled_scipy import ndtr
 
     widest = 5.0 * float(se.max())
     grid = np.linspace(scores.min() - widest, scores.max() + widest, _GRID)

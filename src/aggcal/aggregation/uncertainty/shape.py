@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.compiled_scipy import expit, ndtr
 from aggcal._core.text import brief
 
 _GRID = 201

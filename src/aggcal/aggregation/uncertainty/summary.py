@@ -8,9 +8,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
+from aggcal._core.compiled_scipy import expit
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several
@@ -282,7 +282,7 @@ def _between(
     if bounds != (0.0, 1.0):
         critical_value = _critical_value(level, degrees_of_freedom) * np.sqrt(variances)
         return frozen(middle - critical_value), frozen(middle + critical_value)
-    from scipy.special import betaincinv
+    from aggcal._core.compiled_scipy import betaincinv
 
     middle = np.clip(middle, _EDGE, 1.0 - _EDGE)
     total = middle * (1.0 - middle) / variances - 1.0

@@ -11,9 +11,9 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.compiled_scipy import ndtr
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:

@@ -157,7 +157,7 @@ def suggest(options: argparse.Namespace) -> int:
     if options.anchors is not None:
         return _suggest_anchors(options)
     from aggcal.advice.suggest import suggest_pairs
-    from aggcal.advice.suggest.batch import check_suggestion
+    from aggcal.advice.suggest.checking import check_suggestion
     from aggcal.io.writing.write import write_file
 
     console = Console(quiet=options.quiet)

@@ -10,6 +10,7 @@ from aggcal.engines.gpu.information import DeviceInformation
 from aggcal.engines.gpu.layout import DeviceRows
 from aggcal.engines.gpu.objective import DeviceLikelihood, DeviceThurstone
 from aggcal.engines.remote import RemoteJudgments
+from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.io import read_judgments
 from aggcal.models.compiled import thurstone
 from aggcal.models.information import information

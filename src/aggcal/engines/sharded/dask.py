@@ -28,6 +28,7 @@ from aggcal.engines.remote import (
     pieces,
 )
 from aggcal.engines.sharded import dask_tasks
+from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.engines.sharded.dask_cluster import PATIENCE, check_workers, connected
 from aggcal.engines.sharded.dask_files import BRANCHES, ShardsOfFiles
 from aggcal.engines.sharded.dask_pieces import Piece

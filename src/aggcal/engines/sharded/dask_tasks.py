@@ -22,6 +22,7 @@ from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, cons
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless
+from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.engines.sharded.dask_pieces import Piece, joined
 from aggcal.engines.sharded.shard import Shard
 from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError, count, printable

@@ -9,6 +9,7 @@ from typing import Any
 
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import RemoteJudgments, cuts, held_in_shards, pieces
+from aggcal.engines.sharded import general as _general  # noqa: F401  # it registers its kinds
 from aggcal.engines.sharded.shard import Shard
 from aggcal.io import read_judgments
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from aggcal._core.machine import OURS
 from aggcal.errors import OptionError
 from aggcal.io.tables.source import no_room, quoted
 from aggcal.io.writing.scratch import scratch_folder
@@ -188,7 +189,7 @@ def _watched(
                 if 0.0 < done <= _WHOLE and on_progress is not None:
                     on_progress(done)
 
-    watcher = threading.Thread(target=watch, daemon=True)
+    watcher = threading.Thread(target=watch, name=f"{OURS}-watcher", daemon=True)
 
     def stop() -> None:
         over.set()

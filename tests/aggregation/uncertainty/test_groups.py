@@ -1,0 +1,32 @@
+"""That a design has no weakly joined groups, told from one eigenvalue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aggcal.aggregation.uncertainty import groups
+
+
+@pytest.mark.parametrize(
+    ("each", "across"), [(6, 1.0), (20, 1.0), (45, 1.0), (70, 0.02), (70, 1.0)]
+)
+def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across: float) -> None:
+    """Judgments an item, and the share of them that are asked whatever the class is."""
+    random, n = np.random.default_rng(each), 420
+    left = random.integers(n, size=n * each // 2)
+    right = (left + random.integers(1, n, len(left))) % n
+    kept = (left % 2 == right % 2) | (random.random(len(left)) < across)
+    left, right = left[kept], right[kept]
+    degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
+    given = 1.0 / np.sqrt(degree[left] * degree[right])
+    whole = np.zeros((n, n))
+    np.add.at(whole, (left, right), given)
+    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
+    k = np.arange(2, len(values))
+    clear = values[k] / values[k - 1] > groups._CLEAR * (k / (k - 1)) ** 2
+    even = groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))
+    assert not (even and clear.any())
+    assert even == (each >= 45 and across == 1.0)
+    if across < 1.0:
+        assert clear.any()

@@ -1,0 +1,64 @@
+"""A run loads what it needs and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+_RUN = """
+import json, sys
+from aggcal.cli import main
+code = main(["run", *sys.argv[1:], "--quiet"])
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+_NEEDLESS = (
+    "aggcal.aggregation.crowd",
+    "aggcal.aggregation.from_features",
+    "aggcal.aggregation.selection",
+    "aggcal.datasets",
+    "aggcal.engines.gpu.engine",
+    "aggcal.engines.sharded.dask",
+    "aggcal.engines.sharded.general",
+    "aggcal.models.features.covariance_functions",
+    "aggcal.paper",
+    "aggcal.plot",
+    "aggcal.simulation",
+    "matplotlib",
+    "numpy.f2py",
+    "numpy.testing",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.special",
+    "scipy.stats",
+    "sklearn",
+)
+
+
+def test_a_run_of_plain_tables_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Half of a second of modules, for a fit of a tenth: more rows than all checks are made of."""
+    random, items, rows = np.random.default_rng(1), 210, 10_500
+    left = random.integers(items, size=rows)
+    right = (left + random.integers(1, items, rows)) % items
+    score = random.normal(size=items)
+    won = random.random(rows) < 1.0 / (1.0 + np.exp(score[right] - score[left]))
+    who = random.integers(40, size=rows)
+    first, second = np.where(won, left, right), np.where(won, right, left)
+    table = zip(who.tolist(), first.tolist(), second.tolist(), strict=True)
+    lines = "".join(f"u{u},i{a},i{b}\n" for u, a, b in table)
+    (tmp_path / "judgments.csv").write_text(f"annotator,winner,loser\n{lines}")
+    scored = "".join(f"i{k},{value:.4f}\n" for k, value in enumerate(score.tolist()))
+    (tmp_path / "scores.csv").write_text(f"item,score\n{scored}")
+    given = [str(tmp_path / name) for name in ("judgments.csv", "scores.csv")]
+    command = [sys.executable, "-c", _RUN, *given, "-o", str(tmp_path / "out")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    code, loaded = json.loads(said.splitlines()[-1])
+    assert code == 0
+    assert [name for name in _NEEDLESS if name in loaded] == []
