@@ -10,6 +10,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.text import brief
 
+LETTERS = "ABCDEFGH"
+"""What camps are called, the largest first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Camps:
@@ -68,7 +71,7 @@ class Camps:
     @property
     def names(self) -> tuple[str, ...]:
         """What the camps are called: A is the largest."""
-        return tuple("ABCDEFGH"[: len(self.shares)])
+        return tuple(LETTERS[: len(self.shares)])
 
     @property
     def own(self) -> TextArray:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.mixture_fit import MixtureFit, fit_mixture
@@ -206,7 +205,25 @@ def _surely(gain: tuple[float, float]) -> bool:
     return gain[0] > max(_CLEARLY * gain[1], _WORTH)
 
 
-def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Camps:
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found of camps: who is in which, and roughly what each thinks."""
+
+    told: Decision
+    members: FloatArray
+    """Probability that each annotator belongs to each camp, annotators by camps."""
+    scores: FloatArray
+    """Camps by items, the most probable ones given everything beside them: see `by_camp`."""
+
+    __repr__ = brief
+
+    @property
+    def number(self) -> int:
+        """How many camps there are; 0 where they do not stand out."""
+        return len(self.scores)
+
+
+def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Found:
     """Look for camps beside a fit of one order.
 
     Parameters
@@ -220,44 +237,8 @@ def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Camps:
     scores = fit.state.unknowns[: seen.rows.n_items]
     told = decide(seen, scores, sd, seed=seed)
     if told.kind not in _NUMBER:
-        return Camps.none(told.kind, told.gains, told.over_axis)
+        return Found(told, np.zeros((seen.rows.n_annotators, 0)), np.zeros((0, len(scores))))
     one = fit_one(seen, scores, sd)
     found = fit_camps(seen, one, _NUMBER[told.kind], seed=seed)
-    return _described(found, told, problem.component)
-
-
-def _described(fit: MixtureFit, told: Decision, component: IntArray) -> Camps:
-    """Put the largest camp first, and say how sure everything is."""
-    size = fit.classes.sum(axis=0)
-    order = np.argsort(-size, kind="stable")
-    number = len(order)
-    unit = np.eye(number)[order]
-    scores = np.stack([_about_mean(row, component) for row in fit.scores[order]])
-    middle = np.full(number, 1.0 / number)
-    far = np.zeros(scores.shape[1])
-    se = np.zeros(scores.shape[1])
-    for a in range(number):
-        for b in range(a + 1, number):
-            apart = scores[a] - scores[b]
-            more = np.abs(apart) > np.abs(far)
-            far = np.where(more, apart, far)
-            se = np.where(more, fit.spread(unit[a] - unit[b], component), se)
-    return Camps(
-        told.kind,
-        told.gains,
-        told.over_axis,
-        size[order] / size.sum(),
-        scores,
-        np.stack([fit.spread(each, component) for each in unit]),
-        fit.classes[:, order],
-        middle @ scores,
-        fit.spread(middle, component),
-        far if number == 2 else np.abs(far),  # noqa: PLR2004  # which two differs by item
-        se,
-    )
-
-
-def _about_mean(scores: FloatArray, component: IntArray) -> FloatArray:
-    """Return scores about the mean of their component."""
-    count = np.bincount(component)
-    return np.asarray(scores - (np.bincount(component, scores) / count)[component])
+    order = np.argsort(-found.classes.sum(axis=0), kind="stable")  # the largest camp first
+    return Found(told, found.classes[:, order], found.scores[order])
