@@ -16,6 +16,7 @@ from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.mixture_fit import MixtureFit, fit_mixture
 from aggcal.aggregation.general.problem import Problem
+from aggcal.errors import count
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
 
@@ -38,8 +39,9 @@ _WORTH = 2.0
 """Nats by which it must do so in all: less is not worth a claim about people."""
 _SIGN = 1.0
 """Log evidence of all answers below which nothing is held out: there is no sign of a difference."""
-_SAMPLE = 40_000
-"""Rows that tell of what kind the differences are: of more, some annotators are looked at."""
+_SAMPLE, _ENOUGH = 40_000, 40
+"""Rows that tell of what kind the differences are: of more, some annotators are looked at; but no
+fewer than so many, as it is annotators that are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,8 @@ class Decision:
     """How much better each predicts held-out annotators than one order: nats, standard error."""
     over_axis: tuple[float, float] | None = None
     """The same of the better number of camps over the axis."""
+    not_looked: str = ""
+    """Why camps were not looked for; nothing where they were."""
 
     __repr__ = brief
 
@@ -161,11 +165,12 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
         For who is held out when, and for starts.
     """
     m, rows = seen.rows.n_annotators, len(seen.rows)
-    if rows > 2 * _SAMPLE:
-        seen = seen.of(np.arange(m) % (rows // _SAMPLE) == 0)
+    if reason := _too_small_or_large(m, seen.rows.n_items):
+        return Decision(ONE, {}, not_looked=reason)
+    step = min(rows // _SAMPLE, m // _ENOUGH)
+    if rows > 2 * _SAMPLE and step > 1:
+        seen = seen.of(np.arange(m) % step == 0)
         m = seen.rows.n_annotators
-    if m < FEWEST or seen.rows.n_items > MOST_ITEMS:
-        return Decision(ONE, {})
     one = fit_one(seen, scores, sd)
     two, three = (fit_camps(seen, one, number, seed=seed) for number in (2, 3))
     whole = {ONE: one, AXIS: fit_line(seen, one, two), TWO: two, THREE: three}
@@ -182,6 +187,16 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
             fit = fit_mixture(kept, each.shape, each.values, camps)
             told[name][out] = Mixture(rest, fit.shape).evaluate(fit.values).evidence
     return _decided(told, {name: _gain(told[name], told[ONE]) for name in told if name != ONE})
+
+
+def _too_small_or_large(annotators: int, items: int) -> str:
+    """Say why camps are not looked for; nothing where they are."""
+    if annotators < FEWEST:
+        people = count(annotators, "annotator")
+        return f"there {'is' if annotators == 1 else 'are'} only {people}; it takes {FEWEST}"
+    if items > MOST_ITEMS:
+        return f"there are {items:,} items; at most {MOST_ITEMS} can be searched"
+    return ""
 
 
 def _decided(told: dict[str, FloatArray], gains: dict[str, tuple[float, float]]) -> Decision:

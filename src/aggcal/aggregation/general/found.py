@@ -101,7 +101,7 @@ class GeneralEffects:
             known.mean(known.of(name)),
             self.posterior.annotators[name],
             float(self.fit.state.unknowns[at]),
-            float(np.sqrt(self._variances[at])),
+            float(np.sqrt(self.posterior.common[name])),
             float(self.fit.state.sds[known.names.index(name)]),
         )
 

@@ -132,7 +132,8 @@ class Further:
         """Look for camps, and fit what each thinks where there are some."""
         found = find_camps(problem, fit)
         if not found.number:
-            return Camps.none(found.told.kind, found.told.gains, found.told.over_axis), None
+            told = found.told
+            return Camps.none(told.kind, told.gains, told.over_axis, told.not_looked), None
         judgments = self.judgments.on_one_machine("looking for camps")
         by_camp = fit_by_camp(judgments, chosen, found, fit.state, run)
         return by_camp.described(found.told), by_camp
