@@ -199,14 +199,14 @@ def _pairs(judgments: Judgments) -> IntArray:
     n = np.int64(judgments.n_items)
     low = np.minimum(judgments.left, judgments.right).astype(np.int64)
     high = np.maximum(judgments.left, judgments.right).astype(np.int64)
-    return np.unique(low * n + high, return_inverse=True)[1].ravel().astype(np.int64)
+    return np.asarray(np.unique(low * n + high, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _questions(judgments: Judgments) -> IntArray:
     """Return the number of each annotator's pairs, whichever side the items were on."""
     pair = _pairs(judgments)
     key = judgments.annotator.astype(np.int64) * (int(pair.max()) + 1) + pair
-    return np.unique(key, return_inverse=True)[1].ravel().astype(np.int64)
+    return np.asarray(np.unique(key, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _with_questions(judgments: Judgments, code: CodeArray) -> IntArray:
