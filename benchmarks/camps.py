@@ -1,7 +1,10 @@
 """How often camps are claimed where there are none, and found where there are some.
 
 Studies of many shapes are drawn: clean ones, ones in which everyone has a taste of their own,
-continua along one axis, and two or three camps. Each is decided by held-out annotators.
+continua along one axis, and two or three camps. Each is decided by held-out annotators. Where as
+many camps are found as there are, 90% intervals are held against the truth: the scores of each
+camp, the common ground, how far camps are apart, the number of a camp's members; and the
+probability of a camp against how often it is the right one (without guessers, who are in none).
 
     python benchmarks/camps.py --studies 200 --jobs 16 --seed 0
     python benchmarks/camps.py --kinds clean own --studies 50
@@ -12,15 +15,22 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise, permutations
 
 import numpy as np
 
 import aggcal
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.camps import Decision, decide, seen_by
 from aggcal.aggregation.general.found import GeneralEffects
 
 KINDS = ("clean", "own", "axis", "two", "three", "quarter", "weak")
+REACH = 1.6448536
+COVERED = ("scores", "common ground", "apart", "members")
+BINS = (0.5, 0.6, 0.8, 0.95, 1.0)
+"""Probabilities of the most probable camp between which its being right is counted."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,17 @@ def shape(random: np.random.Generator) -> Study:
     )
 
 
-def drawn(kind: str, random: np.random.Generator, study: Study) -> aggcal.Judgments:
+@dataclass(frozen=True)
+class Truth:
+    """What a study was made from."""
+
+    theirs: FloatArray
+    """The scores of each annotator."""
+    camp: IntArray
+    rho: FloatArray
+
+
+def drawn(kind: str, random: np.random.Generator, study: Study) -> tuple[aggcal.Judgments, Truth]:
     """Draw the answers of a study of some kind."""
     n, m = study.items, study.annotators
     size, who = m * study.each, np.arange(m * study.each) % m
@@ -61,11 +81,14 @@ def drawn(kind: str, random: np.random.Generator, study: Study) -> aggcal.Judgme
     theirs = np.tile(study.spread * random.normal(size=n), (m, 1))
     apart = study.spread * random.normal(size=(3, n))
     place = random.permutation(m)
+    camp = np.zeros(m, dtype=np.int64)
     if kind in ("two", "quarter", "weak"):
         share, far = {"two": (0.4, 1.0), "quarter": (0.25, 1.0), "weak": (0.4, 0.5)}[kind]
-        theirs = theirs + far * np.where(place < share * m, -1.0, 1.0)[:, None] * apart[0]
+        camp = (place < share * m).astype(np.int64)
+        theirs = theirs + far * np.where(camp, -1.0, 1.0)[:, None] * apart[0]
     elif kind == "three":
-        theirs = theirs + 1.4 * apart[place % 3]
+        camp = place % 3
+        theirs = theirs + 1.4 * apart[camp]
     elif kind == "axis":
         theirs = theirs + random.normal(size=m)[:, None] * apart[0]
     elif kind == "own":
@@ -81,14 +104,56 @@ def drawn(kind: str, random: np.random.Generator, study: Study) -> aggcal.Judgme
     answer = (random.random(size)[:, None] > steps[:, :2]).sum(axis=1)
     words = ("left", "right", "tie")
     rows = zip(who, left, right, answer, strict=True)
-    return aggcal.read_judgments([(f"u{u}", f"i{a}", f"i{b}", words[y]) for u, a, b, y in rows])
+    named = [(f"u{u}", f"i{a}", f"i{b}", words[y]) for u, a, b, y in rows]
+    return aggcal.read_judgments(named), Truth(theirs, camp, rho)
 
 
-def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float]:
-    """Draw a study; return the decision, and the mean square of an axis in standard errors."""
+@dataclass
+class Held:
+    """Intervals held against the truth."""
+
+    inside: dict[str, list[float]] = field(default_factory=dict)
+    """Share of those of a study that cover, by what they are of."""
+    sure: list[tuple[float, bool]] = field(default_factory=list)
+    """The probability of each annotator's most probable camp, and whether it is theirs."""
+
+
+def held(camps: Camps, judgments: aggcal.Judgments, truth: Truth) -> Held:
+    """Hold what was found of camps against the truth; nothing where their number is another."""
+    number = int(truth.camp.max()) + 1
+    if len(camps.names) != number:
+        return Held()
+    items = [int(name[1:]) for name in judgments.item_ids]
+    people = [int(name[1:]) for name in judgments.annotator_ids]
+    first = [int(np.flatnonzero(truth.camp == k)[0]) for k in range(number)]
+    true = truth.theirs[first][:, items] * np.abs(truth.rho[people]).mean()
+    true -= true.mean(axis=1, keepdims=True)
+    order = min(
+        permutations(range(number)),
+        key=lambda these: float(np.square(camps.scores - true[list(these)]).sum()),
+    )
+    true, camp = true[list(order)], np.argsort(order)[truth.camp[people]]
+    found = {
+        "scores": np.abs(camps.scores - true) < REACH * camps.se,
+        "common ground": np.abs(camps.common_ground - true.mean(axis=0)) < REACH * camps.common_se,
+    }
+    if number == 2:
+        apart = np.abs(camps.apart - true[0] + true[1])
+        found["apart"] = apart < REACH * camps.apart_se
+    unsure = np.sqrt((camps.members * (1.0 - camps.members)).sum(axis=0))
+    counts = np.bincount(camp, minlength=number)
+    off = np.abs(camps.members.sum(axis=0) - counts)
+    found["members"] = off < REACH * unsure + 0.5
+    own, knows = camps.members.argmax(axis=1), truth.rho[people] != 0.0
+    sure = zip(camps.members.max(axis=1)[knows], (own == camp)[knows], strict=True)
+    return Held({name: [float(x.mean())] for name, x in found.items()}, list(sure))
+
+
+def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float, Held]:
+    """Draw a study; return the decision, the mean square z of an axis, and what covers."""
     random = np.random.default_rng([seed, KINDS.index(kind), number])
     study = shape(random)
-    judgments = drawn(kind, random, study)
+    judgments, truth = drawn(kind, random, study)
     terms = aggcal.Terms(ties="davidson", position="on", bridge="axis")
     found = aggcal.aggregate(judgments, terms=terms, warn=False)
     effects = found.effects
@@ -97,7 +162,35 @@ def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float]:
     far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
     seen = seen_by(effects.problem, effects.fit)
     sd = effects.fit.state.block_sds["scores"]
-    return study, decide(seen, effects.scores, sd), far
+    told, cover = decide(seen, effects.scores, sd), Held()
+    if told.kind.endswith("camps") and truth.camp.any():
+        terms = aggcal.Terms(ties="davidson", position="on", bridge="camps")
+        again = aggcal.aggregate(judgments, terms=terms, warn=False).effects
+        if again is not None and again.camps is not None:
+            cover = held(again.camps, judgments, truth)
+    return study, told, far, cover
+
+
+def tell_coverage(found: list[Held]) -> None:
+    """Print how many intervals cover, and how often probable camps are right."""
+    rows = [one for one in found if one.inside]
+    if not rows:
+        return
+    cells = []
+    for name in COVERED:
+        each = [value for one in rows for value in one.inside.get(name, [])]
+        if each:
+            error = np.std(each) / np.sqrt(len(each))
+            cells.append(f"{name} {np.mean(each):.3f} ±{error:.3f}")
+    print(f"   {len(rows)} studies, intervals of 90% cover:", "; ".join(cells), flush=True)
+    sure = np.array([pair for one in rows for pair in one.sure], dtype=np.float64)
+    said = []
+    for low, high in pairwise(BINS):
+        mine = sure[(sure[:, 0] > low) & (sure[:, 0] <= high)]
+        if len(mine):
+            mean, right = mine.mean(axis=0)
+            said.append(f"{mean:.3f} said, {right:.3f} right ({len(mine)})")
+    print("   probability of a camp:", "; ".join(said), flush=True)
 
 
 def main() -> None:
@@ -114,11 +207,12 @@ def main() -> None:
             every = range(asked.studies)
             n = len(every)
             found = list(pool.map(decided, [kind] * n, every, [asked.seed] * n))
-            counts = Counter(decision.kind for _, decision, _ in found)
-            far = np.array([one for _, _, one in found])
+            counts = Counter(decision.kind for _, decision, _, _ in found)
+            far = np.array([one for _, _, one, _ in found])
             print(kind, dict(counts), "axis beyond 1, 1.5, 2, 3:",
                   [int((far > cut).sum()) for cut in (1.0, 1.5, 2.0, 3.0)], flush=True)  # fmt: skip
-            for study, decision, one in found if asked.all else ():
+            tell_coverage([one for _, _, _, one in found])
+            for study, decision, one, _ in found if asked.all else ():
                 gains = {k: (round(a, 1), round(b, 1)) for k, (a, b) in decision.gains.items()}
                 print("  ", decision.kind, study, gains, decision.over_axis, round(one, 2))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aggcal.report.camp_ground import NO_CAMPS, NO_SIGN, CampGround
+from aggcal.report.camp_ground import NO_CAMPS, NO_SIGN, NOT_LOOKED, CampGround
 from aggcal.report.headline import CARE, NOT_READY
 from aggcal.report.html import RENDERERS
 from aggcal.report.loading import load_report
@@ -95,6 +95,18 @@ def test_nothing_is_said_of_camps_that_are_not_there() -> None:
         assert bare.ground.says.startswith(says)
         assert "Camp A" not in RENDERERS["html"](bare)
         assert "none stand out" in dict(bare.terms)["Disagreement"]
+
+
+def test_it_is_said_that_nobody_looked_and_what_other_results_follow() -> None:
+    report = camped().to_report()
+    for page in (RENDERERS["html"](report), RENDERERS["md"](report)):
+        assert "only predicted judgments are by the camp of the annotator" in page
+    why = "there are only 5 annotators; it takes 6"
+    none = {"stands_out": False, "kind": "one order", "not_looked": why, "names": [], "shares": []}
+    summary = {**report.summary, "terms": {**report.summary["terms"], "camps": none}}
+    bare = replace(report, summary=summary)
+    assert bare.ground.says == f"{NOT_LOOKED}: {why}."
+    assert dict(bare.terms)["Disagreement"] == f"{NOT_LOOKED}: {why}."
 
 
 def test_nobody_is_called_reversed_for_being_in_the_other_camp() -> None:

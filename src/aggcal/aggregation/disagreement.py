@@ -10,6 +10,9 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.text import brief
 
+LETTERS = "ABCDEFGH"
+"""What camps are called, the largest first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Camps:
@@ -45,6 +48,8 @@ class Camps:
     """How far apart the two camps are that differ most over an item: of two camps, the first less
     the second."""
     apart_se: FloatArray
+    not_looked: str = ""
+    """Why camps were not looked for, such as too few annotators; nothing where they were."""
 
     __repr__ = brief
 
@@ -54,11 +59,13 @@ class Camps:
         kind: str,
         gains: dict[str, tuple[float, float]],
         over_axis: tuple[float, float] | None = None,
+        not_looked: str = "",
     ) -> Camps:
-        """Return that camps were looked for and not found."""
+        """Return that camps were looked for and not found, or why they were not looked for."""
         nothing, table = np.zeros(0), np.zeros((0, 0))
         tables = (nothing, table, table, table)
-        return cls(kind, gains, over_axis, *tables, nothing, nothing, nothing, nothing)
+        none = (nothing, nothing, nothing, nothing)
+        return cls(kind, gains, over_axis, *tables, *none, not_looked)
 
     @property
     def stands_out(self) -> bool:
@@ -68,7 +75,7 @@ class Camps:
     @property
     def names(self) -> tuple[str, ...]:
         """What the camps are called: A is the largest."""
-        return tuple("ABCDEFGH"[: len(self.shares)])
+        return tuple(LETTERS[: len(self.shares)])
 
     @property
     def own(self) -> TextArray:
@@ -81,6 +88,7 @@ class Camps:
         over = self.over_axis
         return {
             "stands_out": self.stands_out,
+            "not_looked": self.not_looked or None,
             "kind": self.kind,
             "held_out_gain": gains,
             "held_out_gain_over_axis": None if over is None else {"value": over[0], "se": over[1]},

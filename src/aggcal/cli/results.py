@@ -19,6 +19,7 @@ from aggcal.io.texts import Texts
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.swap import check_output
 from aggcal.io.writing.write import refuse_overwriting
+from aggcal.report.terms import disagreement
 
 _MOST_CORRELATIONS = 6  # pairs of criteria that are printed: all are in summary.json
 _STAGE_2 = ("items.csv", "summary.json")
@@ -104,6 +105,7 @@ def tell(result: Assessment, console: Console) -> None:
             console.say(result.consensus.selection["why"])
             console.say(*result.consensus.selection["notes"])
         console.say(*_held_equal(result.consensus), *_criteria(result.consensus))
+        console.say(*filter(None, [disagreement(summary, summary["terms"] or {})]))
     if result.calibration is not None:
         console.say(*str(result.calibration).split("\n"))
         if result.calibration.recommendation is not None:

@@ -18,6 +18,7 @@ _NAMED_MEMBERS = 12
 """Annotators of a camp that are named: ``annotators.csv`` has all."""
 _SURE = 0.95
 """Probability from which an annotator is said to belong to a camp."""
+NOT_LOOKED = "Camps of annotators were not looked for"
 NO_CAMPS = "No camps stand out: annotators who were held out are predicted "
 NO_SIGN = (
     "No camps stand out: one order explains the answers as well. The order of the results is the "
@@ -61,6 +62,8 @@ class CampGround(Ground):
         """Whether annotators form camps, and how that is known."""
         camps = self._camps
         if not self.found:
+            if camps.get("not_looked"):
+                return f"{NOT_LOOKED}: {camps['not_looked']}."
             if camps.get("kind") == "an axis":
                 return (
                     f"{NO_CAMPS}as well by one axis along which people stand anywhere. Use "
@@ -106,6 +109,15 @@ class CampGround(Ground):
             "camps.csv has the scores of each camp with their intervals, annotators.csv the "
             "probability that an annotator belongs to each. Scores on the common ground have no "
             "unit; they are what people of all camps could accept, not the truth."
+        )
+
+    @property
+    def follows(self) -> str:
+        """Which fit the other results come from."""
+        return (
+            "All other results (consensus and calibrated scores, decisions, predicted scores, "
+            "probabilities of an order) are of the order of all annotators together; only "
+            "predicted judgments are by the camp of the annotator."
         )
 
     @cached_property

@@ -101,6 +101,15 @@ class Ground:
             "unit; they are what people of both ends could accept, not the truth."
         )
 
+    @property
+    def follows(self) -> str:
+        """Which fit the other results come from."""
+        return (
+            "All other results (consensus and calibrated scores, decisions, predicted scores, "
+            "probabilities of an order) are of the average annotator; only predicted judgments "
+            "are by where the annotator stands."
+        )
+
     def members(self, name: str) -> tuple[str, list[str], str]:  # noqa: ARG002  # an end has none
         """Return who belongs to an end: nobody, as all stand somewhere between."""
         return "", [], ""

@@ -175,6 +175,7 @@ def _ground(report: Report) -> Iterable[str]:
             for r in ground.rows[:TOP]
         ],
     )
+    yield ground.follows
 
 
 def _members(ground: Ground, name: str) -> str:

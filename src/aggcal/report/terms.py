@@ -181,7 +181,7 @@ def sentences(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Contexts", _contexts),
         ("Categories", _categories),
         ("Held equal", _held),
-        ("Disagreement", _axis),
+        ("Disagreement", disagreement),
     )
     said = ((label, part(summary, terms)) for label, part in parts)
     return [(label, text) for label, text in said if text]
@@ -307,7 +307,15 @@ equal item (95% interval 58–67).'
     return found
 
 
-def _axis(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+def disagreement(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
+    """Say whether annotators differ along an axis or in camps, where that was asked.
+
+    Examples
+    --------
+    >>> why = "there are only 5 annotators; it takes 6"
+    >>> disagreement({}, {"camps": {"stands_out": False, "not_looked": why}})
+    'Camps of annotators were not looked for: there are only 5 annotators; it takes 6.'
+    """
     axis, camps = terms.get("axis"), terms.get("camps")
     if camps and camps["stands_out"]:
         number = {2: "Two", 3: "Three"}.get(len(camps["names"]), str(len(camps["names"])))
@@ -316,11 +324,16 @@ def _axis(_: Mapping[str, Any], terms: Mapping[str, Any]) -> str:
             f"{number} camps of annotators ({shares}) have orders of their own, by how well they "
             "predict annotators who were held out. The common ground is midway between them."
         )
+    sought = ""
+    if camps:
+        reason = camps.get("not_looked")
+        sought = f"Camps of annotators were not looked for: {reason}. "
+        sought = sought if reason else "Camps of annotators were looked for; none stand out. "
     if not axis:
-        return "Camps of annotators were looked for; none stand out." if camps else ""
+        return sought.strip()
     if not axis["stands_out"]:
-        return "One axis of disagreement was looked for; none stands out."
+        return f"{sought}One axis of disagreement was looked for; none stands out."
     return (
-        f"Annotators differ along one axis, which makes {percent(float(axis['share']))} of what "
-        "items explain of the answers. The common ground is the order midway between its ends."
+        f"{sought}Annotators differ along one axis, which makes {percent(float(axis['share']))} of "
+        "what items explain of the answers. The common ground is the order midway between its ends."
     )

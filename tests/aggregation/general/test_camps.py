@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,6 +114,79 @@ def test_a_few_annotators_are_no_camps() -> None:
     assert effects is not None
     assert effects.camps is not None
     assert not effects.camps.stands_out
+    assert effects.camps.not_looked == "there are only 5 annotators; it takes 6"
+    assert camps("clean", seed=1).not_looked == ""
+
+
+def test_many_items_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aggcal.aggregation.general.camps.MOST_ITEMS", N - 1)
+    terms = Terms(position="off", bridge="camps")
+    effects = aggcal.aggregate(study("clean", 1)[0], terms=terms, warn=False).effects
+    assert effects is not None
+    assert effects.camps is not None
+    assert effects.camps.not_looked == "there are 8 items; at most 7 can be searched"
+    assert effects.camps.to_dict()["not_looked"] == effects.camps.not_looked
+
+
+def test_a_judgment_is_predicted_by_the_camp_of_its_annotator() -> None:
+    """New answers are more probable by camps; somebody unknown is of either, as others are."""
+    consensus, (judgments, smaller) = found("camps"), study("camps")
+    one, item = camps("camps"), judgments.item_ids
+    high, low = item[one.apart.argmax()], item[one.apart.argmin()]
+    known = [judgments.annotator_ids[one.own == name][0] for name in one.names]
+    asked = aggcal.read_judgments([(who, high, low) for who in (*known, "somebody")])
+    row = {str(who): k for k, who in enumerate(asked.annotator_ids)}
+    chances = consensus.judgment_probabilities(asked)
+    a, b, new = (
+        float(chances[asked.annotator == row[str(who)]][0]) for who in (*known, "somebody")
+    )
+    assert a > 0.7
+    assert b < 0.3
+    assert new == pytest.approx(one.shares @ [a, b], abs=0.1)
+    outcomes = consensus.outcome_probabilities(asked)
+    np.testing.assert_allclose(outcomes.sum(axis=1), 1.0)
+    plain = aggcal.aggregate(judgments, terms=Terms(position="off"), warn=False)
+    later, answer = drawn_again(judgments, smaller)
+    gain = 0.0
+    for fit, sign in ((consensus, 1.0), (plain, -1.0)):
+        chance = fit.judgment_probabilities(later)
+        gain += sign * float(np.log(np.where(answer, chance, 1.0 - chance)).mean())
+    assert gain > 0.01
+
+
+def drawn_again(judgments: aggcal.Judgments, smaller: np.ndarray) -> tuple[aggcal.Judgments, Any]:
+    """Draw more answers of the same annotators."""
+    random = np.random.default_rng(0)
+    size = M * EACH
+    random.integers(N, size=size), random.integers(1, N, size=size)
+    score, apart = 1.2 * random.normal(size=N), 1.2 * random.normal(size=N)
+    random = np.random.default_rng(1)
+    who, left = random.integers(M, size=1000), random.integers(N, size=1000)
+    right = (left + random.integers(1, N, size=1000)) % N
+    side = np.where(smaller, -1.0, 1.0)[who]
+    gap = score[left] - score[right] + side * (apart[left] - apart[right])
+    won = random.random(1000) < 1.0 / (1.0 + np.exp(-gap))
+    rows = [
+        (f"u{u:02d}", f"i{a}", f"i{b}", "left" if y else "right")
+        for u, a, b, y in zip(who, left, right, won, strict=True)
+    ]
+    later = aggcal.read_judgments(rows)
+    assert set(later.item_ids) <= set(judgments.item_ids)
+    return later, np.asarray(later.outcome == 1.0)
+
+
+def test_scores_of_camps_are_those_of_fits_to_their_members() -> None:
+    """The scale of a camp is that of its typical member, up to what they have in common."""
+    judgments, smaller = study("camps")
+    number = np.array([int(name[1:]) for name in judgments.annotator_ids])
+    for camp, mine in ((0, ~smaller), (1, smaller)):
+        alone = judgments.of_rows(mine[number][judgments.annotator])
+        fit = aggcal.aggregate(alone, terms=Terms(position="off"), warn=False)
+        assert fit.item_ids.tolist() == judgments.item_ids.tolist()
+        ours = camps("camps").scores[camp]
+        assert np.corrcoef(ours, fit.scores)[0, 1] > 0.99
+        slope = (ours @ fit.scores) / (fit.scores @ fit.scores)
+        assert slope == pytest.approx(1.0, abs=0.25)
 
 
 def test_words_for_it_are_checked() -> None:

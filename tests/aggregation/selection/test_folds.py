@@ -39,6 +39,25 @@ def test_answers_to_one_question_stay_together_whichever_the_sides(seed: int) ->
     assert set(found.fold.tolist()) == set(range(5))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_whole_pairs_or_single_judgments_can_be_held_out(seed: int) -> None:
+    judgments = read(table(seed, items=8, annotators=3, judgments=400, contexts=6))
+    pairs = folds_of(judgments, 5, seed, hold_out="pair")
+    where: dict[Any, set[int]] = {}
+    for (_, pair), fold in zip(questions(judgments), pairs.fold.tolist(), strict=True):
+        where.setdefault(pair, set()).add(fold)
+    assert all(len(folds) == 1 for folds in where.values())
+    assert (pairs.held_out, pairs.n_units) == ("pair", len(where))
+    merged = replace(judgments, context=None, context_ids=None)
+    twice = merged.of_rows(np.repeat(np.arange(len(merged.count)), 2))
+    rows = folds_of(replace(twice, count=3 * twice.count), 5, seed, hold_out="row")
+    assert rows.n_units == len(rows.judgments.left) == 6 * merged.n_judgments
+    assert (rows.judgments.count == 1).all()
+    assert rows.judgments.weight.sum() == pytest.approx(2.0 * merged.weight.sum())
+    held = [rows.parts(k)[1].n_judgments for k in range(5)]
+    assert sum(held) == 6 * merged.n_judgments
+
+
 @pytest.mark.parametrize("contexts", [0, 12])
 @pytest.mark.parametrize("seed", range(5))
 def test_nobody_is_in_one_fold_alone_who_can_be_in_two(seed: int, contexts: int) -> None:

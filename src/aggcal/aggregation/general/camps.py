@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.text import brief
-from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.mixture_fit import MixtureFit, fit_mixture
 from aggcal.aggregation.general.problem import Problem
+from aggcal.errors import count
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
 
@@ -39,8 +39,9 @@ _WORTH = 2.0
 """Nats by which it must do so in all: less is not worth a claim about people."""
 _SIGN = 1.0
 """Log evidence of all answers below which nothing is held out: there is no sign of a difference."""
-_SAMPLE = 40_000
-"""Rows that tell of what kind the differences are: of more, some annotators are looked at."""
+_SAMPLE, _ENOUGH = 40_000, 40
+"""Rows that tell of what kind the differences are: of more, some annotators are looked at; but no
+fewer than so many, as it is annotators that are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,8 @@ class Decision:
     """How much better each predicts held-out annotators than one order: nats, standard error."""
     over_axis: tuple[float, float] | None = None
     """The same of the better number of camps over the axis."""
+    not_looked: str = ""
+    """Why camps were not looked for; nothing where they were."""
 
     __repr__ = brief
 
@@ -162,11 +165,12 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
         For who is held out when, and for starts.
     """
     m, rows = seen.rows.n_annotators, len(seen.rows)
-    if rows > 2 * _SAMPLE:
-        seen = seen.of(np.arange(m) % (rows // _SAMPLE) == 0)
+    if reason := _too_small_or_large(m, seen.rows.n_items):
+        return Decision(ONE, {}, not_looked=reason)
+    step = min(rows // _SAMPLE, m // _ENOUGH)
+    if rows > 2 * _SAMPLE and step > 1:
+        seen = seen.of(np.arange(m) % step == 0)
         m = seen.rows.n_annotators
-    if m < FEWEST or seen.rows.n_items > MOST_ITEMS:
-        return Decision(ONE, {})
     one = fit_one(seen, scores, sd)
     two, three = (fit_camps(seen, one, number, seed=seed) for number in (2, 3))
     whole = {ONE: one, AXIS: fit_line(seen, one, two), TWO: two, THREE: three}
@@ -183,6 +187,16 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
             fit = fit_mixture(kept, each.shape, each.values, camps)
             told[name][out] = Mixture(rest, fit.shape).evaluate(fit.values).evidence
     return _decided(told, {name: _gain(told[name], told[ONE]) for name in told if name != ONE})
+
+
+def _too_small_or_large(annotators: int, items: int) -> str:
+    """Say why camps are not looked for; nothing where they are."""
+    if annotators < FEWEST:
+        people = count(annotators, "annotator")
+        return f"there {'is' if annotators == 1 else 'are'} only {people}; it takes {FEWEST}"
+    if items > MOST_ITEMS:
+        return f"there are {items:,} items; at most {MOST_ITEMS} can be searched"
+    return ""
 
 
 def _decided(told: dict[str, FloatArray], gains: dict[str, tuple[float, float]]) -> Decision:
@@ -206,7 +220,25 @@ def _surely(gain: tuple[float, float]) -> bool:
     return gain[0] > max(_CLEARLY * gain[1], _WORTH)
 
 
-def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Camps:
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found of camps: who is in which, and roughly what each thinks."""
+
+    told: Decision
+    members: FloatArray
+    """Probability that each annotator belongs to each camp, annotators by camps."""
+    scores: FloatArray
+    """Camps by items, the most probable ones given everything beside them: see `by_camp`."""
+
+    __repr__ = brief
+
+    @property
+    def number(self) -> int:
+        """How many camps there are; 0 where they do not stand out."""
+        return len(self.scores)
+
+
+def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Found:
     """Look for camps beside a fit of one order.
 
     Parameters
@@ -220,44 +252,8 @@ def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Camps:
     scores = fit.state.unknowns[: seen.rows.n_items]
     told = decide(seen, scores, sd, seed=seed)
     if told.kind not in _NUMBER:
-        return Camps.none(told.kind, told.gains, told.over_axis)
+        return Found(told, np.zeros((seen.rows.n_annotators, 0)), np.zeros((0, len(scores))))
     one = fit_one(seen, scores, sd)
     found = fit_camps(seen, one, _NUMBER[told.kind], seed=seed)
-    return _described(found, told, problem.component)
-
-
-def _described(fit: MixtureFit, told: Decision, component: IntArray) -> Camps:
-    """Put the largest camp first, and say how sure everything is."""
-    size = fit.classes.sum(axis=0)
-    order = np.argsort(-size, kind="stable")
-    number = len(order)
-    unit = np.eye(number)[order]
-    scores = np.stack([_about_mean(row, component) for row in fit.scores[order]])
-    middle = np.full(number, 1.0 / number)
-    far = np.zeros(scores.shape[1])
-    se = np.zeros(scores.shape[1])
-    for a in range(number):
-        for b in range(a + 1, number):
-            apart = scores[a] - scores[b]
-            more = np.abs(apart) > np.abs(far)
-            far = np.where(more, apart, far)
-            se = np.where(more, fit.spread(unit[a] - unit[b], component), se)
-    return Camps(
-        told.kind,
-        told.gains,
-        told.over_axis,
-        size[order] / size.sum(),
-        scores,
-        np.stack([fit.spread(each, component) for each in unit]),
-        fit.classes[:, order],
-        middle @ scores,
-        fit.spread(middle, component),
-        far if number == 2 else np.abs(far),  # noqa: PLR2004  # which two differs by item
-        se,
-    )
-
-
-def _about_mean(scores: FloatArray, component: IntArray) -> FloatArray:
-    """Return scores about the mean of their component."""
-    count = np.bincount(component)
-    return np.asarray(scores - (np.bincount(component, scores) / count)[component])
+    order = np.argsort(-found.classes.sum(axis=0), kind="stable")  # the largest camp first
+    return Found(told, found.classes[:, order], found.scores[order])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,14 @@ from aggcal.models.general.design import CONTROL, SCORES, Block
 from aggcal.models.general.facts import facts_of
 
 
+class Predicts(Protocol):
+    """Knows how likely the answers to questions are."""
+
+    def outcomes(self, judgments: Judgments) -> FloatArray:
+        """Return the probabilities of left, right and tie for each row."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class GeneralEffects:
     """Everything beside scores and reliabilities that was fitted (see `Effects`)."""
@@ -47,6 +55,8 @@ class GeneralEffects:
     """Scores of the fit in which nothing is held equal, where something is in this one."""
     camps: Camps | None = None
     """Camps of annotators; None where they were not looked for."""
+    by_camp: Predicts | None = field(default=None, repr=False)
+    """Predicts judgments by the camp of their annotator, where there are camps."""
 
     __repr__ = brief
 
@@ -91,7 +101,7 @@ class GeneralEffects:
             known.mean(known.of(name)),
             self.posterior.annotators[name],
             float(self.fit.state.unknowns[at]),
-            float(np.sqrt(self._variances[at])),
+            float(np.sqrt(self.posterior.common[name])),
             float(self.fit.state.sds[known.names.index(name)]),
         )
 
@@ -236,6 +246,8 @@ class GeneralEffects:
 
     def outcomes(self, judgments: Judgments) -> FloatArray:
         """Return the probabilities of left, right and tie for each row."""
+        if self.by_camp is not None:
+            return self.by_camp.outcomes(judgments)
         return self._predictor.probabilities(judgments, self._held(judgments))
 
     def placing(self, judgments: Judgments) -> Placing:

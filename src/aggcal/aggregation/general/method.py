@@ -15,14 +15,17 @@ from aggcal._core.text import brief
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
+from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.axis import continued, fit_axis
+from aggcal.aggregation.general.by_camp import ByCamp, fit_by_camp
 from aggcal.aggregation.general.camps import find_camps
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.clusters import context_sandwich
-from aggcal.aggregation.general.fit import fit_general
+from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
+from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import MarginalFit, Progress
@@ -95,14 +98,15 @@ class Further:
             before = replace(before, control=self.chosen.control)
             problem = general_problem(self.judgments, before)
             fit = run(problem, continued(problem, fit.state))
-        chosen, camps = self.chosen, None
+        chosen, camps, by_camp = self.chosen, None, None
         if chosen.camps:
-            camps = find_camps(problem, fit)
-            chosen = replace(chosen, bridge=chosen.camps == "auto" and not camps.stands_out)
+            camps, by_camp = self._camps(problem, fit, replace(before, camps=""), run)
+            chosen = replace(chosen, bridge=chosen.camps == "auto" and by_camp is None)
         if chosen.bridge:
             fit = fit_axis(problem, general_problem(self.judgments, chosen), fit, run)
         # Refits keep what was decided, and do not look for camps again.
-        effects = GeneralEffects(self.judgments, replace(chosen, camps=""), fit, scores, camps)
+        kept = replace(chosen, camps="")
+        effects = GeneralEffects(self.judgments, kept, fit, scores, camps, by_camp)
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(
@@ -121,6 +125,18 @@ class Further:
             quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects),
             effects=effects,
         )
+
+    def _camps(
+        self, problem: Problem, fit: GeneralFit, chosen: Chosen, run: Callable[..., GeneralFit]
+    ) -> tuple[Camps, ByCamp | None]:
+        """Look for camps, and fit what each thinks where there are some."""
+        found = find_camps(problem, fit)
+        if not found.number:
+            told = found.told
+            return Camps.none(told.kind, told.gains, told.over_axis, told.not_looked), None
+        judgments = self.judgments.on_one_machine("looking for camps")
+        by_camp = fit_by_camp(judgments, chosen, found, fit.state, run)
+        return by_camp.described(found.told), by_camp
 
 
 @dataclass(frozen=True, eq=False)

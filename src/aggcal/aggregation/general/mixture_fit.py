@@ -7,12 +7,12 @@ from math import log
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, dot
+from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.general.mixture import TAU, Looked, Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.spreads import REVERSED_PRIOR, effect_sd
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.prior_sd import centred, next_sd
+from aggcal.aggregation.solve.prior_sd import next_sd
 
 _TAU_PRIOR = 10.0
 """Annotators that the spread of the reliabilities beforehand counts as."""
@@ -33,8 +33,6 @@ class MixtureFit:
 
     shape: Shape
     values: Values
-    covariance: FloatArray
-    """Of the parts, one after the other."""
     classes: FloatArray
     """Probability that each annotator is of each class."""
     evidence: float
@@ -46,15 +44,6 @@ class MixtureFit:
     def scores(self) -> FloatArray:
         """θ_k, classes by items."""
         return self.shape.mixing @ self.values.parts
-
-    def spread(self, weights: FloatArray, component: IntArray) -> FloatArray:
-        """Return the standard errors of Σ_k w_k θ_k, about the mean of each component."""
-        n = self.values.parts.shape[1]
-        along = weights @ self.shape.mixing
-        blocks = self.covariance.reshape(len(along), n, len(along), n)
-        matrix = np.einsum("p,piqj,q->ij", along, blocks, along)
-        own = np.diag(centred(matrix, component))
-        return np.sqrt(np.maximum(own, 0.0))
 
 
 def fit_mixture(
@@ -75,17 +64,17 @@ def fit_mixture(
     for count in range(_ITERATIONS):
         looked = mixture.evaluate(values)
         kept = classes if classes is not None and count < _HELD else None
-        new, covariance, evidence = _stepped(looked, looked.classes if kept is None else kept)
+        new, evidence = _stepped(looked, looked.classes if kept is None else kept)
         far = float(np.abs(new.parts - values.parts).max()) / values.common_sd
         far = max(far, 0.1 * abs(log(new.apart_sd / values.apart_sd)), abs(new.tau - values.tau))
         values = new
         if kept is None and far < _SETTLED:
             break
-    return MixtureFit(shape, values, covariance, looked.classes, evidence)
+    return MixtureFit(shape, values, looked.classes, evidence)
 
 
-def _stepped(looked: Looked, classes: FloatArray) -> tuple[Values, FloatArray, float]:
-    """Take a step; return where it leads, and the covariance and the evidence before it."""
+def _stepped(looked: Looked, classes: FloatArray) -> tuple[Values, float]:
+    """Take a step; return where it leads, and the evidence before it."""
     mixture, values = looked.mixture, looked.values
     mixing, n = mixture.shape.mixing, mixture.n
     chances = looked.chances(classes)
@@ -107,7 +96,7 @@ def _stepped(looked: Looked, classes: FloatArray) -> tuple[Values, FloatArray, f
     evidence = float(looked.evidence.sum()) - 0.5 * dot(stiff, x * x)
     evidence += 0.5 * float(np.log(stiff).sum() + np.linalg.slogdet(covariance)[1])
     new = _spreads(looked, replace(values, parts=parts), covariance, classes, chances)
-    return new, covariance, evidence
+    return new, evidence
 
 
 def _spreads(

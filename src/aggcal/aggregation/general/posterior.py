@@ -9,7 +9,8 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.general.fit import GeneralFit
-from aggcal.aggregation.general.problem import Curvature, Problem
+from aggcal.aggregation.general.problem import FIRST_SDS, Curvature, Problem
+from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
@@ -18,6 +19,7 @@ from aggcal.aggregation.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
 from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
@@ -25,6 +27,10 @@ from aggcal.models.objective import Objective
 _WIDER = 1.05
 """What standard errors of the annotators' parameters are multiplied by: they take the spreads as
 known (see `aggregation.uncertainty.marginal`)."""
+_FEW_EACH = 1.1
+"""The same for that part of the error of a mean over annotators that comes of few judgments each:
+it takes the spreads of the other parameters as known. Without it a nominal 90% covers 86% with five
+judgments each; of 20 annotators with a hundred each it changes nothing."""
 _PROBES = 6
 """Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
@@ -43,6 +49,8 @@ class Posterior:
     """What the unit holds of the scores (see `Curvature`)."""
     annotators: dict[str, FloatArray]
     """Variances of each annotator's parameters, by name."""
+    common: dict[str, float]
+    """Variances of the means of these parameters over annotators, where they are estimated."""
 
     __repr__ = brief
 
@@ -67,7 +75,8 @@ def posterior(fit: GeneralFit, problem: Problem) -> Posterior:
             scores = _with_unsure_spread(scores, fit, problem)
     own = _score_precision(problem, curvature)
     found = _annotators(problem, curvature, covariance)
-    return Posterior(covariance, scores, own, curvature.unit[block], found)
+    common = {name: _common(fit, problem, covariance, name) for name in problem.layout.means}
+    return Posterior(covariance, scores, own, curvature.unit[block], found, common)
 
 
 def many_scores(
@@ -120,6 +129,48 @@ def _with_unsure_spread(matrix: FloatArray, fit: GeneralFit, problem: Problem) -
     room = len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
     push = 2.0 * shrunk @ fit.state.unknowns[: len(matrix)]
     return np.asarray(matrix + np.outer(push, push) / (2.0 * max(room, 0.0) + LOG_SD**-2))
+
+
+def _common(fit: GeneralFit, problem: Problem, covariance: FloatArray, name: str) -> float:
+    """Return the variance of the mean of a parameter over annotators.
+
+    Its spread σ is uncertain, too, and with few judgments each the mean moves with it: those who
+    never tied may be far below one mean or not so far below a lower one. With d the distance of an
+    annotator from the mean in σ, the information on the mean and log σ together is by Louis's
+    formula Σ_u (2 E d − Cov(d, d²)) / σ, that on log σ alone Σ_u 2 E d² − Var d².
+    """
+    layout, known = problem.layout, problem.known
+    at, k = layout.at_means + layout.means.index(name), layout.names.index(name)
+    own = float(covariance[at] if covariance.ndim == 1 else covariance[at, at])
+    if name not in fit.free:
+        return own
+    sd = float(fit.state.sds[k])
+    far = (known.nodes[:, :, k] - problem.means[:, k, None]) / sd
+    mean, square, skew = known.mean(far), known.mean(far**2), _unseen_skew(known, far)
+    both = float((2.0 * mean - known.mean(far**3) + mean * square - skew).sum()) / sd
+    alone = float((2.0 * square - known.mean(far**4) + square**2 - 4.0 * mean * skew).sum())
+    alone += 2.0 * PARAMETER_PRIOR * (FIRST_SDS[name] / sd) ** 2
+    # Where the data hardly tell the two apart, the prior of the spread still does.
+    room = max(alone - own * both**2, PARAMETER_PRIOR)
+    few_each = max(own - sd**2 / len(far), 0.0)
+    return own + (own * both) ** 2 / room + (_FEW_EACH**2 - 1.0) * few_each
+
+
+def _unseen_skew(known: Known, values: FloatArray) -> FloatArray:
+    """Return the third cumulant of each annotator's values that their nodes do not show.
+
+    For a density φ(x)(1 + c x³) about its mode, three points give the mean 3c, and 9c for the mean
+    of x³ where it is 15c: the cumulant 6c comes out as 0. It is twice the variance times the
+    distance of the mean from the mode, about which the nodes of either half are symmetric.
+    """
+    total, half = np.zeros(len(values)), known.weights.shape[1] // 2
+    for nodes in (slice(0, half), slice(half, None)) if half else ():
+        share = known.weights[:, nodes].sum(axis=1)
+        weights = known.weights[:, nodes] / np.maximum(share, 1e-300)[:, None]
+        mean = (weights * values[:, nodes]).sum(axis=1)
+        variance = (weights * (values[:, nodes] - mean[:, None]) ** 2).sum(axis=1)
+        total += share * 2.0 * variance * (mean - values[:, nodes].mean(axis=1))
+    return total
 
 
 def _annotators(

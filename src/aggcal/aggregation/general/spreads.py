@@ -23,7 +23,7 @@ from aggcal.models.general.sums import Layout, Sums
 
 _RELIABILITY_PRIOR = 10.0
 """Annotators that the default spread of the reliabilities counts as."""
-_PARAMETER_PRIOR = 5.0
+PARAMETER_PRIOR = 5.0
 """The same for positions and for the readiness to tie. Without it the estimate is 0 in half of the
 studies with five judgments each, and intervals of 90% cover 50% (measured)."""
 REVERSED_PRIOR = (2.0, 20.0)
@@ -133,7 +133,7 @@ def _annotator_sd(
         with_mean = curvature.sums.forms(known.weights * off, covariance, toward)[1]
         unsure = np.maximum(unsure - 2.0 * with_mean + toward[at], 1e-12)
     square, trace, m = dot(about, about), float(unsure.sum()), len(about)
-    weight = _RELIABILITY_PRIOR if name == RELIABILITY else _PARAMETER_PRIOR
+    weight = _RELIABILITY_PRIOR if name == RELIABILITY else PARAMETER_PRIOR
     room = max(weight + m - 1 - trace / sd**2, 0.5 * weight)
     new = sqrt((weight * FIRST_SDS[name] ** 2 + square) / room)
     return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))

@@ -33,7 +33,9 @@ _ROUNDS = 4
 """Passes that move units until nobody is in one fold alone: each can undo a little of the last."""
 QUESTION = "question"
 """What is held out where nothing larger is known: an annotator's answers to one pair."""
-HoldOut: TypeAlias = Literal["auto", "context", "screen", "question"]
+PAIR, ROW = "pair", "row"
+"""What is held out only if asked for: all answers to a pair of items, and single judgments."""
+HoldOut: TypeAlias = Literal["auto", "context", "screen", "question", "pair", "row"]
 HOLD_OUT: tuple[HoldOut, ...] = get_args(HoldOut)
 """What may be asked to be held out together."""
 
@@ -107,8 +109,9 @@ def folds_of(
     most
         Judgments from which on a sample is taken.
     hold_out
-        What stays together: ``context``, ``screen``, ``question``, or ``auto`` for the first of
-        these that is known.
+        What stays together: ``context``, ``screen``, ``question`` (all answers of an annotator to
+        a pair), ``pair`` (those of all annotators), ``row`` (nothing), or ``auto`` for the first of
+        context, screen and question that is known.
 
     Examples
     --------
@@ -146,6 +149,11 @@ def _units(
 ) -> tuple[Judgments, str, IntArray, tuple[str, ...]]:
     """Return rows, what is held out together, its number in each row, and what to say of it."""
     notes: list[str] = []
+    if hold_out == PAIR:
+        return judgments, PAIR, _pairs(judgments), ()
+    if hold_out == ROW:
+        single = _singly(judgments)
+        return single, ROW, np.arange(len(single.left)), ()
     free = hold_out == HOLD_OUT[0]
     if judgments.context is not None and (free or hold_out == "context"):
         name = judgments.context_name
@@ -179,14 +187,26 @@ def _unfit(judgments: Judgments, code: CodeArray, number: int) -> str:
     return f"one has {share:.0%} of the judgments" if share > _LARGEST else ""
 
 
-def _questions(judgments: Judgments) -> IntArray:
-    """Return the number of each annotator's pairs, whichever side the items were on."""
+def _singly(judgments: Judgments) -> Judgments:
+    """Return judgments with a row each: equal ones that were merged would be held out together."""
+    bare = replace(judgments, screen=None, screen_weight=None)
+    split = bare.of_rows(np.repeat(np.arange(len(bare.count)), bare.count))
+    return replace(split, weight=split.weight / split.count, count=np.ones_like(split.count))
+
+
+def _pairs(judgments: Judgments) -> IntArray:
+    """Return the number of each row's pair, whichever side the items were on."""
     n = np.int64(judgments.n_items)
     low = np.minimum(judgments.left, judgments.right).astype(np.int64)
     high = np.maximum(judgments.left, judgments.right).astype(np.int64)
-    pair = np.unique(low * n + high, return_inverse=True)[1].ravel()
+    return np.asarray(np.unique(low * n + high, return_inverse=True)[1].ravel(), dtype=np.int64)
+
+
+def _questions(judgments: Judgments) -> IntArray:
+    """Return the number of each annotator's pairs, whichever side the items were on."""
+    pair = _pairs(judgments)
     key = judgments.annotator.astype(np.int64) * (int(pair.max()) + 1) + pair
-    return np.unique(key, return_inverse=True)[1].ravel().astype(np.int64)
+    return np.asarray(np.unique(key, return_inverse=True)[1].ravel(), dtype=np.int64)
 
 
 def _with_questions(judgments: Judgments, code: CodeArray) -> IntArray:
@@ -204,7 +224,7 @@ def _sample(
     """Return the rows of a sample of contexts, else of annotators, else of questions."""
     total = judgments.n_judgments
     annotators = judgments.n_annotators * most >= _FEWEST_ANNOTATORS * total
-    by_annotator = name == QUESTION and annotators
+    by_annotator = name in (QUESTION, ROW) and annotators
     code = judgments.annotator.astype(np.int64) if by_annotator else unit
     codes = np.unique(code, return_inverse=True)[1].ravel()
     sizes = sums(codes, judgments.count, int(codes.max()) + 1)

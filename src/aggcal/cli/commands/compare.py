@@ -44,11 +44,12 @@ def add(command: Parser) -> None:
     )
     command.add_argument(
         "--hold-out",
-        choices=("auto", "context", "screen", "question"),
+        choices=("auto", "context", "screen", "question", "pair", "row"),
         default="auto",
-        help="what is held out together: whole contexts (--context), whole screens or rankings, or "
-        "all answers of an annotator to one pair (question); auto: the first of these that is "
-        "known. Whole contexts measure predictions for new contexts",
+        help="what is held out together: whole contexts (--context), whole screens or rankings, "
+        "all answers of an annotator to one pair (question), of all to it (pair), or nothing "
+        "(row); auto: the first of context, screen and question that is known. Whole contexts "
+        "measure predictions for new contexts",
     )
     command.add_argument(
         "--sample",
