@@ -187,3 +187,39 @@ def test_an_answer_of_label_studio_is_not_blank(tmp_path: Path) -> None:
     rows = '1,1,1,"{""selected"": ""left""}",e1,e2\n2,1,2,left,e2,e3\n'
     with pytest.raises(OutcomeError, match="'pw' is 'left'"):
         _read(tmp_path, head + rows)
+
+
+def _scores(folder: Path, text: str, **options: Any) -> Any:
+    path = folder / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    return aggcal.read_scores(path, **options)
+
+
+@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student"])
+def test_items_of_scores_under_a_usual_name(tmp_path: Path, name: str) -> None:
+    found = _scores(tmp_path, f"Scores of May\n\n{name},Score\na,1\nb,3\nAverage,2\n")
+    assert found.item_ids.tolist() == ["a", "b"]
+    assert f"column '{name.lower()}' names the items" in found.notes
+    assert "'Average' adds up the other rows and is left out" in found.notes
+
+
+def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
+    assert len(_scores(tmp_path, "item,score\na,1\nb,3\nTotal,2.5\n")) == 3
+
+
+def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
+    assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
+    with pytest.raises(TableError, match="column 'item' missing"):
+        _scores(tmp_path, "essay,paper,score\na,x,1\nb,y,2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Aufsatz;Punkte\na;1,5\nb;2\n", "say item='Aufsatz' column='Punkte'"),
+        ("a,1.5\nb,2\n", "the first line holds data; add a first line item,score"),
+    ],
+)
+def test_scores_under_other_names(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        _scores(tmp_path, text)
