@@ -119,6 +119,7 @@ KEYS = """(box) => [...box.tHead.rows[0].cells].map((cell) => cell.dataset.key |
 def shown(page: Page, table: str = "items") -> list[dict[str, str]]:
     """Return what each row of a table shows, by the key of its column."""
     box = page.locator(f"#{table}")
+    expect(box).not_to_have_attribute("aria-busy", "true")  # the rest of a page comes later
     keys: list[str] = box.evaluate(KEYS)
     rows: list[list[str]] = box.evaluate(
         """(box) => [...box.querySelectorAll("tbody[data-k]")].map((body) => [...body.rows[0].cells].map((cell) => {

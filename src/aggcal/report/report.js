@@ -1,6 +1,6 @@
 (async () => {
   "use strict";
-  const PAGE = 100, MINUS = "\u2212", DASH = "\u2013";
+  const PAGE = 100, SCREEN = 40, MINUS = "\u2212", DASH = "\u2013";
   const $ = (where, from = document) => from.querySelector(where), $$ = (where, from = document) => [...from.querySelectorAll(where)];
   async function read(name) {
     const found = $("#data-" + name);
@@ -53,6 +53,7 @@
     const state = { sort: "", up: true, words: "", keep: null, page: 0, order: null, rows: [] };
     const heads = $$("thead th[data-key]", box);
     let lower;
+    const warm = () => { lower ||= named.values.map((text, k) => (named.texts ? text + "\n" + named.texts[k] : text).toLowerCase()); };
     const body = (k) => { if (!bodies.has(k)) bodies.set(k, build(k)); return bodies.get(k); };
     function values(key) {
       if (keys[key]) return keys[key]();
@@ -65,9 +66,18 @@
     }
     function refresh() {
       const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
-      if (words.length) lower ||= named.values.map((text, k) => (named.texts ? text + "\n" + named.texts[k] : text).toLowerCase());
+      if (words.length) warm();
       if (!state.order) state.order = Uint32Array.from({ length: n }, (_, k) => k);
-      state.rows = words.length || state.keep ? state.order.filter((k) => (!state.keep || state.keep(k)) && words.every((word) => lower[k].includes(word))) : state.order;
+      // One more letter leaves some of the rows that were there: no others are looked at.
+      const before = state.found, narrower = before && before.order === state.order && before.keep === state.keep && before.words.length === 1 && words.length === 1 && words[0].startsWith(before.words[0]);
+      const from = narrower ? state.rows : state.order, keep = state.keep, [first, ...rest] = words;
+      if (first === undefined && !keep) state.rows = from;
+      else {
+        const fit = [];
+        for (const k of from) if ((first === undefined || lower[k].includes(first)) && (!keep || keep(k)) && rest.every((word) => lower[k].includes(word))) fit.push(k);
+        state.rows = Uint32Array.from(fit);
+      }
+      state.found = { words, order: state.order, keep };
       draw();
     }
     function draw() {
@@ -76,9 +86,16 @@
       const begin = state.page * size, part = state.rows.slice(begin, begin + size);
       const head = $("thead", box), all = document.createDocumentFragment();
       let last = null;
-      for (const k of part) { const head = heading?.(k, last); if (head) all.append(head); all.append(body(k)); last = k; }
+      const put = (those, into) => { for (const k of those) { const head = heading?.(k, last); if (head) into.append(head); into.append(body(k)); last = k; } };
+      // What fits a screen comes at once, the rest of a page after it, so that typing is not held up.
+      const rest = n > fixedRows ? part.slice(SCREEN) : [];
+      clearTimeout(pending);
+      put(part.slice(0, part.length - rest.length), all);
       $$("tbody", box).forEach((old) => old.remove());
       head.after(all);
+      box.ariaBusy = String(rest.length > 0);
+      finish = () => { if (box.ariaBusy !== "true") return; clearTimeout(pending); put(rest, box); after(rest); box.ariaBusy = "false"; };
+      if (rest.length) pending = setTimeout(finish);
       none.hidden = state.rows.length > 0;
       none.textContent = state.rows.length ? "" : (state.words.trim() ? "Nothing matches “" + state.words.trim() + "”." : "No " + nouns + " here.") + " Clear the search and the filters to see all " + whole(n) + ".";
       count.textContent = state.rows.length < n ? whole(state.rows.length) + " of " + whole(n) + " " + nouns : "";
@@ -94,9 +111,10 @@
         });
         pager.append(back, make("span", "", whole(begin + 1) + " to " + whole(begin + part.length) + " of " + whole(state.rows.length)), on);
       }
-      after(part);
+      after(part.slice(0, part.length - rest.length));
     }
-    let after = () => {};
+    let after = () => {}, pending = 0, finish = () => {};
+    addEventListener("beforeprint", () => finish());
     function sort(key, up) {
       state.sort = key; state.up = up; state.page = 0;
       const by = values(key), sign = up ? 1 : -1;
@@ -114,10 +132,11 @@
       head.append(button);
       button.addEventListener("click", () => sort(head.dataset.key, state.sort === head.dataset.key ? !state.up : head.dataset.first === "up"));
     });
-    return { n, columns, named, state, body, sort, refresh, draw, mark, onDraw: (call) => { after = call; }, go(k) {
+    return { n, columns, named, state, body, warm, sort, refresh, draw, mark, onDraw: (call) => { after = call; }, go(k) {
       state.words = ""; state.keep = null; refresh();
       state.page = n > fixedRows ? Math.floor(state.rows.indexOf(k) / PAGE) : 0;
       draw();
+      finish();
       const found = body(k);
       found.classList.add("hit");
       const details = $("details", found);
@@ -240,6 +259,7 @@
     for (const [state, n] of Object.entries(counts)) $("[data-state=" + state + "] b").textContent = whole(n);
     only ? filter() : items.draw();
   }
+  $("#search").addEventListener("focus", items.warm);
   $("#search").addEventListener("input", (event) => { items.state.words = event.target.value; items.state.page = 0; items.refresh(); });
   $("#filter").addEventListener("change", filter);
   $("#sort-by").addEventListener("change", (event) => items.sort(event.target.value, ["rank", "item"].includes(event.target.value)));
