@@ -80,3 +80,22 @@ def test_a_workbook_is_not_overwritten_by_way_of_its_sheet(
     assert done.returncode == 2
     assert "is being read" in done.stderr
     assert path.read_bytes() == before
+
+
+def test_a_sheet_with_titles_and_notes_is_described_as_it_is_run(
+    tmp_path: Path, command: Command
+) -> None:
+    rows = [["Judge", "Text A", "Text B", "Winner"]]
+    rows += [[who, f"E{a}", f"E{b}", "B"] for who, a, b, _ in _answers()[1:]]
+    answers = [["Spring"], [], *rows, [], ["Note: typed by Ben"]]
+    write_xlsx(tmp_path / "answers.xlsx", {"Answers": answers, "Legend": [["A", "left"]]})
+    scores = [["Scores"], [], ["Essay", "Score"], *([f"E{k}", k] for k in ITEMS), ["Mean", 3.5]]
+    write_xlsx(tmp_path / "scores.xlsx", {"S": scores})
+    done = command("init", "answers.xlsx", "scores.xlsx", "--yes")
+    assert done.returncode == 0, done.stderr
+    study = (tmp_path / "aggcal.toml").read_text(encoding="utf-8")
+    assert 'item-column = "Essay"' in study
+    assert "of 6 items, 6 of them judged" in study
+    done = command("run")
+    assert done.returncode == 0, done.stderr
+    assert "'Mean' adds up the other rows and is left out" in done.stderr

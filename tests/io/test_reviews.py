@@ -191,7 +191,11 @@ def test_named_raters_are_asked_for_and_keep_their_spelling(tmp_path: Path) -> N
             "columns 'annotator', 'winner', 'loser' missing",
             {"format": "ratings", "order": "A,B,C"},
         ),
-        ("reviewer,p1,p2\na,3,4\nb,4,5\n", "exchange rows and columns", None),
+        (
+            "reviewer,p1,p2\na,4,3\nb,5,4\n",
+            "these columns are the items .* say format='ratings'",
+            {"format": "ratings"},
+        ),
     ],
 )
 def test_the_sentence_leads_to_success(

@@ -92,6 +92,8 @@ def parser(complete: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
         )
         if name in STUDY_COMMANDS:
             command.hint = "describe the study once with 'aggcal init'"
+            if name == "run":
+                command.hint += ", or rank without scores with 'aggcal aggregate'"
             command.add_argument("--study", metavar="FILE", help=_STUDY)
         if name in complete:
             import_module(f"aggcal.cli.commands.{name}").add(command)

@@ -33,6 +33,8 @@ _OPTION = re.compile(
     r"(?<![\w'])'[^']*'(?!\w)|(?<![\w'\"=-])--([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)"
     r"(?: ('[^']*'|[^\s,;:()]*[^\s,;:().]))?"
 )
+_SEVERAL = re.compile(r"(columns|outcomes)=\{[^{}]*\}(?: \1=\{[^{}]*\})+")
+"""An option that is given more than once, which is one argument in Python."""
 _STANDS_FOR = re.compile("[A-Z_]+").fullmatch
 """A word in capitals, such as FILE, stands for what is to be written."""
 _voice = {"shell": False}
@@ -62,7 +64,11 @@ def spoken(text: str) -> str:
     ...     spoken("raise --per-item or use --method btl")
     'raise --per-item or use --method btl'
     """
-    return text if _voice["shell"] else _OPTION.sub(_as_argument, text)
+    return text if _voice["shell"] else _SEVERAL.sub(_as_one, _OPTION.sub(_as_argument, text))
+
+
+def _as_one(found: re.Match[str]) -> str:
+    return found[0].replace(f"}} {found[1]}={{", ", ")
 
 
 def _as_argument(found: re.Match[str]) -> str:

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
+from aggcal.io.formats._synonyms import ITEM
 from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.source import Source, quoted
 
 LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""
+
+
+OTHERS = {name: f"item_{k}" for k, name in enumerate(ITEM) if k}
+"""What the column of items may be called beside ``item``, and our own names of such columns."""
+
+
+def items_named(source: Source) -> tuple[Source, list[str]]:
+    """Take the only column that is called as items are for the items, and say so.
+
+    ``OTHERS`` must be among the columns that were wanted.
+    """
+    found = [(name, own) for name, own in OTHERS.items() if own in source.columns]
+    if "item" in source.columns or len(found) != 1:
+        return source, []
+    name, own = found[0]
+    source.connection.execute(f"ALTER TABLE raw RENAME COLUMN {own} TO item")
+    return replace(source, columns=source.columns | {"item"}), [f"column '{name}' names the items"]
 
 
 def refuse_double_items(source: Source, error: type[InputError] = ScoreError) -> None:

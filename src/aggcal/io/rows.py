@@ -26,6 +26,7 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._parting import wished
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._sheets import rated_columns
 from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._steps import on_scale
 from aggcal.io.formats._stream import json_records
@@ -44,7 +45,7 @@ from aggcal.io.tables.parquet import parquet_rows
 from aggcal.io.tables.prepared import Prepared, prepared
 from aggcal.io.tables.reading import is_json, peek, text_lines, text_pieces
 from aggcal.io.tables.source import Source, cell, listed
-from aggcal.registry import TABLE
+from aggcal.registry import RATINGS, TABLE
 
 if TYPE_CHECKING:
     import duckdb
@@ -364,8 +365,10 @@ class Brought:
         renames = isinstance(self.format, RecordFormat) and self.format.renames
         spelt = [original.get(name, name) if renames else name for name in names]
         renamed = {other.strip().lower(): own for own, other in self.choices.columns.items()}
+        wide = rated_columns(self.sample) if self.format.info == RATINGS else []
         for k in present:
-            if renamed.get(names[k], names[k]) in (*RATING, "rank", "weight", "confidence"):
+            numbers = (*RATING, "rank", "weight", "confidence", *wide)
+            if renamed.get(names[k], names[k]) in numbers:
                 self.told += plain_numbers(source, f"cell_{k}", names[k])
         self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,16 +20,19 @@ from aggcal.errors import (
 from aggcal.io.formats import recognised
 from aggcal.io.formats._base import Blank, check_blank
 from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._sheets import SUMMARIES, is_summary
 from aggcal.io.per_item import (
+    OTHERS,
     fetch,
     ids,
+    items_named,
     numbers,
     read_as_numbers,
     refuse_double_items,
     refuse_numbers,
 )
 from aggcal.io.tables.opening import opened
-from aggcal.io.tables.source import Source
+from aggcal.io.tables.source import Source, quoted
 from aggcal.registry import RATINGS, TABLE
 
 
@@ -74,14 +78,16 @@ def read_scores(
     if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
         return Scores.of(_mapped(data))
     shapes = {2: (item, column), 3: (item, column, "sd")}
-    wanted, aliases = ("item", "value", "sd"), {"value": column, "item": item}
-    with opened(data, wanted, what="scores", shapes=shapes, aliases=aliases) as source:
+    wanted = {"sd": "sd", **(OTHERS if item == "item" else {})}
+    wanted |= {item.strip().lower(): "item", column.strip().lower(): "value"}
+    with opened(data, wanted, what="scores", shapes=shapes) as loaded:
+        source, notes = items_named(loaded)
         _require(source, column, flag, item)
         refuse_double_items(source)
-        notes = list(source.notes)
+        notes += source.notes
         read_as_numbers(source, "value", column, notes)
         refuse_numbers(source, "value", column, positive=False, optional=blank == "skip")
-        notes += _without_blank(source, column)
+        notes += [*_without_blank(source, column), *_without_summary(source)]
         if "sd" in source.columns:
             read_as_numbers(source, "sd", "sd", notes)
             refuse_numbers(source, "sd", "sd", positive=True, optional=False)
@@ -94,6 +100,24 @@ def read_scores(
             source.backend,
             tuple(notes),
         )
+
+
+def _without_summary(source: Source) -> list[str]:
+    """Take out the row in which a spreadsheet adds up the scores; an item may be called so, too."""
+    listed = ", ".join(map(quoted, SUMMARIES))
+    called = f"trim(lower(item), ' :') IN ({listed})"
+    found = source.connection.execute(
+        f"SELECT rowid, item, value::DOUBLE FROM raw WHERE {called}"
+    ).fetchall()
+    notes = []
+    for row, item, value in found:
+        others = source.connection.execute(
+            f"SELECT value::DOUBLE FROM raw WHERE NOT ({called})"
+        ).fetchall()
+        if others and is_summary([value], others):
+            source.connection.execute(f"DELETE FROM raw WHERE rowid = {row}")
+            notes.append(f"'{item}' adds up the other rows and is left out")
+    return notes
 
 
 def _without_blank(source: Source, column: str) -> list[str]:
@@ -124,12 +148,12 @@ def read_truth(
     (1, 1)
     """
     shapes = {2: ("item", column)}
-    aliases = {"value": column}
-    wanted = ("item", "value", "chosen_by")
-    with opened(data, wanted, what="truth", shapes=shapes, aliases=aliases) as source:
+    wanted = {**OTHERS, "item": "item", "chosen_by": "chosen_by", column.strip().lower(): "value"}
+    with opened(data, wanted, what="truth", shapes=shapes) as loaded:
+        source, notes = items_named(loaded)
         _require(source, column, flag)
         refuse_double_items(source)
-        notes = list(source.notes)
+        notes += source.notes
         read_as_numbers(source, "value", column, notes)
         refuse_numbers(source, "value", column, positive=False, optional=True)
         blank = source.one("count(*)", "value IS NULL")
@@ -180,7 +204,9 @@ def read_items(data: Any) -> TextArray:
     >>> read_items({"item": ["a", "b"], "title": ["A", "B"]})
     array(['a', 'b'], dtype=object)
     """
-    with opened(data, ("item",), what="items", shapes={1: ("item",)}) as source:
+    wanted = {**OTHERS, "item": "item"}
+    with opened(data, wanted, what="items", shapes={1: ("item",)}) as loaded:
+        source, _ = items_named(loaded)
         source.require(("item",), "a table of items names them in the column 'item'.")
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
@@ -207,6 +233,10 @@ def _mapped(data: Mapping[Any, Any]) -> dict[str, float]:
     return found
 
 
+def _is_number(names: Sequence[str]) -> bool:
+    return any(re.fullmatch(r"[+-]?\d+([.,]\d+)? ?%?", name.strip()) for name in names)
+
+
 def _require(source: Source, column: str, flag: str | None, item: str = "item") -> None:
     missing = [c for n, c in (("item", item), ("value", column)) if n not in source.columns]
     if missing:
@@ -221,10 +251,15 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
             remedy = f"rename the column to '{column}'."
             if flag is not None:
                 remedy = f"rename the column, or name it with --{flag}-column."
+        elif _is_number(source.found[-1:]):
+            remedy = f"the first line holds data; add a first line item,{column}."
         else:
             remedy = f"the table needs the columns item, {column}."
             if flag == "score":
                 remedy = "name the ids with --item-column and the scores with --score-column."
+                if len(source.found) == 2 and all(source.found):  # noqa: PLR2004  # ids and scores
+                    one, other = source.found
+                    remedy = f"say --item-column '{one}' --score-column '{other}'."
         near = "".join(did_you_mean(name, source.found) for name in missing[:1])
         raise TableError(
             f"{source.name}: {noun} {named} missing{near} (found: {source.columns_found}); {remedy}"

@@ -106,11 +106,21 @@ class Details:
                     "verb": "beat" if won > lost else "lost to",
                     "item": str(other),
                     "short": cut(str(other), NAME),
-                    "rank": f"{rank:,}",
+                    "rank": self._shown_rank(str(other), rank),
                     "result": f"{won:,}–{lost:,}" + (f" ({tied:,} tied)" if tied else ""),
                 }
             )
         return found
+
+    @cached_property
+    def _own_ranks(self) -> dict[str, str]:
+        """The ranks of items within their components, which are those that the page shows."""
+        ranks, names = self.rows.ranks, self.rows.listing.names.values
+        shown = (k for part in self.rows.parts for k in part.rows)
+        return {} if ranks is None else {str(names[k]): ranks.text(k) for k in shown}
+
+    def _shown_rank(self, item: str, rank: int) -> str:
+        return self._own_ranks.get(item, f"{rank:,}")
 
     def _disagreed(self, k: int) -> list[dict[str, Any]]:
         found = []
@@ -129,8 +139,8 @@ class Details:
     @cached_property
     def _model_rank(self) -> FloatArray | None:
         """Rank of each item by the model, among those with a score."""
-        if self.rows.model is None:
-            return None
+        if self.rows.model is None or self.rows.parts:
+            return None  # no rank among all items
         values = self.rows.model.values
         known = np.flatnonzero(np.isfinite(values))
         found = np.full(len(values), np.nan)
@@ -188,8 +198,9 @@ class Details:
         if not who or change is None or rank is None:
             return found
         now = None if self.rows.ranks is None else self.rows.ranks.values[k]
-        where = "and keep its rank" if int(rank) == now else f"to rank {int(rank):,}"
-        moved = f"{'rise' if change > 0 else 'fall'} by {abs(change):.2f} {where}"
+        where = " and keep its rank" if int(rank) == now else f" to rank {int(rank):,}"
+        where = "" if self.rows.parts else where
+        moved = f"{'rise' if change > 0 else 'fall'} by {abs(change):.2f}{where}"
         name = cut(str(who), NAME)
         return [*found, f"Without '{name}', on whom it hangs most, its consensus would {moved}."]
 

@@ -118,7 +118,8 @@ def explained(report: Report, item: str, notes: tuple[str, ...] = ()) -> Explana
     met = None if pairs is None or ranks is None else tuple(_opponents(pairs, k, ids, ranks.values))
     row = {name: cells(column[k : k + 1])[0] for name, column in report.items.items()}
     row.pop("item")
-    return Explanation(item, rank, len(ids), report.details.detail(k, item), met, row, notes)
+    of = next((len(part.rows) for part in report.rows.parts if k in part.rows), len(ids))
+    return Explanation(item, rank, of, report.details.detail(k, item), met, row, notes)
 
 
 def _opponents(pairs: Any, k: int, ids: list[str], ranks: Any) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from aggcal.advice.check.findings import annotators_named
 from aggcal.errors import count
 from aggcal.report.listing import cut
 from aggcal.report.numerals import DASH, number_text, percent
@@ -86,13 +87,21 @@ def found(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
             "title": cut(str(each["title"]), TITLE)
             if each.get("title")
             else _sentence(each["message"]),
-            "message": _sentence(each["message"]) if each.get("title") else "",
+            "message": _sentence(_unnamed(each)) if each.get("title") else "",
             "remedy": _sentence(each["remedy"]),
             "lists": _lists(each["details"]),
             "evidence": evidence(each["details"]),
         }
         for each in summary["check"]["findings"]
     ]
+
+
+def _unnamed(finding: Mapping[str, Any]) -> str:
+    """Return what a finding says, without the names that the table below it lists."""
+    message, details = str(finding["message"]), finding["details"]
+    if evidence(details) is None:
+        return message
+    return message.replace(annotators_named(details["annotators"]), "")
 
 
 def evidence(details: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -156,7 +165,9 @@ def facts(summary: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]
     """
     counts = (summary.get("check") or {}).get("counts") or {}
     groups = []
-    if agreement := counts.get("agreement"):
+    codes = {each["code"] for each in (summary.get("check") or {}).get("findings") or ()}
+    told = codes & {"no-agreement", "low-agreement", "unclear-agreement"}  # with these numbers
+    if (agreement := counts.get("agreement")) and not told:
         names = {
             "two_annotators": "Two annotators on the same pair",
             "by_chance": "By chance",

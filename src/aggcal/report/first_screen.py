@@ -6,6 +6,7 @@ from aggcal.errors import count
 from aggcal.registry import METHODS, UNCERTAINTIES
 from aggcal.report import headline
 from aggcal.report.numerals import number_text, percent
+from aggcal.report.parts import sizes_said
 from aggcal.report.report import Report
 from aggcal.report.templates import number
 
@@ -16,13 +17,16 @@ def facts(report: Report) -> list[tuple[str, str, str]]:
     first = report.first_probability
     if first is not None and report.headline[0]:
         found.append(("Probability of being first", "", f"{percent(first)} for the leader"))
-    if report.certainty is not None:
+    parts = report.rows.parts
+    if parts:
+        found.append(("Components", "", sizes_said(parts)))
+    elif report.certainty is not None:
         wide, n = report.certainty["median"], report.certainty["n"]
         found.append(
             ("Typical rank interval", "rank interval", f"{wide:,} of {n:,} ranks (median)")
         )
     ordered = headline.right_order(report.summary)
-    if ordered is not None and not report.withdrawn:
+    if ordered is not None and not report.withdrawn and not parts:
         found.append(("Two random items", "", f"right order with probability {percent(ordered)}"))
     changes = report.changes
     if changes is not None:

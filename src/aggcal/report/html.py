@@ -22,6 +22,7 @@ from aggcal.report.histogram import reliability_figure
 from aggcal.report.listing import script_json
 from aggcal.report.markdown import markdown
 from aggcal.report.page import file, grid_lines, page
+from aggcal.report.parts import PARTS_SAID
 from aggcal.report.report import Report
 from aggcal.report.ribbon import FEWEST, ribbon
 
@@ -96,6 +97,7 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         summary=dict(report.summary),
         rows=shown,
         static_items=_static_items(report),
+        parts_said=PARTS_SAID,
         annotators=annotators,
         states=rows.STATES,
         facts=facts(report),
@@ -197,7 +199,9 @@ def _figures(report: Report) -> dict[str, str]:
     if pairs and matrix.FEWEST <= shown.n <= matrix.MOST:
         found |= {"shares": matrix.shares(names, pairs), "counts": matrix.counts(names, pairs)}
     if pairs and network.FEWEST <= shown.n <= network.MOST:
-        found["network"] = network.network(names, pairs)
+        turn = {k: at for at, k in enumerate(shown.order)}
+        moved = [(turn[i], turn[j], *rest) for i, j, *rest in pairs]
+        found["network"] = network.network([names[k] for k in shown.order], moved)
     if report.ground.found and (drawn := report.ground.figure):
         found["stances"] = drawn
     if annotators and not report.equal and len(annotators["annotator"]) > CROWD:

@@ -12,12 +12,14 @@ from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
 from aggcal.report.ground import Ground
 from aggcal.report.listing import Listing, cut
+from aggcal.report.parts import PARTS_SAID
 from aggcal.report.report import Report
 
 TOP = 20
 """Rows of a table: the others are in the files."""
 
 _NAME, _SAID, _SENTENCE, _MOST_MOVED = 80, 100, 600, 5
+_MOST_PARTS = 10  # components: more are a study in pieces
 _MOST_CATEGORIES, _CATEGORY_ROWS = 12, 10  # a short report: categories.csv has all
 _DETAILS = {"efficiency", "sure", "risk_bound", "unidentified"}
 """Statements that only the whole report has."""
@@ -98,8 +100,17 @@ def _results(report: Report) -> Iterable[str]:
     shown = {"rank", "item", "calibrated", "model", "change", *asked}
     chance = report.rows.listing.column("p_top_k")
     shown |= set() if chance is None else {chance.title}
-    yield _table(listing, shown if len(asked) > 1 or chance else {*shown, "consensus"})
-    rest = listing.n_rows - TOP
+    shown = shown if len(asked) > 1 or chance else {*shown, "consensus"}
+    parts = report.rows.parts[:_MOST_PARTS]
+    if parts:
+        yield PARTS_SAID
+    for part in parts:
+        yield f"### {part.title}: {plain(part.says, 200)}"
+        yield _table(listing, shown, part.rows[:TOP])
+    if not parts:
+        yield _table(listing, shown, range(min(TOP, listing.n_rows)))
+    rest = listing.n_rows - sum(min(TOP, len(part.rows)) for part in parts or ())
+    rest -= 0 if parts else TOP
     if rest > 0:
         yield f"{count(rest, 'more item')} in `items.csv`."
     level, covers = report.score_interval
@@ -185,7 +196,7 @@ def _members(ground: Ground, name: str) -> str:
 
 def _changes(report: Report) -> Iterable[str]:
     found = report.changes
-    if found is None:
+    if found is None or report.rows.parts:  # of ranks that no component has
         return
     yield "## Largest changes"
     yield (
@@ -281,11 +292,12 @@ def _making(report: Report) -> Iterable[str]:
     )
 
 
-def _table(listing: Listing, wanted: set[str]) -> str:
-    stop = min(TOP, listing.n_rows)
+def _table(listing: Listing, wanted: set[str], shown: Sequence[int] | None = None) -> str:
+    stop = min(TOP, listing.n_rows) if shown is None else max(shown, default=-1) + 1
     columns = [column for column in listing.columns if column.title in wanted]
     rows = []
-    for row in zip(*(column.cells(stop) for column in columns), strict=True):
+    every = list(zip(*(column.cells(stop) for column in columns), strict=True))
+    for row in every if shown is None else (every[k] for k in shown):
         cells = []
         for column, cell in zip(columns, row, strict=True):
             if column.kind == "name":

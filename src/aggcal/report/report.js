@@ -1,6 +1,6 @@
 (async () => {
   "use strict";
-  const PAGE = 100, MINUS = "\u2212", DASH = "\u2013";
+  const PAGE = 100, SCREEN = 40, MINUS = "\u2212", DASH = "\u2013";
   const $ = (where, from = document) => from.querySelector(where), $$ = (where, from = document) => [...from.querySelectorAll(where)];
   async function read(name) {
     const found = $("#data-" + name);
@@ -46,13 +46,14 @@
   const place = (axis, value) => (3 + 94 * (Math.min(axis[1], Math.max(axis[0], number(value))) - axis[0]) / (axis[1] - axis[0])).toFixed(2);
 
   // A table that is sorted, searched and shown a page at a time. Rows that the page holds are moved, others are built.
-  function table({ box, data, fixedRows, build, pager, none, count, keys, nouns }) {
+  function table({ box, data, fixedRows, build, pager, none, count, keys, nouns, heading }) {
     const columns = Object.fromEntries(data.columns.map((column) => [column.key, column]));
     const named = data.columns.find((column) => column.kind === "name"), n = named.values.length;
-    const bodies = new Map($$("tbody", box).map((body) => [Number(body.dataset.k), body]));
+    const bodies = new Map($$("tbody[data-k]", box).map((body) => [Number(body.dataset.k), body]));
     const state = { sort: "", up: true, words: "", keep: null, page: 0, order: null, rows: [] };
     const heads = $$("thead th[data-key]", box);
     let lower;
+    const warm = () => { lower ||= named.values.map((text, k) => (named.texts ? text + "\n" + named.texts[k] : text).toLowerCase()); };
     const body = (k) => { if (!bodies.has(k)) bodies.set(k, build(k)); return bodies.get(k); };
     function values(key) {
       if (keys[key]) return keys[key]();
@@ -65,9 +66,18 @@
     }
     function refresh() {
       const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
-      if (words.length) lower ||= named.values.map((text, k) => (named.texts ? text + "\n" + named.texts[k] : text).toLowerCase());
+      if (words.length) warm();
       if (!state.order) state.order = Uint32Array.from({ length: n }, (_, k) => k);
-      state.rows = words.length || state.keep ? state.order.filter((k) => (!state.keep || state.keep(k)) && words.every((word) => lower[k].includes(word))) : state.order;
+      // One more letter leaves some of the rows that were there: no others are looked at.
+      const before = state.found, narrower = before && before.order === state.order && before.keep === state.keep && before.words.length === 1 && words.length === 1 && words[0].startsWith(before.words[0]);
+      const from = narrower ? state.rows : state.order, keep = state.keep, [first, ...rest] = words;
+      if (first === undefined && !keep) state.rows = from;
+      else {
+        const fit = [];
+        for (const k of from) if ((first === undefined || lower[k].includes(first)) && (!keep || keep(k)) && rest.every((word) => lower[k].includes(word))) fit.push(k);
+        state.rows = Uint32Array.from(fit);
+      }
+      state.found = { words, order: state.order, keep };
       draw();
     }
     function draw() {
@@ -75,9 +85,17 @@
       state.page = Math.min(state.page, pages - 1);
       const begin = state.page * size, part = state.rows.slice(begin, begin + size);
       const head = $("thead", box), all = document.createDocumentFragment();
-      for (const k of part) all.append(body(k));
+      let last = null;
+      const put = (those, into) => { for (const k of those) { const head = heading?.(k, last); if (head) into.append(head); into.append(body(k)); last = k; } };
+      // What fits a screen comes at once, the rest of a page after it, so that typing is not held up.
+      const rest = n > fixedRows ? part.slice(SCREEN) : [];
+      clearTimeout(pending);
+      put(part.slice(0, part.length - rest.length), all);
       $$("tbody", box).forEach((old) => old.remove());
       head.after(all);
+      box.ariaBusy = String(rest.length > 0);
+      finish = () => { if (box.ariaBusy !== "true") return; clearTimeout(pending); put(rest, box); after(rest); box.ariaBusy = "false"; };
+      if (rest.length) pending = setTimeout(finish);
       none.hidden = state.rows.length > 0;
       none.textContent = state.rows.length ? "" : (state.words.trim() ? "Nothing matches “" + state.words.trim() + "”." : "No " + nouns + " here.") + " Clear the search and the filters to see all " + whole(n) + ".";
       count.textContent = state.rows.length < n ? whole(state.rows.length) + " of " + whole(n) + " " + nouns : "";
@@ -93,9 +111,10 @@
         });
         pager.append(back, make("span", "", whole(begin + 1) + " to " + whole(begin + part.length) + " of " + whole(state.rows.length)), on);
       }
-      after(part);
+      after(part.slice(0, part.length - rest.length));
     }
-    let after = () => {};
+    let after = () => {}, pending = 0, finish = () => {};
+    addEventListener("beforeprint", () => finish());
     function sort(key, up) {
       state.sort = key; state.up = up; state.page = 0;
       const by = values(key), sign = up ? 1 : -1;
@@ -113,10 +132,11 @@
       head.append(button);
       button.addEventListener("click", () => sort(head.dataset.key, state.sort === head.dataset.key ? !state.up : head.dataset.first === "up"));
     });
-    return { n, columns, named, state, body, sort, refresh, draw, mark, onDraw: (call) => { after = call; }, go(k) {
+    return { n, columns, named, state, body, warm, sort, refresh, draw, mark, onDraw: (call) => { after = call; }, go(k) {
       state.words = ""; state.keep = null; refresh();
       state.page = n > fixedRows ? Math.floor(state.rows.indexOf(k) / PAGE) : 0;
       draw();
+      finish();
       const found = body(k);
       found.classList.add("hit");
       const details = $("details", found);
@@ -147,7 +167,7 @@
   }
   const blocks = (() => {
     const found = [], members = new Map();
-    (C.block ? C.block.values : []).forEach((value, k) => { if (value !== null) members.has(value) ? members.get(value).push(k) : members.set(value, [k]); });
+    (C.block ? C.block.values : []).forEach((value, k) => { if (value !== null && !S.parts) members.has(value) ? members.get(value).push(k) : members.set(value, [k]); });
     let turn = 0;
     for (const own of members.values()) if (own.length > 1) { turn++; own.forEach((k, at) => { found[k] = [at, own.length, turn]; }); }
     return found;
@@ -195,7 +215,15 @@
     return body;
   }
   const items = table({ box: itemTable, data: itemData, fixedRows: S.static, build: buildItem, pager: $("#pager"), none: $("#no-items"), count: $("#item-count"), nouns: "items",
-    keys: { chance: () => Float64Array.from(C.item.values, (_, k) => chance(k)) } });
+    heading: S.parts && ((k, last) => {
+      const own = C.component.values[k], says = S.parts[own];
+      if (items.state.sort !== "rank" || !items.state.up || !says || (last !== null && C.component.values[last] === own)) return null;
+      const made = make("tbody", "part"), row = make("tr"), cell = make("th");
+      cell.scope = "rowgroup"; cell.colSpan = heads.length;
+      cell.append(make("b", "", says[0]), " ", make("span", "muted", says[1])); row.append(cell); made.append(row);
+      return made;
+    }),
+    keys: { ...(S.parts && { rank: () => Float64Array.from(C.rank.values, (rank, k) => rank === null || C.component.values[k] === null ? NaN : C.component.values[k] * 1e9 + rank) }), chance: () => Float64Array.from(C.item.values, (_, k) => chance(k)) } });
   function colour(part) {
     for (const k of part) {
       const body = items.body(k), row = body.firstElementChild, square = $(".sq", row), state = $("#topk") ? stateOf(k) : "in";
@@ -208,10 +236,14 @@
   }
   items.onDraw(colour);
   items.state.sort = C.rank ? "rank" : ""; items.mark();
+  // Items of which least is known: the tenth with the widest intervals.
+  const width = (k) => { const at = C[S.score], low = at.low?.[k], high = at.high?.[k]; return low === null || low === undefined || high === null ? NaN : number(high) - number(low); };
+  const tenth = () => { const every = Float64Array.from(C.item.values, (_, k) => width(k)).filter((one) => !Number.isNaN(one)).sort(); return every[Math.floor(.9 * every.length)]; };
   const judged = page.judged.map(([, those]) => new Set(those));
   function filter() {
     const kind = $("#filter").value, who = kind.startsWith("by:") ? judged[Number(kind.slice(3))] : null, part = kind.startsWith("part:") ? Number(kind.slice(5)) : 0;
-    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]) }[kind] || (who ? (k) => who.has(k) : part ? (k) => C.component.values[k] === part : null);
+    const widest = kind === "wide" ? tenth() : NaN;
+    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]), wide: (k) => width(k) >= widest }[kind] || (who ? (k) => who.has(k) : part ? (k) => C.component.values[k] === part : null);
     items.state.keep = only || fits ? (k) => (!only || stateOf(k) === only) && (!fits || fits(k)) : null;
     items.state.page = 0;
     items.refresh();
@@ -227,6 +259,7 @@
     for (const [state, n] of Object.entries(counts)) $("[data-state=" + state + "] b").textContent = whole(n);
     only ? filter() : items.draw();
   }
+  $("#search").addEventListener("focus", items.warm);
   $("#search").addEventListener("input", (event) => { items.state.words = event.target.value; items.state.page = 0; items.refresh(); });
   $("#filter").addEventListener("change", filter);
   $("#sort-by").addEventListener("change", (event) => items.sort(event.target.value, ["rank", "item"].includes(event.target.value)));
@@ -385,6 +418,7 @@
     if (kind === "item" && rest.length) { const k = C.item.values.indexOf(wanted); tab("results"); view("table"); if (k >= 0) items.go(k); return; }
     if (kind === "annotator" && rest.length && people) { tab("annotators"); const k = people.named.values.indexOf(wanted); if (k >= 0) people.go(k); return; }
     if (panels.some((panel) => panel.id === hash)) { tab(hash, moved); return; }
+    if (hash === "next" && $("#next")) { tab("quality"); $("#next").scrollIntoView(); return; }
     if (hash.startsWith("word")) { tab("method"); document.getElementById(hash)?.scrollIntoView({ block: "center" }); return; }
     tab("results");
   }
@@ -419,7 +453,7 @@
     } else if (target.hash && target.hash === location.hash && target.closest("main, .head")) follow(true);
   });
 
-  items.refresh();
+  S.parts ? items.sort("rank", true) : items.refresh();
   follow();
   // The browser jumps to the tab itself once all is loaded: the verdict above it comes first.
   if (isTab(location.hash)) { addEventListener("load", () => setTimeout(() => scrollTo(0, 0))); setTimeout(() => scrollTo(0, 0)); }

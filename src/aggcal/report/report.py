@@ -24,6 +24,7 @@ from aggcal.report.headline import Trust, could_be_first, leaders, withdrawn
 from aggcal.report.headline import headline as verdict_of
 from aggcal.report.headline import trust as trust_of
 from aggcal.report.listing import Listing
+from aggcal.report.parts import own_ranks, parts_of
 from aggcal.report.rows import ItemRows
 
 
@@ -112,7 +113,8 @@ class Report:
         digits = self.summary.get("digits")
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
         found = decided_of(self.summary)
-        return contents.item_listing(self.items, self.texts, digits if known else None, found)
+        items = own_ranks(self.items)
+        return contents.item_listing(items, self.texts, digits if known else None, found)
 
     @property
     def score_interval(self) -> tuple[str, str]:
@@ -127,7 +129,8 @@ class Report:
     @cached_property
     def rows(self) -> ItemRows:
         """The same as a chart."""
-        return ItemRows(self.item_listing, self.comparisons.get("top"), decided_of(self.summary))
+        top, decided = self.comparisons.get("top"), decided_of(self.summary)
+        return ItemRows(self.item_listing, top, decided, parts_of(self.items))
 
     @cached_property
     def decided(self) -> Decided:
@@ -249,6 +252,8 @@ class Report:
         ):
             if self.verdicts.get(word):
                 found.append((count(self.verdicts[word], one, many), "#annotators"))
+        if self.suggestions or self.precision:
+            found.append(("what to ask next", "#next"))
         return found
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
@@ -15,6 +15,7 @@ from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verd
 from aggcal.registry import SCALES, WIN
 from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
 from aggcal.report.numerals import percent
+from aggcal.report.parts import Part
 from aggcal.report.scale import Axis
 
 SURE = 0.95
@@ -49,6 +50,8 @@ class ItemRows:
     """With which probability items are among the first k; see `assessment.comparisons`."""
     decided: Mapping[str, Any] = field(default_factory=dict)
     """What was decided, as in ``summary.json``."""
+    parts: Sequence[Part] = ()
+    """Components that nothing compares with each other: each is ranked on its own."""
 
     @property
     def n(self) -> int:
@@ -105,7 +108,7 @@ class ItemRows:
     def has_states(self) -> bool:
         """Whether items can be told to be in or out of the top k."""
         ranged = self.ranks is not None and self.ranks.low is not None
-        return self.n > 1 and (self.top is not None or ranged)
+        return self.n > 1 and not self.parts and (self.top is not None or ranged)
 
     @cached_property
     def stops(self) -> list[int]:
@@ -162,7 +165,7 @@ class ItemRows:
         The turn counts the blocks of several items from the top: every other one is tinted.
         """
         column = self.listing.column("block")
-        if column is None:
+        if column is None or self.parts:  # blocks reach across components
             return [(0, 1, 0)] * self.n
         found, turn, members = [(0, 1, 0)] * self.n, 0, self.members
         for own in members.values():
@@ -271,7 +274,15 @@ class ItemRows:
     @property
     def static(self) -> list[dict[str, Any]]:
         """The rows of the page itself, for a reader without scripts."""
-        return [self.row(k) for k in range(min(self.n, STATIC_ROWS))]
+        heads = {part.rows[0]: part for part in self.parts}
+        return [self.row(k) | {"part": heads.get(k)} for k in self.order[:STATIC_ROWS]]
+
+    @property
+    def order(self) -> list[int]:
+        """The rows as they are shown: by rank, one component after the other, then the rest."""
+        first = [k for part in self.parts for k in part.rows]
+        known = set(first)
+        return first + [k for k in range(self.n) if k not in known]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -284,6 +295,7 @@ class ItemRows:
             "sure": self.sure,
             "top": self.asked_top,
             "static": STATIC_ROWS,
+            "parts": {part.label: [part.title, part.says] for part in self.parts} or None,
         }
 
 

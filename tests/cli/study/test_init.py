@@ -16,11 +16,11 @@ import pytest
 from conftest import Command
 
 ANSWERS = (
-    "Coder;Text A;Text B;pick;note\nann;essay 1;essay 2;the former;x\n"
+    "Coder;Draft A;Draft B;pick;note\nann;essay 1;essay 2;the former;x\n"
     "ann;essay 2;essay 3;the latter;\nbob;essay 1;essay 3;same;\n"
 )
 GRADES = "essay;gpt;len\nessay 1;3.5;100\nessay 2;2.5;120\nessay 3;1.5;80\n"
-COLUMNS = ("--column", "left=Text A", "--column", "right=Text B", "--column", "outcome=pick")
+COLUMNS = ("--column", "left=Draft A", "--column", "right=Draft B", "--column", "outcome=pick")
 LABELS = ("--outcome", "the former=left", "--outcome", "the latter=right")
 
 
@@ -98,7 +98,7 @@ def test_without_a_terminal_each_refusal_leads_on(folder: Path, command: Command
     assert done.returncode == 0, done.stderr
     assert "'same' (1) tie, 'the former' (1) left, 'the latter' (1) right" in done.stderr
     found = study(folder)
-    assert found["column"] == {"left": "Text A", "right": "Text B", "outcome": "pick"}
+    assert found["column"] == {"left": "Draft A", "right": "Draft B", "outcome": "pick"}
     assert found["outcome"] == {"the former": "left", "the latter": "right"}
     assert (found["item-column"], found["score-column"]) == ("essay", "gpt")
     done = command("run")
@@ -107,10 +107,10 @@ def test_without_a_terminal_each_refusal_leads_on(folder: Path, command: Command
 
 
 def test_at_a_terminal_only_what_is_unknown_is_asked(folder: Path) -> None:
-    answers = ["outcome", "text a", "Text C", "Text B", "pick", "LEFT", "upward", "right", "gpt"]
+    answers = ["outcome", "draft a", "Draft C", "Draft B", "pick", "LEFT", "upward", "right", "gpt"]
     code, said = at_a_terminal(folder, ["init", "answers.csv", "grades.csv"], answers)
     assert code == 0, said
-    assert "'Text C' is not one of these (did you mean 'Text A' or 'Text B'?)" in said
+    assert "'Draft C' is not one of these (did you mean 'Draft A' or 'Draft B'?)" in said
     assert "who judged" not in said  # Coder is known to be the annotator
     assert study(folder)["outcome"] == {"the former": "left", "the latter": "right"}
 

@@ -23,6 +23,9 @@ _MAIN = ("title", "question", "method", "calibrator", "n_items", "n_annotators",
 """What of a summary says which results were rendered."""
 
 
+_FORMS = ("html", "md", "json")
+
+
 def add(command: Parser) -> None:
     """Add what it takes."""
     command.set_defaults(call=report)
@@ -42,7 +45,9 @@ def add(command: Parser) -> None:
         help="two folders: declare that no judgment is in both runs, which shows smaller moves",
     )
     command.add_argument(
-        "--format", choices=("html", "md", "json"), default="html", help="output format"
+        "--format",
+        choices=_FORMS,
+        help="output format (default: as FILE ends, or html)",
     )
     command.add_argument(
         "-o",
@@ -61,6 +66,8 @@ def add(command: Parser) -> None:
 
 def report(options: argparse.Namespace) -> int:
     """Read one folder and render it, or two and compare them."""
+    ending = str(options.output or "").rpartition(".")[2].lower()
+    options.format = options.format or (ending if ending in _FORMS else _FORMS[0])
     if options.other is not None:
         return compare(options)
     if options.independent:

@@ -48,6 +48,10 @@ class Look:
         """Return a column by its name, in whatever letters."""
         return self.columns.get(name.strip().lower())
 
+    def names(self, outcome: str) -> dict[str, str]:
+        """Return what is read of the file for its outcomes: all columns, which tell its header."""
+        return {name: f"c{k}" for k, name in enumerate(self.columns)} | {outcome: "outcome"}
+
     @property
     def keys(self) -> list[Column]:
         """The columns that may name the rows: all there and different, and no measurements."""

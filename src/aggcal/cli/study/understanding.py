@@ -109,7 +109,7 @@ def _unknown_labels(options: argparse.Namespace, look: Look) -> list[str]:
     outcome = _outcome_column(options, look)
     if outcome is None:
         return []
-    with opened(look.path, {outcome: "outcome"}, what="judgments", shapes={}) as source:
+    with opened(look.path, look.names(outcome), what="judgments", shapes={}) as source:
         found = Labels.of(source, "outcome", _choices(options))
         every = [label for label, _ in source.frequencies("outcome", "outcome IS NOT NULL")]
     known = {*found.means, *found.mapped, *(("1", "2") if found.numbered else ())}
@@ -182,7 +182,7 @@ def _labels(options: argparse.Namespace, look: Look) -> str:
     if outcome is None:
         return "?"
     mapped = {k.lower(): str(v) for k, v in _choices(options).outcomes.items()}
-    with opened(look.path, {outcome: "outcome"}, what="judgments", shapes={}) as source:
+    with opened(look.path, look.names(outcome), what="judgments", shapes={}) as source:
         found = Labels.of(source, "outcome", _choices(options))
         every = source.frequencies("outcome", "outcome IS NOT NULL")
     return ", ".join(_told(every, found, mapped)) or "blank in every row"

@@ -25,6 +25,7 @@ from aggcal.io.formats._base import (
     TableFormat,
     TextFormat,
 )
+from aggcal.io.formats._guessing import ask_for_columns
 from aggcal.io.formats._sample import Record, Sample
 from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
@@ -77,6 +78,7 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
                 f"{RANKINGS.name} or --format {RATINGS.name}."
             )
         if found.info == TABLE:
+            ask_for_columns(sample)
             ask_for_ratings(sample)
         return found
     if name not in FORMATS:

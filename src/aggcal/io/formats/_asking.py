@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from aggcal.errors import OptionError, some
 from aggcal.io.formats._sample import Sample
-from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, RATING, WINNER_LOSER
-from aggcal.io.formats.ratings import rated_columns
+from aggcal.io.formats._sheets import rated_columns
+from aggcal.io.formats._synonyms import (
+    ANNOTATOR,
+    ITEM,
+    LEFT_RIGHT,
+    RANKS,
+    RATING,
+    WINNER_LOSER,
+)
 from aggcal.registry import RATINGS
 
 _SAY = f"--format {RATINGS.name}"
@@ -25,8 +32,9 @@ def ask_for_ratings(sample: Sample) -> None:
     """
     have = sample.columns
     known = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
-    if known or have & {*RATING, "rank", "winner", "loser", "left", "right", "outcome"}:
+    if known or have & {*RATING, "winner", "loser", "left", "right", "outcome"}:
         return
+    _refuse_ranks(sample)
     numbers = rated_columns(sample)
     itemised, named = bool(have & {*ITEM}), bool(have & {*ANNOTATOR})
     rest = sorted(have - {*numbers, ""})
@@ -45,14 +53,31 @@ def ask_for_ratings(sample: Sample) -> None:
         )
     elif named:
         what = (
-            f"has a row for each annotator and numbers in {some(numbers)}; if they are ratings, "
-            f"exchange rows and columns, so that each row is an item, and say {_SAY}"
+            f"has a row for each annotator and numbers in {some(numbers)}; if these columns are "
+            f"the items and the numbers their ratings, say {_SAY}, or {_SAY} --order lowest if 1 "
+            "is the best"
         )
     elif len(rest) == 1:
         what = (
-            f"has several numbers for each '{rest[0]}' ({some(numbers)}); if each is one "
-            f"annotator's rating, say so with {_SAY} --column 'item={rest[0]}'"
+            f"has several numbers for each '{rest[0]}' ({some(numbers)}); if each column is one "
+            f"annotator's ratings, say so with {_SAY} --column 'item={rest[0]}'; if each is an "
+            f"item, with {_SAY} --column 'annotator={rest[0]}'"
         )
     else:
         return
     raise OptionError(f"{sample.name}: {what}.")
+
+
+def _refuse_ranks(sample: Sample) -> None:
+    """Ask for a column of ranks under another name, of which 1 is the best."""
+    rank = next((name for name in RANKS if name in sample.columns), None)
+    if rank is None or not sample.columns & {*ANNOTATOR}:
+        return
+    item = next((name for name in ITEM if name in sample.columns), None)
+    rest = sorted(sample.columns - {*ANNOTATOR, rank, ""})
+    item = rest[0] if item is None and len(rest) == 1 else item
+    said = "" if item == "item" else f"--column 'item={item or 'NAME'}' "
+    raise OptionError(
+        f"{sample.name}: holds ranks in the column '{rank}'; say which columns are meant with "
+        f"{said}--column 'rank={rank}'."
+    )

@@ -195,6 +195,8 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
     --------
     >>> stated(1, 3, "ranking", "pair")
     '1 ranking became 3 pairs, each of full weight, as if they were independent opinions'
+    >>> stated(2, 2, "ranking", "information")
+    '2 rankings became 2 pairs'
     """
     weights = {
         "information": "weighted so that together they count as much as the {what}, not as "
@@ -205,7 +207,7 @@ def stated(rankings: int, pairs: int, what: str, kind: RankingWeight) -> str:
     shown = f"{pairs:,}"
     noun = "pair" if pairs == 1 else "pairs"
     plural = what if rankings == 1 or what.endswith("s") else f"{what}s"
-    return (
-        f"{rankings:,} {plural} became {shown} {noun}, "
-        f"{weights[kind].format(what=what if kind == 'item' else plural, pairs=shown)}"
-    )
+    became = f"{rankings:,} {plural} became {shown} {noun}"
+    if pairs <= rankings:
+        return became
+    return f"{became}, {weights[kind].format(what=what if kind == 'item' else plural, pairs=shown)}"

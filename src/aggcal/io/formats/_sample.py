@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 _LOOKED_AT = 50  # records: more tell formats apart no better and take longer
+ADDED_BY_QUALTRICS = '{"ImportId":'
+"""How the cells of the second row below the header begin, which is no answer."""
 BLANK = "\ufeff \t\r\n"
 
 
@@ -65,6 +67,10 @@ def of_table(name: str, columns: Sequence[str], text: str, delimiter: str) -> Sa
                 break
     except csv.Error:
         pass  # what is wrong is told by whoever reads the file in earnest
+    if any(
+        str(value).startswith(ADDED_BY_QUALTRICS) for row in rows[1:2] for value in row.values()
+    ):
+        del rows[:2]
     return Sample(name, frozenset(names), tuple(rows), text)
 
 

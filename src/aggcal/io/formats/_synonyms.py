@@ -7,18 +7,31 @@ from typing import Any
 
 from aggcal.io.formats._base import Choices
 
+
+def _spaced(names: Sequence[str]) -> tuple[str, ...]:
+    """Add to each name how a person types it: with spaces where programs have underscores.
+
+    Examples
+    --------
+    >>> _spaced(["worker", "worker_id"])
+    ('worker', 'worker_id', 'worker id')
+    """
+    return tuple(dict.fromkeys(s for name in names for s in (name, name.replace("_", " "))))
+
+
 # fmt: off
-ANNOTATOR = (
-    "annotator", "annotator_id", "annotator id", "worker", "worker_id", "judge", "judge_id",
+ANNOTATOR = _spaced((
+    "annotator", "annotator_id", "worker", "worker_id", "workerid", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
-    "reviewer_id", "reviewer id", "reviewer name", "reviewername", "member name", "member #",
-    "reviewer_email", "reviewer email",
+    "reviewer_id", "reviewer_name", "reviewername", "member name", "member #",
+    "reviewer_email", "annotator_name", "rater_name", "judge_name", "participant_id",
+    "prolific_pid", "prolific_id", "respondent_id", "email address",
     "teacher", "marker", "examiner", "coder", "labeler", "labeller",
-    "user_id", "completed_by", "session id", "session_id", "evaluation_session_id",
-)
+    "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
+))
 """Who judged, the surest name first."""
 
-LEFT_RIGHT = (
+_PAIRS = (
     ("left", "right"), ("model_a", "model_b"), ("item_a", "item_b"), ("option_a", "option_b"),
     ("item_1", "item_2"), ("item1", "item2"), ("option_1", "option_2"), ("option1", "option2"),
     ("generator_1", "generator_2"), ("left choice id", "right choice id"), ("left_id", "right_id"),
@@ -26,6 +39,7 @@ LEFT_RIGHT = (
     ("response_a", "response_b"), ("response_1", "response_2"), ("output_1", "output_2"),
     ("text_a", "text_b"), ("text_1", "text_2"), ("text1", "text2"), ("a", "b"), ("x", "y"),
 )
+LEFT_RIGHT = tuple(zip(*(_spaced(side) for side in zip(*_PAIRS, strict=True)), strict=True))
 """What was shown side by side."""
 
 WINNER_LOSER = (
@@ -40,10 +54,10 @@ OUTCOME = (
 )
 """Which side won."""
 
-ITEM = (
-    "item", "item_id", "item id", "paper", "paper_id", "paper id", "submission", "submission_id",
-    "submission #", "submission number", "pid", "essay", "script", "poster", "product", "forum",
-)
+ITEM = _spaced((
+    "item", "item_id", "paper", "paper_id", "submission", "submission_id", "submission #",
+    "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
+))
 """What was rated, the surest name first."""
 
 RATING = (
@@ -53,6 +67,9 @@ RATING = (
     "recommendation",
 )
 """What an annotator gave an item."""
+
+RANKS = ("rank", "place", "position", "placement", "rang", "platz")
+"""Which place an item got: the lowest number is the best, so that none of these is a rating."""
 
 GROUP = (
     "ranking", "task", "task_id", "entry", "question", "question_id", "prompt", "prompt_id",

@@ -110,6 +110,7 @@ class _Reader:
         data = {k: v for k, v in record.items() if k not in _NOT_DATA and k not in controls}
         who = self._who(record.get("annotator", record.get("completed_by")))
         if not found:
+            _refuse_bare(record, location)
             yield self._unanswered(data, who, location, "no answer")
         for key, value in found:
             seconds = number_of(record.get("lead_time"))
@@ -205,6 +206,17 @@ def _id(value: Any) -> str | None:
     """Return the id of an object that has one, else the value itself."""
     named = value.get("id") if isinstance(value, Mapping) else None
     return text_of(value if named is None else named)
+
+
+def _refuse_bare(record: Mapping[str, Any], location: str) -> None:
+    """Refuse a record that has an answer in other words than Label Studio's: it is not blank."""
+    for key, value in record.items():
+        if isinstance(value, str) and value.strip().lower() in ("left", "right"):
+            raise OutcomeError(
+                f"{location}: '{key}' is '{value.strip()}', and other rows have Label Studio's "
+                'JSON there; write {"selected": "left"} or {"selected": "right"}, or export it '
+                "again."
+            )
 
 
 def _tiers(ranker: Any, location: str) -> list[list[str]]:

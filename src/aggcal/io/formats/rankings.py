@@ -25,18 +25,43 @@ from aggcal.io.formats._synonyms import ANNOTATOR, GROUP, ITEM, OUTCOME, first_o
 
 _PLACE = re.compile(
     r"(?:(?:r|rank|place|location|position|pref|preference|choice)[ _-]?(\d+)"
-    r"|(\d+)(?:st|nd|rd|th)(?:[ _-](?:place|choice|preference))?)$"
+    r"|(\d+)(?:st|nd|rd|th)(?:[ _-](?:place|choice|preference|rank))?)$"
 )
+_WORDS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+_IN_WORDS = re.compile(rf"({'|'.join(_WORDS)})[ _-](?:place|choice|preference|rank)$")
+_ROW = re.compile(r".*\[(.+)\]$")
+"""A column of a grid in a form: the question, and in brackets the row."""
 _OPTION = re.compile(r"(?:item|option|choice|alternative|text)[ _-]?(\d+|[a-h])$")
 _Long: TypeAlias = dict[tuple[str, ...], tuple[Opinion, dict[float, list[str]]]]
 """Rankings that are collected row by row: whose each is, and its items by their rank."""
 _LISTS = ("items", "options", "choices", "set", "alternatives")
 
 
+def _place(name: str) -> int | None:
+    """Return the place whose items a column holds.
+
+    Examples
+    --------
+    >>> _place("r1"), _place("2nd choice"), _place("third choice"), _place("third")
+    (1, 2, 3, None)
+    >>> _place("rank the posters [2nd choice]")
+    2
+    """
+    row = _ROW.match(name)
+    name = name if row is None else row[1].strip()
+    if (found := _PLACE.match(name)) is not None:
+        return int(found[1] or found[2])
+    if (worded := _IN_WORDS.match(name)) is not None:
+        return _WORDS.index(worded[1]) + 1
+    return None
+
+
 def _is_wide(sample: Sample) -> bool:
     if any(name in sample.columns for name in ITEM):
         return False  # numbers of each item, from one annotator a column: ratings
-    locations = sum(bool(_PLACE.match(c)) for c in sample.columns)
+    locations = sum(_place(c) is not None for c in sample.columns)
     decided = any(name in sample.columns for name in OUTCOME)
     # Two choices and which of them it was are a pair, not a ranking of two.
     return locations > (2 if decided else 1)
@@ -72,7 +97,7 @@ def _orders(
         if "item" in cells and "rank" in cells:
             _collect(cells, record.location, long, choices, notes)
             continue
-        who = _who(cells, f"ranking {number}", choices, notes)
+        who = _who(cells, f"ranking {number}", choices, notes, (*ANNOTATOR, "name", "your name"))
         opinion = _opinion(cells, who, record.location, f"ranking {number}", choices)
         yield opinion, _tiers(cells, record.location)
     for opinion, ranks in long.values():
@@ -95,8 +120,14 @@ def _opinion(
     return Opinion(who, location, ranking, criterion, None, weight, context, by)
 
 
-def _who(cells: Mapping[str, Any], otherwise: str, choices: Choices, notes: Notes) -> str:
-    named = text_of(first_of(cells, ANNOTATOR))
+def _who(
+    cells: Mapping[str, Any],
+    otherwise: str,
+    choices: Choices,
+    notes: Notes,
+    names: tuple[str, ...] = ANNOTATOR,
+) -> str:
+    named = text_of(first_of(cells, names))
     if named is not None:
         return named
     if choices.annotator is not None:
@@ -116,7 +147,7 @@ def _collect(
 ) -> None:
     group = text_of(first_of(cells, GROUP)) or ""
     who = _who(cells, f"ranking {group}", choices, notes)
-    item, rank = text_of(cells["item"]), number_of(cells["rank"])
+    item, rank = text_of(cells["item"]), _rank(cells["rank"])
     if item is None or rank is None:
         raise TableError(
             f"{location}: has no item or a rank that is not a number; correct the row."
@@ -135,14 +166,22 @@ def _collect(
     ranks.setdefault(rank, []).append(item)
 
 
+def _rank(value: Any) -> float | None:
+    """Return a rank, which may be an ordinal.
+
+    Examples
+    --------
+    >>> _rank("2nd"), _rank("3."), _rank(1), _rank("best")
+    (2.0, 3.0, 1.0, None)
+    """
+    ordinal = re.fullmatch(r"\s*(\d+)\s*(?:st|nd|rd|th|\.)\s*", str(value), re.IGNORECASE)
+    return number_of(value if ordinal is None else ordinal[1])
+
+
 def _tiers(cells: Mapping[str, Any], location: str) -> list[list[str]]:
     if cells.get("ranking") not in (None, ""):
         return _one_cell(cells["ranking"], location)
-    locations = sorted(
-        (int(found[1] or found[2]), name)
-        for name in cells
-        if (found := _PLACE.match(name)) is not None
-    )
+    locations = sorted((place, name) for name in cells if (place := _place(name)) is not None)
     items = [text_of(cells[name]) for _, name in locations]
     return [[item] for item in items if item is not None]
 

@@ -6,26 +6,26 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from aggcal.data.spelling import Kind, Spelling, merged_note
-from aggcal.errors import OptionError, TableError, count, some
+from aggcal.errors import TableError, count
 from aggcal.io.formats._base import (
     Choices,
     Notes,
     RecordFormat,
     Row,
-    mapping_of,
     nobody,
     number_of,
     text_of,
 )
 from aggcal.io.formats._orders import Opinion, pairs_of_ratings, stated
-from aggcal.io.formats._parting import MARK, marked, of_both
-from aggcal.io.formats._sample import Record, Sample, of_records
+from aggcal.io.formats._parting import MARK, of_both
+from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats._scale import Scale, rating_of
+from aggcal.io.formats._sheets import SEVERAL, is_rater, one_by_one
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
     GROUP,
@@ -34,80 +34,27 @@ from aggcal.io.formats._synonyms import (
     RATING,
     WINNER_LOSER,
     first_of,
-    renamed,
 )
 
-_RATER = re.compile(
-    r"(?:reviewer|rater|annotator|judge|marker|examiner|assessor|r)[ _-]?#?(?:\d+|[a-z])$"
-)
-"""How columns are called that hold the ratings of one annotator each."""
-_SEVERAL = ("scores",)
-"""What EasyChair calls a column with all scores of a review."""
-_LOOKED_AT = 50  # rows that tell which columns hold numbers
-_LABELLED = re.compile(
-    r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*(?::(?!\d)|\()|\s+[\u2013\u2014-]\s|\.\s+[^\W\d])"
-)
-"""A rating with its meaning after it: '6: marginally above', '5 (accept)', '4. Accept'."""
 _OVERALL = re.compile(r"overall evaluation\W*([+-]?\d+)", re.IGNORECASE)
 """The score that counts in a cell of EasyChair's that holds all of them."""
-_STEPS = {k + step for k in range(1, 7) for step in (0.0, 0.3, 0.7)}
-"""Marks in thirds: the best is 1.0 in some countries and 4.0 in others."""
-LOWEST, HIGHEST = "lowest", "highest"
-"""Which number is the best, instead of an order of labels."""
 
 
 def _is_mine(sample: Sample) -> bool:
     if any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER)):
         return False  # a pair that has a score is no rating
     itemised = any(name in sample.columns for name in ITEM)
-    rated = any(name in sample.columns for name in (*RATING, *_SEVERAL))
+    rated = any(name in sample.columns for name in (*RATING, *SEVERAL))
     named = any(name in sample.columns for name in ANNOTATOR)
-    wide = not rated and sum(map(_is_rater, sample.columns)) > 1
+    wide = not rated and sum(map(is_rater, sample.columns)) > 1
     return itemised and ((rated and named) or wide)
 
 
-def _is_rater(column: str) -> bool:
-    """Whether a column is called as annotators are, by number or address."""
-    return bool(_RATER.match(column)) or "@" in column
-
-
 def _may_be(sample: Sample) -> bool:
-    """Whether a sheet can be meant that has a column for each annotator, under their names."""
+    """Whether a sheet can be meant that has a column for each annotator, or for each item."""
     paired = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
-    itemised = any(name in sample.columns for name in ITEM)
-    return not paired and itemised and len(sample.columns) > 2  # noqa: PLR2004
-
-
-def rated_columns(sample: Sample, order: tuple[str, ...] = ()) -> list[str]:
-    """Return the columns whose cells are ratings or blank, mostly: one may be mistyped.
-
-    Examples
-    --------
-    >>> from aggcal.io.formats._sample import of_records
-    >>> rated_columns(of_records("f", [{"paper": "p1", "Anna": 3, "Bob": "", "Title": "On x"}]))
-    ['anna']
-    """
-    scale = _Scale(order)
-    return [
-        name
-        for name in sorted(sample.columns - {*ITEM, *ANNOTATOR, ""})
-        if (cells := sample.values(name)) and 2 * sum(map(scale.knows, cells)) > len(cells)
-    ]
-
-
-def _long(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Record]:
-    """Go through ratings one by one: a sheet with a column for each annotator has many in a row."""
-    first = list(islice(records, _LOOKED_AT))
-    raters = _raters(first, choices, notes)
-    for record in chain(first, records):
-        cells = renamed(mapping_of(record.value, record.location, "row"), choices)
-        cells[MARK] = marked(cells, choices)
-        if not raters:
-            yield Record(record.location, cells)
-        item = first_of(cells, ITEM)
-        for name, spelt in raters.items():
-            row = {"item": item, "annotator": spelt, "rating": cells.get(name), MARK: cells[MARK]}
-            yield Record(record.location, row)
+    rows = any(name in sample.columns for name in (*ITEM, *ANNOTATOR))
+    return not paired and rows and len(sample.columns) > 2  # noqa: PLR2004
 
 
 def _respelt(
@@ -129,104 +76,6 @@ def _respelt(
         yield Record(record.location, record.value | now)
 
 
-def _raters(first: list[Record], choices: Choices, notes: Notes) -> dict[str, str]:
-    """Return the columns that hold one annotator's ratings each, and how they are spelt."""
-    rows = [mapping_of(record.value, record.location, "row") for record in first]
-    spelt = {str(name).strip().lower(): str(name).strip() for row in rows for name in row}
-    sample = of_records("", [renamed(row, choices) for row in rows])
-    if any(name in sample.columns for name in (*RATING, *_SEVERAL)):
-        return {}
-    named = [name for name in spelt if _is_rater(name)]
-    if len(named) < 2:  # noqa: PLR2004
-        taken = {other.strip().lower() for other in choices.columns.values()}
-        rated = rated_columns(sample, choices.order)
-        named = [name for name in spelt if name in rated and name not in taken]
-        unused = [spelt[name] for name in spelt if name not in (*named, *ITEM, *taken, "")]
-        if unused:
-            notes.append(f"columns without ratings are not used: {some(unused)}")
-    if not named:
-        raise TableError(
-            "no column holds ratings; if they are labels, name all of them, the best first, as in "
-            "--order 'A,B,C'."
-        )
-    raters = {name: spelt[name] for name in named}
-    notes.append(f"each of {len(raters)} columns is one annotator's: {some(raters.values())}")
-    return raters
-
-
-def _number(value: Any) -> float | None:
-    """Return a rating as a number, which may be followed by what it means.
-
-    Examples
-    --------
-    >>> _number("6: marginally above"), _number("4. Accept"), _number(3.5), _number("good")
-    (6.0, 4.0, 3.5, None)
-    >>> _number("3-4"), _number("6:30"), _number("2024-01-05")
-    (None, None, None)
-    """
-    labelled = _LABELLED.match(value) if isinstance(value, str) else None
-    return number_of(labelled[1] if labelled is not None else value)
-
-
-@dataclass
-class _Scale:
-    """What ratings mean: numbers, or labels in a stated order."""
-
-    order: tuple[str, ...]
-    seen: set[float] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.sign = -1.0 if self.order == (LOWEST,) else 1.0
-        stated = () if self.order in ((LOWEST,), (HIGHEST,)) else self.order
-        self.heights = {_label(one): -float(k) for k, one in enumerate(stated)}
-
-    def knows(self, value: Any) -> bool:
-        """Whether a cell is a rating."""
-        return _label(value) in self.heights if self.heights else _number(value) is not None
-
-    def height(self, value: Any, location: str) -> float:
-        """Return how high a rating is, or refuse it."""
-        if self.heights:
-            found = self.heights.get(_label(value))
-            if found is None:
-                raise TableError(
-                    f"{location}: the rating '{value}' is not in the order that was given; add it "
-                    "to --order."
-                )
-            return found
-        rating = _number(value)
-        if rating is None:
-            raise TableError(
-                f"{location}: the rating '{value}' is not a finite number; correct the row, or if "
-                "ratings are labels, name all of them, the best first, as in --order 'A,B,C'."
-            )
-        self.seen.add(rating)
-        return self.sign * rating
-
-    def refuse_unclear(self) -> None:
-        """Refuse marks in thirds, of which nobody knows which end is the best."""
-        thirds = {round(10.0 * one) % 10 for one in self.seen} & {3, 7}
-        steps = {round(one, 9) for one in _STEPS}
-        if len(thirds) == 2 and self.seen <= steps and not self.order:  # noqa: PLR2004
-            shown = ", ".join(f"{one:g}" for one in sorted(self.seen)[:4])
-            raise OptionError(
-                f"the ratings look like marks ({shown}), whose best is 1.0 in some countries and "
-                f"4.0 in others; say which is the best with --order {LOWEST} or --order {HIGHEST}."
-            )
-
-
-def _label(value: Any) -> str:
-    """Return a label for comparison: 1, 1.0 and '1.0' are the same, and so are a and A.
-
-    Examples
-    --------
-    >>> _label("1.0") == _label(1), _label(" a- ")
-    (True, 'a-')
-    """
-    number = number_of(value)
-    return str(value).strip().lower() if number is None else repr(number)
-
-
 @dataclass(frozen=True)
 class _Series:
     """What one annotator gave, with where it begins, and what each rating weighs."""
@@ -243,8 +92,8 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
     series: dict[tuple[str, ...], _Series] = {}
     blank = []
     confident = False
-    scale, versions = _Scale(choices.order), _Versions()
-    for record in _respelt(_long(records, choices, notes), choices.spelling, notes):
+    scale, versions = Scale(choices.order), _Versions()
+    for record in _respelt(one_by_one(records, choices, notes), choices.spelling, notes):
         cells = record.value
         confident |= "confidence" in cells
         who = text_of(first_of(cells, ANNOTATOR)) or nobody(choices, notes)
@@ -277,7 +126,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
 def _rating(cells: Mapping[str, Any], location: str) -> Any:
     """Return the rating of a row; of EasyChair's scores in one cell, the overall evaluation."""
     value = first_of(cells, RATING)
-    several = first_of(cells, _SEVERAL)
+    several = first_of(cells, SEVERAL)
     if value is not None or several is None:
         return value
     found = _OVERALL.search(str(several))
@@ -313,7 +162,7 @@ class _Versions:
 
 
 def _weight(value: Any, location: str) -> float:
-    weight = _number(value)
+    weight = rating_of(value)
     if weight is None or weight < 0.0:
         raise TableError(
             f"{location}: the weight '{value}' is not a number of 0 or more; correct it."

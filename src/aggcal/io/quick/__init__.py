@@ -29,6 +29,7 @@ from aggcal.io.quick.twins import repeated_keys
 from aggcal.io.rows import Brought
 from aggcal.io.tables.database import bytes_of
 from aggcal.io.tables.delimited import Lines
+from aggcal.io.tables.leftover import QUALTRICS
 from aggcal.io.tables.parquet import described_parquet, parts_of
 from aggcal.io.tables.reading import File, is_json, peek
 from aggcal.io.tables.source import exactly
@@ -97,6 +98,8 @@ def _reader(kernels: Any, brought: Brought, names: Mapping[str, str]) -> _Reader
         table = described_parquet(connection, given.path, given.name, names, brought.scratch)
         return Hashed(kernels, connection, table, _check_columns(table.present))
     if is_json(head):
+        raise NotPlain
+    if QUALTRICS in head:
         raise NotPlain
     file = File(given.path, given.name, exactly(given.path, brought.scratch), head)
     lines = Lines.of(file, names)

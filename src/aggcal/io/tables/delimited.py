@@ -12,6 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aggcal.errors import FileError, TableError
+from aggcal.io.tables.leftover import (
+    ADDED,
+    QUALTRICS,
+    drop_added,
+    drop_notes,
+    left_out,
+    notes_below,
+)
 from aggcal.io.tables.reading import HEAD_BYTES, File, peek
 from aggcal.io.tables.source import (
     MOST_COLUMNS,
@@ -69,14 +77,20 @@ class Lines:
         """How long lines may be at first."""
         return _LONGEST_LINE if _has_endless_line(self.file) else _USUAL_LINE
 
-    def relation(self, *, strict: bool, longest: int, again: bool = False) -> str:
-        """Write the SQL of the relation; where it is read again, what cannot be read raises."""
+    def relation(
+        self, *, strict: bool, longest: int, again: bool = False, lenient: bool = False
+    ) -> str:
+        """Write the SQL of the relation; where it is read again, what cannot be read raises.
+
+        Unless it is ``lenient``, since all that cannot be read is known to be no row.
+        """
         columns = ", ".join(f"'{name}': 'VARCHAR'" for name in self.every)
         return (
             f"read_csv({quoted(self.file.plain)}, header=true, auto_detect=false"
             f", delim={quoted(self.delimiter)}"
             f", quote='\"', escape='\"', columns={{{columns}}}"
             f"{'' if again else f', store_rejects=true, rejects_limit={_MOST_REJECTS}'}"
+            f"{', ignore_errors=true' if lenient else ''}"
             f", strict_mode={str(strict).lower()}"
             f", skip={self.skip}, compression='{self.file.compression}'"
             f", max_line_size={longest}, hive_partitioning=false)"
@@ -106,16 +120,19 @@ def load_csv(connection: duckdb.DuckDBPyConnection, file: File, names: Mapping[s
         lines.usual,
         lambda rows: fill(connection, cells, rows, lines.every),
     )
-    _refuse_rejects(connection, file, len(found))
+    below = _refuse_rejects(connection, lines)
+    above = drop_added(connection, [*present]) if QUALTRICS in file.head else []
+    below += drop_notes(connection, [*present])
 
     def everything() -> str:
         blank = " AND ".join(f"coalesce(trim({name}), '') = ''" for name in lines.every)
-        again = lines.relation(**read_as, again=True)
-        return f"SELECT {lines.everything} AS h FROM {again} WHERE NOT ({blank})"
+        again = lines.relation(**read_as, again=True, lenient=bool(below))
+        part = f"LIMIT {source.rows()} OFFSET {ADDED if above else 0}" if above or below else ""
+        return f"SELECT {lines.everything} AS h FROM {again} WHERE NOT ({blank}) {part}"
 
     there = frozenset(present)
     source = Source(connection, file.name, there, found, None, file.path, delimiter, everything)
-    return replace(source, titles=lines.skip, notes=lines.notes)
+    return replace(source, titles=lines.skip, notes=(*lines.notes, *above, *below))
 
 
 def _said_of_titles(file: File, skip: int) -> tuple[str, ...]:
@@ -298,16 +315,24 @@ def _has_long_lines(connection: duckdb.DuckDBPyConnection) -> bool:
     return bool(found and found[0])
 
 
-def _refuse_rejects(connection: duckdb.DuckDBPyConnection, file: File, width: int) -> None:
+def _refuse_rejects(connection: duckdb.DuckDBPyConnection, lines: Lines) -> list[str]:
+    """Refuse lines that cannot be read, by their number; say which are only notes below."""
+    file, width = lines.file, len(lines.found)
     rejects = connection.execute(
         "SELECT line, line_byte_position, byte_position, error_type::VARCHAR, error_message, "
-        "csv_line FROM reject_errors ORDER BY line_byte_position"
+        "csv_line FROM reject_errors ORDER BY line_byte_position, byte_position"
     ).fetchall()
     if not rejects:
-        return
+        return []
     line, position, cell_at, kind, message, text = rejects[0]
+    if kind == "MISSING COLUMNS" and position is not None:
+        notes = notes_below(file.path, position - 1, lines.delimiter)
+        if notes:
+            return [left_out(notes)]
+    # DuckDB names a line once for each cell that it has too few or too many.
+    number = len({where for _, where, *_ in rejects})
     more = " or more" if len(rejects) >= _MOST_REJECTS else ""
-    rest = "" if len(rejects) == 1 else f" ({len(rejects):,}{more} such lines in total)"
+    rest = "" if number == 1 else f" ({number:,}{more} such lines in total)"
     if cell_at is not None and _begins_endless_cell(file.path, cell_at - 1):
         line, kind, rest = _lines_before(file.path, cell_at) + 1, "LINE SIZE OVER MAXIMUM", ""
     elif position is not None:

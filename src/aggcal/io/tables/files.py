@@ -46,7 +46,7 @@ def load_file(
         and (checked is None or column.strip().lower() in checked)
     }
     notes += sheet.check_columns(used, given.name)
-    return replace(source, notes=tuple(notes), first_row=sheet.first_row)
+    return replace(source, notes=(*notes, *source.notes), first_row=sheet.first_row)
 
 
 def _loaded(

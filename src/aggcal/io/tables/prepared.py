@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,8 @@ def _refuse_documents(head: bytes, name: str) -> None:
     for beginning, what in _DOCUMENTS.items():
         if start.startswith(beginning):
             raise FileError(f"{name}: is {what}.")
+    if re.match(rb"\|.*\r?\n\|[ :|-]+\r?\n", start):
+        raise FileError(f"{name}: is a table in Markdown; {_AGAIN}.")
 
 
 _AGAIN = "open it in a spreadsheet program and save it as .xlsx or CSV"

@@ -1,0 +1,225 @@
+"""Tables as people and their tools lay them out: read, or asked for in words that lead on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workbooks import write_xlsx
+
+import aggcal
+from aggcal.errors import AggcalError, OptionError, OutcomeError, TableError
+
+HEAD = "annotator,left,right,outcome\n"
+ROWS = "ann,e1,e2,left\nbob,e2,e3,right\n"
+
+
+def _read(folder: Path, text: str, **options: Any) -> Any:
+    path = folder / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    return aggcal.read_judgments(path, **options)
+
+
+def _above(judgments: Any) -> set[tuple[str, str, str]]:
+    """Who put what above what."""
+    who, what = judgments.annotator_ids, judgments.item_ids
+    rows = zip(judgments.annotator, judgments.left, judgments.right, judgments.outcome, strict=True)
+    return {
+        (str(who[a]), *map(str, (what[i], what[j]) if y > 0.5 else (what[j], what[i])))
+        for a, i, j, y in rows
+    }
+
+
+@pytest.mark.parametrize(
+    "below", ["\nExported by a tool\n", "Note: ann was away,,,\n", "\n\nn.b.\n"]
+)
+def test_notes_below_a_table_are_no_rows(tmp_path: Path, below: str) -> None:
+    found = _read(tmp_path, HEAD + ROWS + below)
+    assert found.annotator_ids.tolist() == ["ann", "bob"]
+    assert not found.unfitted.counts
+    assert any("1 line below the table is no row" in note for note in found.notes)
+
+
+def test_notes_below_a_sheet_and_duplicates_above(tmp_path: Path) -> None:
+    rows = [line.split(",") for line in (HEAD + ROWS + ROWS).split()]
+    book = write_xlsx(tmp_path / "b.xlsx", {"S": [*rows, [], ["Note: ann was away."]]})
+    found = aggcal.read_judgments(book)
+    assert found.annotator_ids.tolist() == ["ann", "bob"]
+    assert any("'Note: ann was away.'" in note for note in found.notes)
+    timed = HEAD.replace("outcome", "outcome,at") + "ann,e1,e2,left,1\nann,e1,e2,left,1\nend\n"
+    assert _read(tmp_path, timed).duplicates == 1
+
+
+def test_an_annotator_without_an_answer_is_no_note(tmp_path: Path) -> None:
+    found = _read(tmp_path, "annotator,winner,loser\nann,a,b\nbob,,\n")
+    assert found.unfitted.counts == {"not answered": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("ann,e1\n", "too few values"), ("ann,e1\nann,e2\n", r"\(2 such lines in total\)")],
+)
+def test_broken_lines_are_counted_once_each(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TableError, match=said) as caught:
+        _read(tmp_path, HEAD + ROWS + text)
+    assert ("in total" in str(caught.value)) == (text.count("\n") > 1)
+
+
+QUALTRICS = (
+    "StartDate,ResponseId,left,right,choice\nStart Date,Response ID,left,right,Better?\n"
+    '"{""ImportId"":""a""}","{""ImportId"":""b""}","{""ImportId"":""c""}","{""ImportId"":""d""}",'
+    '"{""ImportId"":""e""}"\n2024,R_1,e1,e2,left\n2024,R_2,e2,e3,right\n'
+)
+
+
+def test_qualtrics(tmp_path: Path) -> None:
+    found = _read(tmp_path, QUALTRICS)
+    assert _above(found) == {("R_1", "e1", "e2"), ("R_2", "e3", "e2")}
+    assert any("Qualtrics" in note for note in found.notes)
+    named = QUALTRICS.replace("left,right,choice", "x,winner,loser")
+    assert _read(tmp_path, named).annotator_ids.tolist() == ["R_1", "R_2"]
+
+
+ASKED = {
+    "WorkerId,Input.left,Input.right,Answer.choice\nw,e1,e2,left\nv,e2,e3,right\n": (
+        "columns={'left': 'input.left', 'right': 'input.right', 'outcome': 'answer.choice'}"
+    ),
+    "INPUT:image_a,INPUT:image_b,OUTPUT:result,ASSIGNMENT:worker_id\ne1,e2,a,w\ne2,e3,b,v\n": (
+        "columns={'annotator': 'assignment:worker_id', 'left': 'input:image_a', "
+    ),
+    "PROLIFIC_PID,stimulus_left,stimulus_right,response,rt\nw,e1,e2,left,9\nv,e2,e3,right,8\n": (
+        "'left': 'stimulus_left', 'right': 'stimulus_right', 'outcome': 'response'}"
+    ),
+    "Prüfer;links;rechts;Ergebnis\nw;e1;e2;links\nv;e2;e3;rechts\n": (
+        "{'annotator': 'prüfer', 'left': 'links', 'right': 'rechts', 'outcome': 'ergebnis'}"
+    ),
+    "judge,essay 1,essay 2,winner\nw,e1,e2,e1\nv,e2,e3,e3\n": (
+        "columns={'left': 'essay 1', 'right': 'essay 2'}."
+    ),
+    "judge,Option A,Option B,Preferred\nw,e1,e2,Option A\nv,e2,e3,Option B\n": (
+        "columns={'outcome': 'preferred'}."
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_other_names_of_columns_lead_to_success(tmp_path: Path, text: str) -> None:
+    with pytest.raises(OptionError, match="if this is right, read it with") as caught:
+        _read(tmp_path, text)
+    said = str(caught.value)
+    assert ASKED[text] in said
+    columns = eval(said.partition("columns=")[2].rstrip("."))  # noqa: S307  # our own words
+    labels = {"outcomes": {"links": "left", "rechts": "right"}} if "links" in text else {}
+    found = _read(tmp_path, text, columns=columns, **labels)
+    assert _above(found) == {("w", "e1", "e2"), ("v", "e3", "e2")}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ann,e1,e2,left\nbob,e2,e3,right\n", "the first line holds data"),
+        ("annotator left right outcome\nann e1 e2 left\n", "parted by spaces"),
+        ("| annotator | left |\n|---|---|\n| ann | e1 |\n", "a table in Markdown"),
+        ("name,A vs B,B vs C\nann,A,C\n", "a column for each pair"),
+        ("annotator,pair,winner\nann,e1 vs e2,e1\n", "column 'pair' holds both items"),
+        ("judge,item,position\nann,A,1\nann,B,2\n", "columns={'rank': 'position'}"),
+    ],
+)
+def test_what_is_laid_out_otherwise_is_told_how(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(AggcalError, match=said):
+        _read(tmp_path, text)
+
+
+def test_ranks_under_another_name_are_not_turned_round(tmp_path: Path) -> None:
+    text = "judge,item,position\nann,A,1st\nann,B,2nd\n"
+    found = _read(tmp_path, text, columns={"rank": "position"})
+    assert _above(found) == {("ann", "A", "B")}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Timestamp,Email Address,Rank [1st choice],Rank [2nd choice]",
+        "At,Name,First choice,Second choice",
+    ],
+)
+def test_places_in_forms(tmp_path: Path, header: str) -> None:
+    found = _read(tmp_path, f"{header}\n9:00,ann,A,B\n9:01,bob,B,A\n")
+    assert _above(found) == {("ann", "A", "B"), ("bob", "B", "A")}
+
+
+GRID = "Timestamp,Email Address,Rate [Poster A],Rate [Poster B]\n9:00,ann,5,2\n9:01,bob,1,4\n"
+
+
+def test_a_column_for_each_item(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"say format='ratings', or .* order='lowest' if 1"):
+        _read(tmp_path, GRID)
+    best = {("ann", "Poster A", "Poster B"), ("bob", "Poster B", "Poster A")}
+    assert _above(_read(tmp_path, GRID, format="ratings")) == best
+    turned = _above(_read(tmp_path, GRID, format="ratings", order="lowest"))
+    assert turned == {(who, b, a) for who, a, b in best}
+
+
+WIDE = "paper,Reviewer 1,Reviewer 2\np1,4,3\np2,5,4\np3,1,2\n"
+
+
+@pytest.mark.parametrize("row", ["Average,3.3,3", "Total:,10,9", "median,4,3"])
+def test_rows_that_add_up_the_others_are_no_items(tmp_path: Path, row: str) -> None:
+    found = _read(tmp_path, f"{WIDE}{row}\n")
+    assert found.item_ids.tolist() == ["p1", "p2", "p3"]
+    assert any("adds up the rows above" in note for note in found.notes)
+
+
+def test_an_item_may_be_called_total(tmp_path: Path) -> None:
+    assert "Total" in _read(tmp_path, f"{WIDE}Total,2,5\n").item_ids
+
+
+def test_columns_beside_ratings_are_nobodys(tmp_path: Path) -> None:
+    text = "paper;Ada;Bob;Mean;Ada confidence\np1;4,5;3;3,75;1\np2;5;5;5;2\np3;1;2;1,5;3\n"
+    found = _read(tmp_path, text, format="ratings")
+    assert found.annotator_ids.tolist() == ["Ada", "Bob"]
+    assert ("Ada", "p1", "p3") in _above(found)
+
+
+def test_an_answer_of_label_studio_is_not_blank(tmp_path: Path) -> None:
+    head = "annotation_id,annotator,id,pw,text1,text2\n"
+    rows = '1,1,1,"{""selected"": ""left""}",e1,e2\n2,1,2,left,e2,e3\n'
+    with pytest.raises(OutcomeError, match="'pw' is 'left'"):
+        _read(tmp_path, head + rows)
+
+
+def _scores(folder: Path, text: str, **options: Any) -> Any:
+    path = folder / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    return aggcal.read_scores(path, **options)
+
+
+@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student"])
+def test_items_of_scores_under_a_usual_name(tmp_path: Path, name: str) -> None:
+    found = _scores(tmp_path, f"Scores of May\n\n{name},Score\na,1\nb,3\nAverage,2\n")
+    assert found.item_ids.tolist() == ["a", "b"]
+    assert f"column '{name.lower()}' names the items" in found.notes
+    assert "'Average' adds up the other rows and is left out" in found.notes
+
+
+def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
+    assert len(_scores(tmp_path, "item,score\na,1\nb,3\nTotal,2.5\n")) == 3
+
+
+def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
+    assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
+    with pytest.raises(TableError, match="column 'item' missing"):
+        _scores(tmp_path, "essay,paper,score\na,x,1\nb,y,2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Aufsatz;Punkte\na;1,5\nb;2\n", "say item='Aufsatz' column='Punkte'"),
+        ("a,1.5\nb,2\n", "the first line holds data; add a first line item,score"),
+    ],
+)
+def test_scores_under_other_names(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        _scores(tmp_path, text)
