@@ -72,6 +72,7 @@ class ThurstoneAggregator:
     estimator: Estimator = field(default="mode", init=False, repr=False)
     terms: Terms = field(default=PLAIN, init=False, repr=False)
     fixed: Chosen | None = field(default=None, init=False, repr=False)
+    apart: Consensus | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(
         self,
@@ -244,7 +245,7 @@ class ThurstoneAggregator:
 
     def probabilities(self, judgments: AnyJudgments) -> FloatArray:
         """Return the chance of each row's outcome by the same model with reliabilities."""
-        apart = HRA(link=self.link, estimator="mode").fit(judgments)
+        apart = self.apart or HRA(link=self.link, estimator="mode").fit(judgments)
         rows = rows_of(judgments)
         gap = apart.scores[rows.winner] - apart.scores[rows.loser]
         gamma = np.repeat(apart.reliabilities, np.diff(rows.starts))
@@ -253,6 +254,7 @@ class ThurstoneAggregator:
     def alike(self, judgments: AnyJudgments, consensus: Consensus) -> Consensus:
         """Fit the same model with annotators taken to be alike."""
         plain = ThurstoneAggregator(self.link, consensus.prior, seed=self.seed)
+        object.__setattr__(plain, "apart", consensus)
         return plain.fit(judgments)
 
     def refit(self, judgments: AnyJudgments, start: Start, consensus: Consensus) -> Consensus:
