@@ -24,7 +24,7 @@ from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import LEEWAY, MEDIAN_SQUARE, Moments
-from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.calibration.shapes import MixedBase
 from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
 from aggcal.registry import FUSED
@@ -75,12 +75,12 @@ class Fused(FullCalibrator):
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
         def expected(drawn: FloatArray) -> FloatArray:
-            return refit_base(drawn, model, base, inputs.seed)(drawn)
+            return base.refitted(drawn, model, inputs.seed)
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
         start = expected(inputs.consensus)
-        through = first.through(inputs.covariance, base.bend.rise(inputs.consensus))
+        through = first.through(inputs.covariance, base.rise(inputs.consensus))
         if tuned is not None:
             through = through * float(tuned.slope - tuned.weight)
         # An item's score also keeps of what its neighbours in the covariance have of the model:
@@ -134,7 +134,7 @@ class Fusion:
     """
 
     values: FloatArray
-    base: Base
+    base: MixedBase
     kept: FloatArray
     moments: Moments
     known: str | None
@@ -172,7 +172,7 @@ class Fusion:
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
-        rise = self.moments.slope * self.base.bend.rise(consensus)
+        rise = self.moments.slope * self.base.rise(consensus)
         wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
         base = self.base(consensus)
@@ -185,7 +185,7 @@ def fuse(
     consensus: FloatArray,
     covariance: Covariance | None,
     found: Moments,
-    base: Base,
+    base: MixedBase,
     *,
     variances: FloatArray | None = None,
     anchors: Anchors | None = None,
@@ -221,7 +221,7 @@ def fuse(
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
     else:
-        moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
+        moved, kept = _gain(covariance, base.rise(consensus), found, noise, residual)
     mixes = None if covariance is None else noise
     values = expected + moved
     if found.hedged is not None:

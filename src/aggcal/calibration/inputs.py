@@ -15,13 +15,12 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
-from aggcal.calibration.bend import Bend
 from aggcal.calibration.draws import Knowledge, agreement
 from aggcal.calibration.fused import Fusion, fuse
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.pooling import Pooled, pool
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.smooth_base import NO_BEND, Base, fit_base
+from aggcal.calibration.shapes import MixedBase, mixed_base
 from aggcal.errors import OptionError
 
 _WITHOUT_ANCHORS = ("moments", "base", "projected", "pooled", "fusible_moments")
@@ -89,34 +88,28 @@ class Inputs:
     @cached_property
     def moments(self) -> Moments:
         """How the model relates to the consensus, on the scale on which it is straightest."""
-        return self._moments(self.base.bend)
+        return self._moments(self.base)
 
     @cached_property
     def fusible_moments(self) -> Moments:
         """How what is fused relates to the consensus."""
         if self.pooled is None:
             return self.moments
-        bend = self.base.bend
-        found = moments(
-            self.fusible,
-            bend(self.consensus),
-            self.covariance,
-            rise=bend.rise(self.consensus),
-        )
+        found = moments(self.fusible, self.consensus, self.covariance, base=self.base)
         noise = float(self.pooled.noise.mean())
         return replace(
             found, crowd=self.pooled.crowd, noise=noise, known="second model", hedged=None
         )
 
-    def _moments(self, bend: Bend) -> Moments:
+    def _moments(self, base: MixedBase | None) -> Moments:
         known = None if self.variances is None else float(self.variances.mean())
         return moments(
             self.model,
-            bend(self.consensus),
+            self.consensus,
             self.covariance,
             model_variance=known,
             second=self.others[0] if self.others else None,
-            rise=bend.rise(self.consensus),
+            base=base,
         )
 
     @cached_property
@@ -125,9 +118,9 @@ class Inputs:
         return project(self.consensus, self.model, self.weight)
 
     @cached_property
-    def base(self) -> Base:
+    def base(self) -> MixedBase:
         """What the model's score is expected to be at each consensus score."""
-        return fit_base(self.consensus, self.fusible, self.seed)
+        return mixed_base(self.consensus, self.fusible, self.seed)
 
     @cached_property
     def fused(self) -> Fusion:
@@ -169,7 +162,7 @@ class Inputs:
             self.consensus,
             self.covariance,
             self.model,
-            self._moments(NO_BEND),
+            self._moments(None),
             least,
             self.degrees_of_freedom,
         )
