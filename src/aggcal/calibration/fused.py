@@ -12,7 +12,7 @@ less of the model is to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,14 @@ class Fused(FullCalibrator):
         """Keep as much of the model, and of a straight line, as the scores do."""
         model, base, first = inputs.fusible, inputs.base, inputs.with_anchors(None).fused
         tuned = inputs.fused.tuned
+        if first.log is not None:
+            inner = self.on_exact(inputs.logged, Calibrated(first.log.values))
+
+            def proportions(drawn: FloatArray) -> FloatArray:
+                values = np.exp(inner(drawn))
+                return values if tuned is None else tuned(values, model - values)
+
+            return proportions
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
@@ -112,6 +120,7 @@ class Fused(FullCalibrator):
         fusible, pooled = inputs.fusible_moments, inputs.pooled
         told = {} if pooled is None else {"model_errors": _sds(pooled.errors)}
         return told | {
+            "scale": "linear" if found.log is None else "logarithmic",
             "weight_of_line": found.base.straight,
             "shift": found.shift,
             "slope": found.slope,
@@ -129,8 +138,8 @@ class Fused(FullCalibrator):
 class Fusion:
     """Fused scores and what they are made of.
 
-    ``kept`` is the share of (model − base) that each item keeps, ``tuned`` what anchors changed,
-    ``noise`` the N of K where K is more than its diagonal.
+    ``kept`` is the share of (model − base) that each item keeps (of logarithms, with ``log``),
+    ``tuned`` what anchors changed, ``noise`` the N of K where K is more than its diagonal.
     """
 
     values: FloatArray
@@ -140,6 +149,8 @@ class Fusion:
     known: str | None
     noise: FloatArray | None = None
     tuned: Tuned | None = None
+    log: Fusion | None = None
+    """The logarithms, where errors are proportions: these were fused."""
 
     __repr__ = brief
 
@@ -172,6 +183,11 @@ class Fusion:
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
+        if self.log is not None:
+            # A score of 0 or less is none of these: it counts as a very small one.
+            least = float(np.exp(self.log.values.min())) * _EXACT
+            values = np.exp(self.log.at(consensus, np.log(np.maximum(model, least)), variance))
+            return values if self.tuned is None else self.tuned(values, model - values)
         rise = self.moments.slope * self.base.rise(consensus)
         wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
@@ -232,6 +248,14 @@ def fuse(
     return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
+def proportional(
+    model: FloatArray, logs: Fusion, found: Moments, anchors: Anchors | None
+) -> Fusion:
+    """Return fused scores whose logarithms were fused; ``found`` is about the scores themselves."""
+    fusion = Fusion(np.exp(logs.values), logs.base, logs.kept, found, found.known, log=logs)
+    return fusion if anchors is None else _anchored(fusion, model, anchors)
+
+
 def _within_reach(values: FloatArray, model: FloatArray, residual: FloatArray) -> FloatArray:
     """Move no score further from the model's than errors of one size reach.
 
@@ -269,7 +293,7 @@ def _anchored(fusion: Fusion, model: FloatArray, anchors: Anchors) -> Fusion:
     tuned = fusion.untuned(model).tuned(anchors)
     kept = float(tuned.slope) * fusion.kept + float(tuned.weight) * (1.0 - fusion.kept)
     values = tuned(fusion.values, left)
-    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", fusion.noise, tuned)
+    return replace(fusion, values=values, kept=kept, known="anchors", tuned=tuned)
 
 
 def _sds(variances: FloatArray) -> list[float | None]:

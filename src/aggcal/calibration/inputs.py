@@ -16,15 +16,25 @@ from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
 from aggcal.calibration.draws import Knowledge, agreement
-from aggcal.calibration.fused import Fusion, fuse
+from aggcal.calibration.fused import Fusion, fuse, proportional
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.pooling import Pooled, pool
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.shapes import MixedBase, mixed_base
+from aggcal.calibration.shapes import MixedBase, log_likelihood, mixed_base
 from aggcal.errors import OptionError
 
-_WITHOUT_ANCHORS = ("moments", "base", "projected", "pooled", "fusible_moments")
+_WITHOUT_ANCHORS = (
+    "moments", "base", "projected", "pooled", "fusible_moments", "logarithmic", "logged",
+)  # fmt: skip
 """What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
+
+
+_CLEARLY_LOG = 2.0
+"""By how much the log likelihood must rise for errors to count as proportions. At 0, errors of 120
+small studies rose by as much as they fell with 2, and marks were taken for proportions too."""
+
+_FEWEST_FOR_LOG = 5
+"""Items that tell even errors from proportional ones."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,9 @@ class Inputs:
     def fused(self) -> Fusion:
         """Model and consensus mixed, which predictions start from."""
         noise = None if self.pooled is None else self.pooled.noise
+        if self.logarithmic:
+            raw = self.with_anchors(None)
+            return proportional(self.model, raw.logged.fused, self.moments, self.anchors)
         return fuse(
             self.fusible,
             self.consensus,
@@ -135,6 +148,29 @@ class Inputs:
             variances=self.variances if noise is None else noise,
             anchors=self.anchors,
         )
+
+    @cached_property
+    def logarithmic(self) -> bool:
+        """Whether the model's errors are proportions: even on the scale of its logarithm.
+
+        Asked where nothing else is known: a stated sd is one of even errors.
+        """
+        if self.variances is not None or self.others or len(self.model) < _FEWEST_FOR_LOG:
+            return False
+        if not (self.model > 0.0).all() or not self.base.slope > 0.0:
+            return False
+        logged = self.logged
+        gained = log_likelihood(logged.base, self.consensus, logged.model)
+        gained -= log_likelihood(self.base, self.consensus, self.model)
+        # Densities of another scale: those of the logarithm are wider by the scores themselves.
+        return gained - float(logged.model.sum()) > _CLEARLY_LOG
+
+    @cached_property
+    def logged(self) -> Inputs:
+        """The same with the logarithm of the model's scores, and without anchors."""
+        other = replace(self, model=np.log(self.model), anchors=None)
+        vars(other)["logarithmic"] = False
+        return other
 
     def to_dict(self) -> dict[str, Any]:
         """Say what else was known: plain data."""

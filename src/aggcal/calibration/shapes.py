@@ -141,6 +141,20 @@ def mixed_base(x: FloatArray, y: FloatArray, seed: int = 0) -> MixedBase:
     return MixedBase(fits, shapes, weights, lines, slope)
 
 
+def log_likelihood(base: MixedBase, x: FloatArray, y: FloatArray) -> float:
+    """Return how likely y is about a base, for even normal errors, less what fitting it used.
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 50)
+    >>> y = x + 0.1 * np.cos(40.0 * x)
+    >>> log_likelihood(mixed_base(x, y), x, y) > log_likelihood(mixed_base(x, x), x, y + x)
+    True
+    """
+    left, size = float(np.square(y - base(x)).sum()), float(np.square(y).sum())
+    return -0.5 * len(y) * float(np.log(max(left, 1e-24 * size, 1e-300))) - base.used
+
+
 def _noise(left: FloatArray, used: FloatArray, n: int) -> float:
     """Return σ²: what the straight line or the curve leaves, whichever is less."""
     free = np.maximum(n - used, max(_LEAST_FREEDOM * n, 1.0))
