@@ -18,9 +18,8 @@ FEWEST_ANCHORS = 5
 
 
 _GUARD = 2.0
-"""Squared standard errors that are taken off the square of a shift. With 1, ten anchors moved
-projected scores that had no common error by noise (the error rose by 2%); with 4, shifts of three
-standard errors are halved."""
+"""Squared standard errors that are taken off the square of a shift. Fewer let noise move scores that
+have no common error; more leave some of a true shift of two or three standard errors."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ _WITHOUT_ANCHORS = (
 
 
 _CLEARLY_LOG = 2.0
-"""By how much the log likelihood must rise for errors to count as proportions. At 0, errors of 120
-small studies rose by as much as they fell with 2, and marks were taken for proportions too."""
+"""By how much the log likelihood must rise for errors to count as proportions. With 0, scores were
+worse than the model's in 29% of 240 simulated small studies instead of 26%, and no better on
+average; with more, fewer proportions are seen."""
 
 _FEWEST_FOR_LOG = 5
 """Items that tell even errors from proportional ones."""

@@ -25,8 +25,9 @@ from aggcal.calibration.bend import BENDS, bend_of
 from aggcal.calibration.smooth_base import bagged
 
 _SHARPNESS = 0.4
-"""By how much a unit of Cp lowers the log weight of a shape. Akaike's 0.5 was 1% worse in 1,152
-simulated studies of 12 and 30 items (σ² is an estimate, too), 0.25 the same."""
+"""By how much a unit of Cp lowers the log weight of a shape. Smaller ones average more, larger ones
+choose. Between 0.25 and Akaike's 0.5, mean errors of 1,152 simulated studies of 12 and 30 items
+differed by less than 1%."""
 
 _BENT = 3.0
 """Degrees of freedom of a bent line: level, slope, and the strength that was looked for."""
@@ -217,7 +218,7 @@ def _groups(x: FloatArray, y: FloatArray, bags: int, seed: int) -> Shape:
 
     The border is looked for between any two items, which uses about log n degrees of freedom. With
     one alone, poor models of 60 items (errors three times the spread of the truth) were divided
-    into groups that were not there, at a third of the error.
+    into groups that were not there, which raised the error by a third.
     """
     del bags, seed
     used = 2.0 + float(np.log(len(x)))
