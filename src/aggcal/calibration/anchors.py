@@ -18,8 +18,8 @@ FEWEST_ANCHORS = 5
 
 
 _GUARD = 2.0
-"""Squared standard errors that are taken off the square of a shift. Fewer let noise move scores that
-have no common error; more leave some of a true shift of two or three standard errors."""
+"""Squared standard errors that are taken off the square of a shift. Fewer let noise move scores
+that have no common error; more leave some of a true shift of two or three standard errors."""
 
 
 @dataclass(frozen=True)
