@@ -6,7 +6,9 @@
 Each study is calibrated by every calibrator and by 'auto', with nothing known, with the sd of the
 model's errors, and with ten anchors drawn at random. Errors are those of the other items, and are
 told as shares of the model's own and of atc's. The seeds are none that anything was tuned on. Then
-the coverage of intervals from anchors, over studies of shapes that nothing was tuned on.
+small studies (6 to 30 items: marks, populations, prices, dates, areas, shares; good, poor and few
+judgments; good, fair, poor and shrunk models), a tenth as many of each kind; and the coverage of
+intervals from anchors, over studies of shapes that nothing was tuned on.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation.uncertainty.covariance import DenseCovariance
 from aggcal.calibration.alignment import Given, Order, inputs_of
+from aggcal.calibration.anchors import FEWEST_ANCHORS
 from aggcal.calibration.calibrator import find
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
@@ -38,6 +41,9 @@ KNOWN = ("nothing", "model sd", "10 anchors")
 METHODS = ("atc", "fused", "safe")
 ANCHORS = 10
 NEVER_BELOW = 1e-9
+FEWEST_MEASURED = 3
+WORSE = 1.05
+"""The ratio of mean squared errors from which scores count as worse than the model's."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,81 @@ REGIMES: dict[str, Callable[[int], Study]] = {
 }
 
 
+# ------------------------------------------------------------------------ small studies
+
+KINDS = ("marks", "populations", "prices", "dates", "areas", "shares")
+SIZES = (6, 10, 15, 22, 30)
+CROWDS = {"good crowd": (40, 0.1), "poor crowd": (40, 0.8), "few judgments": (6, 0.2)}
+"""Judgments of each item, and what annotators have wrong together, in sds of what they see."""
+MODELS = {"good model": 0.2, "fair model": 0.6, "poor model": 1.5, "shrunk model": 0.4}
+"""Errors in sds of the truth, or of its logarithm where the truth grows in proportions."""
+SHRUNK = 0.5
+
+
+def truths(kind: str, z: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Return the truths of a kind, which rise with z (the scale on which annotators see them)."""
+    if kind == "areas":  # a Pareto tail, at the quantiles of z
+        ranks = np.argsort(np.argsort(z))
+        return np.asarray(5.0 * np.sort(random.random(len(z)) ** (-1.0 / 1.2))[ranks])
+    return {
+        "marks": 60.0 + 12.0 * z,
+        "populations": 10.0 * np.exp(1.6 * z),
+        "prices": 100.0 * np.exp(0.8 * z),
+        "dates": 2020.0 - 60.0 * np.exp(-z),
+        "shares": 100.0 / (1.0 + np.exp(-1.5 * z)),
+    }[kind]
+
+
+def model_of(kind: str, truth: FloatArray, slope: float, error: FloatArray) -> FloatArray:
+    """Return a model's scores: its errors are even on the scale on which the truth is."""
+
+    def off(values: FloatArray, sd: float) -> FloatArray:
+        centre = float(values.mean())
+        return np.asarray(centre + slope * (values - centre) + sd * error)
+
+    if kind == "marks":
+        return off(truth, 12.0)
+    if kind == "dates":
+        return np.asarray(2020.0 - np.exp(-off(-np.log(2020.0 - truth), 1.0)))
+    if kind == "shares":
+        return np.asarray(100.0 / (1.0 + np.exp(-off(np.log(truth / (100.0 - truth)), 1.5))))
+    return np.asarray(np.exp(off(np.log(truth), float(np.log(truth).std()))))
+
+
+def small(seed: int, *, kind: str, items: int, crowd: str, model: str) -> Study:
+    """Return a small study."""
+    where = (KINDS.index(kind), list(CROWDS).index(crowd), list(MODELS).index(model))
+    random = np.random.default_rng([seed, items, *where])
+    z = random.standard_normal(items)
+    truth = truths(kind, z, random)
+    each, shared = CROWDS[crowd]
+    seen = z + shared * random.standard_normal(items)
+    number = max(20, items * each // 2)
+    annotators = max(3, min(12, number // 20))
+    reliable = np.clip(1.0 + 0.4 * random.standard_normal(annotators), -0.3, 2.5)
+    i, who = random.integers(items, size=number), random.integers(annotators, size=number)
+    j = (i + 1 + random.integers(items - 1, size=number)) % items
+    first = random.random(number) < 1.0 / (1.0 + np.exp(-1.7 * reliable[who] * (seen[i] - seen[j])))
+    pairs = {"winner": np.where(first, i, j), "loser": np.where(first, j, i), "annotator": who}
+    consensus = fitted({name: as_text(column) for name, column in pairs.items()})
+    error = MODELS[model] * random.standard_normal(items)
+    scores = model_of(kind, truth, SHRUNK if model == "shrunk model" else 1.0, error)
+    at = np.array(consensus.item_ids, dtype=np.int64)
+    off = float(np.sqrt(np.mean(np.square(scores - truth))))
+    return Study(Order.of(consensus), consensus.item_ids, scores[at], truth[at], off)
+
+
+SMALL: dict[str, Callable[[int], Study]] = {
+    ", ".join((kind, f"{items} items", crowd, model)): partial(
+        small, kind=kind, items=items, crowd=crowd, model=model
+    )
+    for kind in KINDS
+    for items in SIZES
+    for crowd in CROWDS
+    for model in MODELS
+}
+
+
 # ------------------------------------------------------------------------------- errors
 
 
@@ -151,16 +232,20 @@ def inputs_from(study: Study, known: str, chosen: IntArray, seed: int) -> Inputs
 def errors_of(job: tuple[str, int]) -> list[tuple[str, str, dict[str, float], str]]:
     """Return the mean squared errors of a study, for each state of knowledge."""
     name, seed = job
-    study = REGIMES[name](seed)
+    study = (REGIMES | SMALL)[name](seed)
     random = np.random.default_rng([seed, 97])
     usable = np.flatnonzero(np.isfinite(study.model) & np.isfinite(study.truth))
     chosen = random.choice(usable, min(ANCHORS, len(usable) // 2 + 2), replace=False)
     rows = []
     for known in KNOWN:
+        if known == KNOWN[2] and len(chosen) < FEWEST_ANCHORS:
+            continue
         inputs = inputs_from(study, known, np.sort(chosen), seed)
         truth = aligned(study.truth, study.ids, inputs.item_ids)
         told = np.isin(inputs.item_ids, study.ids[chosen])
-        rest = np.isfinite(truth) & ~told
+        rest = np.isfinite(truth) & ~(told & (known == KNOWN[2] or name in REGIMES))
+        if rest.sum() < FEWEST_MEASURED:
+            continue
         found = {"model": inputs.model}
         for method in METHODS:
             if method != "safe" or inputs.variances is not None:
@@ -195,6 +280,42 @@ def table(rows: list[tuple[str, str, dict[str, float], str]]) -> list[str]:
                 f"{share['fused']:.3f} | {safe} | {share['auto']:.3f} | "
                 f"{mean['auto'] / mean['atc']:.3f} | {mean['auto'] / best:.3f} | {taken} |"
             )
+    return lines
+
+
+def small_table(rows: list[tuple[str, str, dict[str, float], str]]) -> list[str]:
+    """Tell of small studies how often scores are worse than the model's, and by how much better.
+
+    Means of squared errors would be those of the steepest studies, so ratios are averaged, and a
+    calibrator's are compared study by study.
+    """
+    told = ("atc", "fused", "safe", "auto")
+    lines = [
+        "| studies | known | number | " + " | ".join(f"{k} / model" for k in told)
+        + " | auto / best | " + " | ".join(f"{k} worse" for k in told) + " |",
+        "|---|---|---|" + "---|" * (2 * len(told) + 1),
+    ]  # fmt: skip
+    words = dict.fromkeys(word for name in SMALL for word in name.split(", "))
+    for word in ("all", *words):
+        for known in KNOWN:
+            here = [
+                row[2]
+                for row in rows
+                if row[1] == known and word in ("all", *row[0].split(", ")) and row[2]["model"] > 0
+            ]
+            if not here:
+                continue
+            ratios = {
+                k: np.array([max(mse[k] / mse["model"], NEVER_BELOW) for mse in here])
+                for k in told
+                if k in here[0]
+            }
+            mean = {k: float(np.exp(np.log(v).mean())) for k, v in ratios.items()}
+            best = min(mean[k] for k in METHODS if k in mean)
+            cells = [f"{mean[k]:.3f}" if k in mean else "" for k in told]
+            worse = [f"{(ratios[k] > WORSE).mean():.0%}" if k in mean else "" for k in told]
+            cells += [f"{mean['auto'] / best:.3f}", *worse]
+            lines.append(f"| {word} | {known} | {len(here)} | {' | '.join(cells)} |")
     return lines
 
 
@@ -270,10 +391,13 @@ def main() -> None:
     options = parser.parse_args()
     wanted = [n for n in REGIMES if not options.only or any(w in n for w in options.only)]
     jobs = [(n, options.seed + k) for n in wanted for k in range(options.studies)]
+    each = 0 if options.only else -(-options.studies // 10)
+    little = [(n, options.seed + k) for n in SMALL for k in range(each)]
     cells = [(*design, shape) for design in DESIGNS for shape in SHAPES]
     covered = [(*cell, options.seed + k) for cell in cells for k in range(options.coverage)]
     with ProcessPoolExecutor(options.jobs) as pool:
         rows = [row for found in pool.map(errors_of, jobs, chunksize=5) for row in found]
+        lesser = [row for found in pool.map(errors_of, little, chunksize=5) for row in found]
         inside = list(pool.map(coverage_of, covered, chunksize=20))
     what = (
         f"`benchmarks/calibrators.py --studies {options.studies} --seed {options.seed} --coverage "
@@ -289,6 +413,15 @@ def main() -> None:
         "",
         *table(rows),
     ]
+    if lesser:
+        lines += [
+            "",
+            "## Small studies",
+            "",
+            f"Geometric means of ratios of squared errors; worse: by {WORSE - 1.0:.0%} or more.",
+            "",
+            *small_table(lesser),
+        ]
     if inside:
         by_cell = {
             c: [r for job, r in zip(covered, inside, strict=True) if job[:4] == c] for c in cells

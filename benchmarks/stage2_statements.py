@@ -13,7 +13,7 @@ error holds, and how often "likely to hurt" is right.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from aggcal.calibration.calibrator import find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.smooth_base import fit_base
 
 SD = 10.0
 """Of the truth, in the model's units."""
@@ -79,15 +78,14 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
         return np.nan, 0.0, np.nan
     base = project(made.exact, inputs.model)[0]
     if method == "fused":
-        fitted = fit_base(made.exact, inputs.model, inputs.seed)
-        base = replace(fitted, straight=inputs.fused.base.straight)(made.exact)
+        base = inputs.base.refitted(made.exact, inputs.model, inputs.seed)
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
     kept = 0.0 if values.kept is None else values.kept
     target = base + kept * (inputs.model - base)
     if method == "fused":
         # All of K is held, as in the calibrated scores themselves.
-        rise = inputs.base.bend.rise(inputs.consensus)
+        rise = inputs.base.rise(inputs.consensus)
         through = inputs.fused.through(inputs.covariance, rise)
         target = inputs.model + through @ (base - inputs.model)
     ranks = rank_intervals(inputs.consensus, inputs.covariance, inputs.level, 0)

@@ -69,11 +69,14 @@ def test_a_slope_that_chance_explains_is_1_and_a_clear_one_is_found() -> None:
     assert np.mean(np.array(slopes) == 1.0) > 0.85
 
 
-def test_a_slope_is_not_trusted_far_beyond_the_anchors() -> None:
-    base = np.append(np.arange(10.0), 1000.0)
-    found = Untuned(base, np.zeros(11)).tuned((np.arange(10), 2.0 * base[:10]))
-    assert found.slope == pytest.approx(2.0)
-    assert found(base)[-1] == pytest.approx(1000.0 + 9.0 * 1.25, abs=1e-6)
+def test_a_slope_fades_beyond_the_anchors_unless_it_is_a_change_of_unit() -> None:
+    base = np.append(np.arange(10.0), [11.0, 1000.0])
+    known = np.arange(10)
+    found = Untuned(base, np.zeros(12)).tuned((known, 1.8 * base[:10]))
+    assert found.slope == pytest.approx(1.8)
+    assert found(base)[-2:] == pytest.approx([1.8 * 11.0, 1000.0 + 0.8 * 4.5], abs=1e-6)
+    other = Untuned(base, np.zeros(12)).tuned((known, 10.0 * base[:10]))
+    np.testing.assert_allclose(other(base), 10.0 * base)
 
 
 def test_anchors_that_say_nothing_change_nothing() -> None:

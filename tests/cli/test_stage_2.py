@@ -62,3 +62,25 @@ def test_options_of_stage_2_that_cannot_be(
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_features_stand_in_for_scores(study_folder: Path, tmp_path: Path, command: Command) -> None:
+    rows = table(study_folder / "truth.csv")
+    order, features = tmp_path / "order.csv", tmp_path / "features.csv"
+    order.write_text("item,score,sd\n" + "".join(f"{r['item']},{r['latent']},0.3\n" for r in rows))
+    lines = [f"{r['item']},{2.0 * float(r['latent']) + k % 3}" for k, r in enumerate(rows)]
+    features.write_text("\n".join(["item,length", *lines, ""]))
+    done = command("calibrate", order, "--features", features, "-o", "out", "--calibrator", "auto")
+    assert done.returncode == 0, done.stderr
+    assert f"predicted from the features of {len(rows)} items" in done.stderr
+    found = {r["item"]: float(r["model"]) for r in table(tmp_path / "out" / "items.csv")}
+    off = [abs(found[r["item"]] - float(r["latent"])) for r in rows]
+    assert sum(off) / len(off) < 0.6
+    both = command("calibrate", order, order, "--features", features, "-o", "new")
+    for wrong, said in (
+        (both, "both given"),
+        (command("calibrate", order, "-o", "new"), "missing"),
+    ):
+        assert wrong.returncode == 2
+        assert said in wrong.stderr
+        assert not (tmp_path / "new").exists()

@@ -17,6 +17,11 @@ FEWEST_ANCHORS = 5
 """Anchors that tell anything: of fewer, neither a share nor its error can be estimated."""
 
 
+_GUARD = 2.0
+"""Squared standard errors that are taken off the square of a shift. Fewer let noise move scores
+that have no common error; more leave some of a true shift of two or three standard errors."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """What calibration gained on the anchors: the mean drop of the squared error, and its se.
@@ -58,7 +63,7 @@ def shrunk_mean(values: FloatArray) -> FloatArray:
     n, mean = values.shape[-1], values.mean(axis=-1)
     if n < 2:  # noqa: PLR2004
         return np.zeros_like(mean)
-    noise_variance = values.var(axis=-1, ddof=1) / n
+    noise_variance = _GUARD * values.var(axis=-1, ddof=1) / n
     square = np.maximum(np.square(mean), np.finfo(np.float64).tiny)
     return np.asarray(mean * np.maximum(0.0, 1.0 - noise_variance / square))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 
-_BENDS = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 2.5)
+BENDS = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 2.5)
 """The c that are tried, per standard deviation of the consensus. At 2.5 the scores of items two
 standard deviations apart differ by a factor of 150."""
 
@@ -68,6 +68,22 @@ class Bend:
         return np.asarray(self.strength * (x - self.centre) / self.scale)
 
 
+def bend_of(x: FloatArray, strength: float) -> Bend:
+    """Return the bend of a strength over some items.
+
+    Examples
+    --------
+    >>> bend = bend_of(np.array([0.0, 1.0, 2.0]), 1.0)
+    >>> round(float(bend.rise(np.array([0.0, 1.0, 2.0])).mean()), 6)
+    1.0
+    """
+    scale, centre = float(x.std()), float(x.mean())
+    if not strength or not scale > 0.0:
+        return Bend()
+    size = float(np.exp(strength * (x - centre) / scale).mean())
+    return Bend(strength, centre, scale, size, float(x.min()), float(x.max()))
+
+
 def fit_bend(x: FloatArray, y: FloatArray) -> Bend:
     """Find the scale of x on which y is a straight line.
 
@@ -82,10 +98,8 @@ def fit_bend(x: FloatArray, y: FloatArray) -> Bend:
         return Bend()
     straight = _left_out(x, y)
     best, found = Bend(), straight
-    for strength in _BENDS:
-        centre = float(x.mean())
-        size = float(np.exp(strength * (x - centre) / scale).mean())
-        bend = Bend(strength, centre, scale, size, float(x.min()), float(x.max()))
+    for strength in BENDS:
+        bend = bend_of(x, strength)
         errors = _left_out(bend(x), y)
         if errors.sum() < found.sum():
             best, found = bend, errors

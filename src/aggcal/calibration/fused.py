@@ -12,7 +12,7 @@ less of the model is to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import LEEWAY, MEDIAN_SQUARE, Moments
-from aggcal.calibration.smooth_base import Base, refit_base
+from aggcal.calibration.shapes import MixedBase
 from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
 from aggcal.registry import FUSED
@@ -64,6 +64,14 @@ class Fused(FullCalibrator):
         """Keep as much of the model, and of a straight line, as the scores do."""
         model, base, first = inputs.fusible, inputs.base, inputs.with_anchors(None).fused
         tuned = inputs.fused.tuned
+        if first.log is not None:
+            inner = self.on_exact(inputs.logged, Calibrated(first.log.values))
+
+            def proportions(drawn: FloatArray) -> FloatArray:
+                values = np.exp(inner(drawn))
+                return values if tuned is None else tuned(values, model - values)
+
+            return proportions
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
@@ -75,12 +83,12 @@ class Fused(FullCalibrator):
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
         def expected(drawn: FloatArray) -> FloatArray:
-            return refit_base(drawn, model, base, inputs.seed)(drawn)
+            return base.refitted(drawn, model, inputs.seed)
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
         start = expected(inputs.consensus)
-        through = first.through(inputs.covariance, base.bend.rise(inputs.consensus))
+        through = first.through(inputs.covariance, base.rise(inputs.consensus))
         if tuned is not None:
             through = through * float(tuned.slope - tuned.weight)
         # An item's score also keeps of what its neighbours in the covariance have of the model:
@@ -112,6 +120,7 @@ class Fused(FullCalibrator):
         fusible, pooled = inputs.fusible_moments, inputs.pooled
         told = {} if pooled is None else {"model_errors": _sds(pooled.errors)}
         return told | {
+            "scale": "linear" if found.log is None else "logarithmic",
             "weight_of_line": found.base.straight,
             "shift": found.shift,
             "slope": found.slope,
@@ -129,17 +138,19 @@ class Fused(FullCalibrator):
 class Fusion:
     """Fused scores and what they are made of.
 
-    ``kept`` is the share of (model − base) that each item keeps, ``tuned`` what anchors changed,
-    ``noise`` the N of K where K is more than its diagonal.
+    ``kept`` is the share of (model − base) that each item keeps (of logarithms, with ``log``),
+    ``tuned`` what anchors changed, ``noise`` the N of K where K is more than its diagonal.
     """
 
     values: FloatArray
-    base: Base
+    base: MixedBase
     kept: FloatArray
     moments: Moments
     known: str | None
     noise: FloatArray | None = None
     tuned: Tuned | None = None
+    log: Fusion | None = None
+    """The logarithms, where errors are proportions: these were fused."""
 
     __repr__ = brief
 
@@ -172,7 +183,12 @@ class Fusion:
 
     def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
         """Fuse items that were placed in the consensus later, with these variances."""
-        rise = self.moments.slope * self.base.bend.rise(consensus)
+        if self.log is not None:
+            # A score of 0 or less is none of these: it counts as a very small one.
+            least = float(np.exp(self.log.values.min())) * _EXACT
+            values = np.exp(self.log.at(consensus, np.log(np.maximum(model, least)), variance))
+            return values if self.tuned is None else self.tuned(values, model - values)
+        rise = self.moments.slope * self.base.rise(consensus)
         wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
         base = self.base(consensus)
@@ -185,7 +201,7 @@ def fuse(
     consensus: FloatArray,
     covariance: Covariance | None,
     found: Moments,
-    base: Base,
+    base: MixedBase,
     *,
     variances: FloatArray | None = None,
     anchors: Anchors | None = None,
@@ -221,7 +237,7 @@ def fuse(
         kept = found.crowd / (found.crowd + noise)
         moved = kept * residual
     else:
-        moved, kept = _gain(covariance, base.bend.rise(consensus), found, noise, residual)
+        moved, kept = _gain(covariance, base.rise(consensus), found, noise, residual)
     mixes = None if covariance is None else noise
     values = expected + moved
     if found.hedged is not None:
@@ -229,6 +245,14 @@ def fuse(
         changed = values != expected + moved
         kept = np.where(changed, 1.0 - (model - values) / np.where(changed, residual, 1.0), kept)
     fusion = Fusion(values, base, kept, found, found.known, mixes)
+    return fusion if anchors is None else _anchored(fusion, model, anchors)
+
+
+def proportional(
+    model: FloatArray, logs: Fusion, found: Moments, anchors: Anchors | None
+) -> Fusion:
+    """Return fused scores whose logarithms were fused; ``found`` is about the scores themselves."""
+    fusion = Fusion(np.exp(logs.values), logs.base, logs.kept, found, found.known, log=logs)
     return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
@@ -269,7 +293,7 @@ def _anchored(fusion: Fusion, model: FloatArray, anchors: Anchors) -> Fusion:
     tuned = fusion.untuned(model).tuned(anchors)
     kept = float(tuned.slope) * fusion.kept + float(tuned.weight) * (1.0 - fusion.kept)
     values = tuned(fusion.values, left)
-    return Fusion(values, fusion.base, kept, fusion.moments, "anchors", fusion.noise, tuned)
+    return replace(fusion, values=values, kept=kept, known="anchors", tuned=tuned)
 
 
 def _sds(variances: FloatArray) -> list[float | None]:

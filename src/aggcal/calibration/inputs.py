@@ -15,17 +15,27 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
-from aggcal.calibration.bend import Bend
 from aggcal.calibration.draws import Knowledge, agreement
-from aggcal.calibration.fused import Fusion, fuse
+from aggcal.calibration.fused import Fusion, fuse, proportional
 from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.pooling import Pooled, pool
 from aggcal.calibration.risk import Risk, projection_risk
-from aggcal.calibration.smooth_base import NO_BEND, Base, fit_base
+from aggcal.calibration.shapes import MixedBase, log_likelihood, mixed_base
 from aggcal.errors import OptionError
 
-_WITHOUT_ANCHORS = ("moments", "base", "projected", "pooled", "fusible_moments")
+_WITHOUT_ANCHORS = (
+    "moments", "base", "projected", "pooled", "fusible_moments", "logarithmic", "logged",
+)  # fmt: skip
 """What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
+
+
+_CLEARLY_LOG = 2.0
+"""By how much the log likelihood must rise for errors to count as proportions. With 0, scores were
+worse than the model's in 29% of 240 simulated small studies instead of 26%, and no better on
+average; with more, fewer proportions are seen."""
+
+_FEWEST_FOR_LOG = 5
+"""Items that tell even errors from proportional ones."""
 
 
 @dataclass(frozen=True)
@@ -89,34 +99,28 @@ class Inputs:
     @cached_property
     def moments(self) -> Moments:
         """How the model relates to the consensus, on the scale on which it is straightest."""
-        return self._moments(self.base.bend)
+        return self._moments(self.base)
 
     @cached_property
     def fusible_moments(self) -> Moments:
         """How what is fused relates to the consensus."""
         if self.pooled is None:
             return self.moments
-        bend = self.base.bend
-        found = moments(
-            self.fusible,
-            bend(self.consensus),
-            self.covariance,
-            rise=bend.rise(self.consensus),
-        )
+        found = moments(self.fusible, self.consensus, self.covariance, base=self.base)
         noise = float(self.pooled.noise.mean())
         return replace(
             found, crowd=self.pooled.crowd, noise=noise, known="second model", hedged=None
         )
 
-    def _moments(self, bend: Bend) -> Moments:
+    def _moments(self, base: MixedBase | None) -> Moments:
         known = None if self.variances is None else float(self.variances.mean())
         return moments(
             self.model,
-            bend(self.consensus),
+            self.consensus,
             self.covariance,
             model_variance=known,
             second=self.others[0] if self.others else None,
-            rise=bend.rise(self.consensus),
+            base=base,
         )
 
     @cached_property
@@ -125,14 +129,17 @@ class Inputs:
         return project(self.consensus, self.model, self.weight)
 
     @cached_property
-    def base(self) -> Base:
+    def base(self) -> MixedBase:
         """What the model's score is expected to be at each consensus score."""
-        return fit_base(self.consensus, self.fusible, self.seed)
+        return mixed_base(self.consensus, self.fusible, self.seed)
 
     @cached_property
     def fused(self) -> Fusion:
         """Model and consensus mixed, which predictions start from."""
         noise = None if self.pooled is None else self.pooled.noise
+        if self.logarithmic:
+            raw = self.with_anchors(None)
+            return proportional(self.model, raw.logged.fused, self.moments, self.anchors)
         return fuse(
             self.fusible,
             self.consensus,
@@ -142,6 +149,29 @@ class Inputs:
             variances=self.variances if noise is None else noise,
             anchors=self.anchors,
         )
+
+    @cached_property
+    def logarithmic(self) -> bool:
+        """Whether the model's errors are proportions: even on the scale of its logarithm.
+
+        Asked where nothing else is known: a stated sd is one of even errors.
+        """
+        if self.variances is not None or self.others or len(self.model) < _FEWEST_FOR_LOG:
+            return False
+        if not (self.model > 0.0).all() or not self.base.slope > 0.0:
+            return False
+        logged = self.logged
+        gained = log_likelihood(logged.base, self.consensus, logged.model)
+        gained -= log_likelihood(self.base, self.consensus, self.model)
+        # Densities of another scale: those of the logarithm are wider by the scores themselves.
+        return gained - float(logged.model.sum()) > _CLEARLY_LOG
+
+    @cached_property
+    def logged(self) -> Inputs:
+        """The same with the logarithm of the model's scores, and without anchors."""
+        other = replace(self, model=np.log(self.model), anchors=None)
+        vars(other)["logarithmic"] = False
+        return other
 
     def to_dict(self) -> dict[str, Any]:
         """Say what else was known: plain data."""
@@ -169,7 +199,7 @@ class Inputs:
             self.consensus,
             self.covariance,
             self.model,
-            self._moments(NO_BEND),
+            self._moments(None),
             least,
             self.degrees_of_freedom,
         )

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Covariance
+
+if TYPE_CHECKING:
+    from aggcal.calibration.shapes import MixedBase
 
 LEAST_SHARE = 0.05  # of the variance: 0 would take one source to be free of error
 SURE = 2.0  # standard errors of the slope: of less the second model says nothing
@@ -51,6 +55,14 @@ in 6% of studies of 14 items and 2% of 60). In 30 studies of 60 items whose log 
 gross errors in a twentieth of its scores it rose from .16 to .40 times the model's."""
 
 
+_LEAST_FREE = 0.25
+"""The least share of the items that counts as free, however much of them a curve used."""
+
+_ROUNDS, _SETTLED, _TINY = 50, 1e-6, 1e-6
+"""Rounds of the weighted moments at most, the change that ends them, and how far one round goes
+down at most."""
+
+
 @dataclass(frozen=True)
 class Moments:
     """Slope and variances, in the model's units.
@@ -62,7 +74,8 @@ class Moments:
 
     slope: float
     ranking: float
-    """λ²·tr(C)/n: what the uncertainty of the consensus is worth in the model's units, squared."""
+    """What the uncertainty of the consensus is worth in the model's units, squared: λ²·tr(C)/n, or
+    where it is not a line, that of the items that tell of the residual."""
     residual: float
     crowd: float
     noise: float
@@ -102,7 +115,7 @@ def moments(
     *,
     model_variance: float | None = None,
     second: FloatArray | None = None,
-    rise: FloatArray | None = None,
+    base: MixedBase | None = None,
 ) -> Moments:
     """Estimate by moments, which are steadier here than likelihoods.
 
@@ -117,8 +130,8 @@ def moments(
     second
         Scores of a second model whose errors are independent of the first's; NaN where it has
         none.
-    rise
-        By how much the scale of ``consensus`` is wider than that of ``covariance``, at each item.
+    base
+        What the model's score is expected to be at each consensus score; None for a line.
 
     Examples
     --------
@@ -128,16 +141,19 @@ def moments(
     (2.0, True)
     """
     n = len(model)
-    line = regressed(model, consensus)
+    line, used = regressed(model, consensus), 2.0
+    variances = np.zeros(n) if covariance is None else covariance.variances
+    if base is not None and base.slope > 0.0:
+        expected, used = base(consensus), base.used
+        line = Line(base.slope, model - expected, float(expected.var()), line.rise)
+        variances = np.square(base.rise(consensus)) * variances
+        consensus = base.straightened(consensus)
     slope, left = line.slope, line.left
-    wide = 0.0
-    if covariance is not None:
-        steep = 1.0 if rise is None else np.square(rise)
-        wide = float((steep * covariance.variances).mean())
-    degrees_of_freedom = max(n - 2, 1)
-    total = float(left @ left) / degrees_of_freedom
-    ranking = slope**2 * wide
-    residual = max(total - ranking, LEAST_SHARE * total)
+    wide = float(variances.mean())
+    free = max(n - used, _LEAST_FREE * n, 1.0)
+    total = float(left @ left) / free
+    residual, ranking = _divided(np.square(left) * (n / free), slope**2 * variances)
+    degrees_of_freedom = max(int(n - used), 1)
     alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
     noise_variance = (residual + ranking) ** 2 / degrees_of_freedom
@@ -154,6 +170,27 @@ def moments(
     share = _hedge(alone, line, n)
     crowd = share * residual
     return replace(alone, crowd=crowd, noise=residual - crowd, hedged=share)
+
+
+def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
+    """Return what of squared residuals is not the ranking's, and what of them is.
+
+    Where the scale is steep the ranking of a few items counts for more than all noise: a plain mean
+    would leave nothing for the noise of the others. Items are weighted by how much they tell of it:
+    s solves Σ (r² − q − s) / (s + q)² = 0, the likelihood's equation for normal residuals.
+    """
+    noise = float(squares.mean())
+    if not noise > 0.0:
+        return 0.0, float(ranking.mean())
+    for _ in range(_ROUNDS):
+        weight = np.square(noise / (noise + ranking))
+        weight /= weight.sum()
+        before, least = noise, LEAST_SHARE * float(weight @ squares)
+        noise = max(float(weight @ (squares - ranking)), least, _TINY * before)
+        if abs(noise - before) <= _SETTLED * before:
+            break
+    weight = noise / (noise + ranking)
+    return noise, float(weight @ ranking / weight.sum())
 
 
 def _common(

@@ -80,6 +80,14 @@ def recommend(inputs: Inputs) -> Recommendation:
             f"and nothing tells which is wrong: {kept:.0%} of the model is kept.",
             evidence,
         )
+    if inputs.logarithmic:
+        return Recommendation(
+            FUSED.name,
+            f"{FUSED.name} was chosen because nothing is known of the errors of model or "
+            "annotators, and as errors grow with the scores, it mixes their logarithms: "
+            f"{kept:.0%} of the model's own deviations are kept.",
+            evidence,
+        )
     return Recommendation(
         FUSED.name,
         f"{FUSED.name} was chosen because nothing is known of the errors of model or annotators, "

@@ -1,9 +1,10 @@
-r"""The base: what the model's score is expected to be at a given consensus score.
+r"""A smooth increasing curve for items that it was not fitted to.
 
 A convex mix of a straight line and a bagged, centred isotonic curve; the weight is the one that
-predicts held-out model scores best, which needs no truth. The projection of Stage 2 is a step
-function of the same kind; the base is smoother, and strictly between the steps. Both are fitted on
-the scale of the consensus on which the model is straightest (see `bend`).
+predicts held-out values best. The projection of Stage 2 is a step function of the same kind; this
+is smoother, and strictly between the steps. Both are fitted on the scale on which y is straightest
+(see `bend`). What the items' own scores are fused with is another one (see `shapes`): there no item
+is left out, and extrapolation does not count.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
 
 _FOLDS = 10  # more are hardly better and take longer
-_BAGS, _FOLD_BAGS, _DRAW_BAGS = 60, 20, 6  # more are smoother and take longer
+_BAGS, _FOLD_BAGS = 60, 20  # more are smoother and take longer
 _FLAT = 1e-12  # of the scatter of y: below it line and curve are one
 _FEWEST = 8  # items: of fewer no curve can be told from a line
 
@@ -27,7 +28,7 @@ NO_BEND = Bend()
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """An increasing function of the consensus score.
+    """An increasing function.
 
     ``straight`` is the weight of the straight line in it, ``bend`` the scale it is straight on.
     """
@@ -63,30 +64,13 @@ def fit_base(x: FloatArray, y: FloatArray, seed: int = 0) -> Base:
     for k in range(int(fold.max()) + 1):
         out = fold == k
         straight[out] = _line(x[~out], y[~out])(x[out])
-        curved[out] = _bagged(x[~out], y[~out], _FOLD_BAGS, random)(x[out])
+        curved[out] = bagged(x[~out], y[~out], _FOLD_BAGS, random)[0](x[out])
     apart = straight - curved
     size = float(apart @ apart)
     flat = _FLAT * float(np.square(y - y.mean()).sum())
     weight = float(apart @ (y - curved)) / size if size > flat else 1.0
     weight = min(max(weight, 0.0), 1.0)
-    return Base(weight, _line(x, y), _bagged(x, y, _BAGS, random), bend)
-
-
-def refit_base(x: FloatArray, y: FloatArray, like: Base, seed: int = 0) -> Base:
-    """Fit E[y | x] with weight and scale of the line held, and fewer curves: for draws of x.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 50)
-    >>> refit_base(x, 2.0 * x, fit_base(x, 2.0 * x))(np.array([0.5])).round(1)
-    array([1.])
-    """
-    x = like.bend(x)
-    line = _line(x, y)
-    if len(x) < _FEWEST or like.straight >= 1.0:
-        return Base(1.0, line, line, like.bend)
-    curve = _bagged(x, y, _DRAW_BAGS, np.random.default_rng(seed))
-    return Base(like.straight, line, curve, like.bend)
+    return Base(weight, _line(x, y), bagged(x, y, _BAGS, random)[0], bend)
 
 
 def _line(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -96,26 +80,44 @@ def _line(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
     return lambda new: level + slope * (new - centre)
 
 
-def _bagged(
+def bagged(
     x: FloatArray, y: FloatArray, bags: int, random: np.random.Generator
-) -> Callable[[FloatArray], FloatArray]:
-    """Average centred isotonic curves of random halves."""
-    curves = []
+) -> tuple[Callable[[FloatArray], FloatArray], float]:
+    """Average centred isotonic curves of random halves; return it and its degrees of freedom.
+
+    These are the sum of what each y adds to its own value.
+
+    Examples
+    --------
+    >>> curve, used = bagged(np.arange(9.0), np.arange(9.0), 20, np.random.default_rng(0))
+    >>> curve(np.array([4.0])).round(1), 2.0 < used < 9.0
+    (array([4.]), True)
+    """
+    curves, used = [], 0.0
     for _ in range(bags):
         half = random.choice(len(x), max(2, len(x) // 2), replace=False)
-        curves.append(_centred(x[half], y[half]))
+        knots, values, own = _centred(x[half], y[half])
+        curves.append((knots, values))
+        used += own
 
     # An average of broken lines is a broken line: its knots are theirs.
     every = np.unique(np.concatenate([knots for knots, _ in curves]))
     mean = np.mean([np.interp(every, knots, values) for knots, values in curves], axis=0)
-    return lambda new: np.interp(new, every, mean)
+    return lambda new: np.interp(new, every, mean), used / bags
 
 
-def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _centred(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """Fit an isotonic curve with one knot for each block, at the block's mean."""
     fitted, block = project(x, y)
     number = np.bincount(block)
     kept = np.flatnonzero(number)[::-1]
     knots = (np.bincount(block, x)[kept]) / number[kept]
     values = (np.bincount(block, fitted)[kept]) / number[kept]
-    return knots, values
+    # Blocks count down from the highest, so that an item's knot is at len(kept) − block.
+    own = len(kept) - block
+    if len(kept) == 1:
+        return knots, values, 1.0
+    right = np.clip(np.searchsorted(knots, x, side="right"), 1, len(knots) - 1)
+    along = np.clip((x - knots[right - 1]) / (knots[right] - knots[right - 1]), 0.0, 1.0)
+    weight = np.where(own == right, along, np.where(own == right - 1, 1.0 - along, 0.0))
+    return knots, values, float((weight / number[block]).sum())

@@ -20,9 +20,11 @@ from aggcal.cli.options.formats import add_blank, add_id_options, respelt
 from aggcal.cli.options.report import add_titles, titles_from
 from aggcal.cli.options.scores import SCORES, scores_from
 from aggcal.cli.options.stage_2 import add_stage_2, knowledge_files, knowledge_from
+from aggcal.errors import OptionError, count
 
 if TYPE_CHECKING:
     from aggcal.data.scores import Scores
+    from aggcal.data.spelling import Spelling
 
 
 def add(command: Parser) -> None:
@@ -35,7 +37,7 @@ def add(command: Parser) -> None:
         help="an items.csv written by aggcal, or any table item,score; higher is better. A column "
         "consensus_se or sd gives its standard errors",
     )
-    command.add_argument("scores", metavar="SCORES", help=SCORES)
+    command.add_argument("scores", metavar="SCORES", nargs="?", help=SCORES)
     add_output(command, "the results")
     add_spreadsheet_safe(command)
     add_level(command)
@@ -44,6 +46,12 @@ def add(command: Parser) -> None:
         "--consensus-column",
         metavar="NAME",
         help="column of CONSENSUS with the order (default: consensus, or else score)",
+    )
+    command.add_argument(
+        "--features",
+        metavar="FILE",
+        help="table of item features (item and numeric columns) to predict the consensus from, "
+        "instead of SCORES",
     )
     add_stage_2(command)
     add_decisions(command, fitted=False)
@@ -73,11 +81,12 @@ def calibrate(options: argparse.Namespace) -> int:
         level=options.level,
     )
     check_seed(options.seed)
+    _check_model(options)
     wishes = wishes_from(options)
     titles = titles_from(options)
     spelling = read_spelling(options.alias, normalize=options.normalize_ids)
     refuse_unwritable(options.output)
-    inputs = (options.consensus, options.scores, *knowledge_files(options))
+    inputs = (options.consensus, options.scores or options.features, *knowledge_files(options))
     refuse_output(options, inputs, fitted=False)
     with unmixed(options.consensus):
         consensus = _consensus(options)
@@ -90,7 +99,7 @@ def calibrate(options: argparse.Namespace) -> int:
         files = zip(known["second_model"], options.second_model, strict=True)
         known["second_model"] = [respelt(each, spelling, file, console) for each, file in files]
     calibration = project(
-        respelt(scores_from(options, console), spelling, options.scores, console),
+        _model(options, consensus, spelling, console),
         consensus,
         method=options.calibrator,
         **known,
@@ -105,6 +114,36 @@ def calibrate(options: argparse.Namespace) -> int:
             "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
     return finish(with_decisions(result, options, wishes), options, console)
+
+
+def _check_model(options: argparse.Namespace) -> None:
+    """Refuse two models in one place, and none."""
+    if (options.scores is None) == (options.features is None):
+        what = "are missing" if options.scores is None else "and --features are both given"
+        raise OptionError(
+            f"the model's scores {what}; give either SCORES, or --features FILE where no model "
+            "scores the items."
+        )
+
+
+def _model(
+    options: argparse.Namespace, consensus: Scores, spelling: Spelling | None, console: Console
+) -> Scores:
+    """Read the model's scores, or predict them from the items' features."""
+    if options.features is None:
+        return respelt(scores_from(options, console), spelling, options.scores, console)
+    from aggcal.calibration.from_features import model_from_features
+    from aggcal.io import read_features
+
+    features = read_features(options.features)
+    console.say_notes(options.features, features.notes)
+    features = respelt(features, spelling, options.features, console)
+    model = model_from_features(features, consensus, seed=options.seed)
+    console.say(
+        f"The model is predicted from the features of {count(len(model), 'item')}, each by what "
+        "the others show; its unit is that of the consensus."
+    )
+    return model
 
 
 def _consensus(options: argparse.Namespace) -> Scores:

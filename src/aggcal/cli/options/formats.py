@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from aggcal.cli.arguments import Parser
 from aggcal.errors import OptionError
@@ -11,9 +11,12 @@ from aggcal.registry import FORMATS
 
 if TYPE_CHECKING:
     from aggcal.cli.console import Console
+    from aggcal.data.features import Features
     from aggcal.data.scores import Scores
     from aggcal.data.spelling import Spelling
     from aggcal.io.formats._base import Choices
+
+_Table = TypeVar("_Table", "Scores", "Features")
 
 JUDGMENTS = (
     "judgments: a table with the columns annotator,winner,loser or annotator,left,right,outcome, "
@@ -138,7 +141,7 @@ def add_id_options(group: argparse._ActionsContainer) -> None:
     )
 
 
-def respelt(table: Scores, spelling: Spelling | None, path: str, console: Console) -> Scores:
+def respelt(table: _Table, spelling: Spelling | None, path: str, console: Console) -> _Table:
     """Return a table under the spelling that all tables have, and say what was changed."""
     if spelling is None:
         return table
