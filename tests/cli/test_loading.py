@@ -23,7 +23,6 @@ _NEEDLESS = (
     "aggcal.engines.gpu.engine",
     "aggcal.engines.sharded.dask",
     "aggcal.engines.sharded.general",
-    "aggcal.models.features.covariance_functions",
     "aggcal.paper",
     "aggcal.plot",
     "aggcal.simulation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from aggcal.aggregation.uncertainty.reversal import reversed_annotators, reverse
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
+from aggcal.models.features.covariance_functions import Kernel
 from aggcal.models.priors import Prior
 from aggcal.registry import LAPLACE
 from aggcal.registry.literals import UncertaintyName
-
-if TYPE_CHECKING:
-    from aggcal.models.features.covariance_functions import Kernel
 
 LEVEL = 0.95
 """Level of intervals, unless another is asked for."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import aggcal
+from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import leave_one_out
 from aggcal.simulation import simulate
 
@@ -52,16 +54,16 @@ def test_for_many_items_the_shortcut_is_near(monkeypatch: pytest.MonkeyPatch) ->
 def test_all_ways_of_solving_agree() -> None:
     """By LU of several at once, by Cholesky of one, and by the inverse without the annotator."""
     random, n, rows = np.random.default_rng(2), 30, 20
-    left = random.integers(n, size=(3, rows))
-    right = (left + random.integers(1, n, left.shape)) % n
+    left: Any = random.integers(n, size=(3, rows))
+    right: Any = (left + random.integers(1, n, left.shape)) % n
     pull, curve = random.normal(size=left.shape), random.random(left.shape)
     whole = np.eye(n)
     for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
         whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
-    inverse = np.linalg.inv(whole)
+    inverse: FloatArray = np.linalg.inv(whole)
     found = leave_one_out._by_lu(inverse, leave_one_out._Left(left, right, pull, curve))
     for k in range(3):
-        one = leave_one_out._Left(*(column[[k]] for column in (left, right, pull, curve)))
+        one = leave_one_out._Left(left[[k]], right[[k]], pull[[k]], curve[[k]])
         for moved, variance in (
             leave_one_out._by_cholesky(inverse, one),
             leave_one_out._refitted(whole, one),
