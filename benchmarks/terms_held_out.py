@@ -23,6 +23,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ FITS = {
     "+ context": ("hra-g", {"ties": "davidson", "position": "on", "context": "fit"}),
 }
 UNITS = ("rows", "pairs", "prompts")
-LACKING = {
+LACKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ties": ({"ties": "davidson"}, {}),
     "position, as it is by default": ({"position": "auto"}, {}),
     "position, switched on": ({"position": "on"}, {}),
