@@ -34,7 +34,7 @@ from aggcal.simulation import SimulatedTerms
 
 RESULTS = Path(__file__).parent / "results" / "terms-held-out.md"
 FOLDS, SEED = 5, 0
-PLAIN = {"ties": "halves", "position": "off", "context": "off", "categories": False}
+PLAIN: dict[str, Any] = {"ties": "halves", "position": "off", "context": "off", "categories": False}
 FITS = {
     "btl, halves": ("btl", None),
     "hra-g, halves": ("hra-g", PLAIN),
