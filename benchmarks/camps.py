@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -23,7 +23,9 @@ import numpy as np
 import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.disagreement import Camps
-from aggcal.aggregation.general.camps import Decision, decide, seen_by
+from aggcal.aggregation.general.by_camp import fit_by_camp
+from aggcal.aggregation.general.camps import Decision, find_camps
+from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 
 KINDS = ("clean", "own", "axis", "two", "three", "quarter", "weak")
@@ -155,20 +157,17 @@ def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float, 
     study = shape(random)
     judgments, truth = drawn(kind, random, study)
     terms = aggcal.Terms(ties="davidson", position="on", bridge="axis")
-    found = aggcal.aggregate(judgments, terms=terms, warn=False)
-    effects = found.effects
+    effects = aggcal.aggregate(judgments, terms=terms, warn=False).effects
     if not isinstance(effects, GeneralEffects) or effects.axis is None:
         raise TypeError("an axis was asked for")
     far = float(np.mean(np.square(effects.axis.items / np.maximum(effects.axis.item_se, 1e-12))))
-    seen = seen_by(effects.problem, effects.fit)
-    sd = effects.fit.state.block_sds["scores"]
-    told, cover = decide(seen, effects.scores, sd), Held()
-    if told.kind.endswith("camps") and truth.camp.any():
-        terms = aggcal.Terms(ties="davidson", position="on", bridge="camps")
-        again = aggcal.aggregate(judgments, terms=terms, warn=False).effects
-        if again is not None and again.camps is not None:
-            cover = held(again.camps, judgments, truth)
-    return study, told, far, cover
+    found, cover = find_camps(effects.problem, effects.fit), Held()
+    if found.number and truth.camp.any():
+        # As `aggregate` does it with --bridge camps, without deciding a second time.
+        chosen, state = replace(effects.chosen, bridge=False), effects.fit.state
+        by_camp = fit_by_camp(judgments, chosen, found, state, fit_general)
+        cover = held(by_camp.described(found.told), judgments, truth)
+    return study, found.told, far, cover
 
 
 def tell_coverage(found: list[Held]) -> None:
@@ -203,10 +202,11 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="print every study")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.jobs) as pool:
-        for kind in asked.kinds:
-            every = range(asked.studies)
-            n = len(every)
-            found = list(pool.map(decided, [kind] * n, every, [asked.seed] * n))
+        every, n = range(asked.studies), asked.studies
+        # All are begun at once: no process waits for the last study of a kind.
+        begun = {k: pool.map(decided, [k] * n, every, [asked.seed] * n) for k in asked.kinds}
+        for kind, results in begun.items():
+            found = list(results)
             counts = Counter(decision.kind for _, decision, _, _ in found)
             far = np.array([one for _, _, one, _ in found])
             print(kind, dict(counts), "axis beyond 1, 1.5, 2, 3:",

@@ -23,6 +23,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from aggcal.simulation import SimulatedTerms
 
 RESULTS = Path(__file__).parent / "results" / "terms-held-out.md"
 FOLDS, SEED = 5, 0
-PLAIN = {"ties": "halves", "position": "off", "context": "off", "categories": False}
+PLAIN: dict[str, Any] = {"ties": "halves", "position": "off", "context": "off", "categories": False}
 FITS = {
     "btl, halves": ("btl", None),
     "hra-g, halves": ("hra-g", PLAIN),
@@ -43,7 +44,7 @@ FITS = {
     "+ context": ("hra-g", {"ties": "davidson", "position": "on", "context": "fit"}),
 }
 UNITS = ("rows", "pairs", "prompts")
-LACKING = {
+LACKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ties": ({"ties": "davidson"}, {}),
     "position, as it is by default": ({"position": "auto"}, {}),
     "position, switched on": ({"position": "on"}, {}),

@@ -125,8 +125,8 @@ def compare_methods(
     hold_out
         What is held out together: ``"context"``, ``"screen"`` (or ranking) or ``"question"``, all
         answers of an annotator to one pair. ``"auto"`` takes the first of these that is known;
-        ``"pair"`` holds out all answers to a pair, ``"row"`` single judgments. Whole contexts tell how well new contexts are predicted, where effects of known ones do not
-        show.
+        ``"pair"`` holds out all answers to a pair, ``"row"`` single judgments. Whole contexts tell
+        how well new contexts are predicted, where effects of known ones do not show.
     frame
         See `aggregate`.
     on_step

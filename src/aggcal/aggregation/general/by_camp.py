@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.tables import aligned, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.disagreement import LETTERS, Camps
@@ -33,6 +33,10 @@ _SURE = 0.8
 """Probability from which an annotator's answers count for a camp; those of others only for what
 camps have in common. Lower, answers of the other camp blur a camp; higher, fewer answers are used.
 """
+_WIDER = 1.15
+"""What standard errors of the camps' scores are multiplied by: they take as known who is in which
+camp and how far camps and reliabilities differ. Without it a nominal 90% covers about 85%
+(benchmarks/camps.py)."""
 _LEAST_SD = 0.1
 """Spread of scores and of what camps add, at least, to begin with: from 0 it takes long."""
 
@@ -44,13 +48,15 @@ class ByCamp:
     effects: GeneralEffects
     members: FloatArray
     """Probability that each annotator belongs to each camp, annotators by camps."""
+    name: str
+    """What the categories that the camps are in the fit are called."""
 
     __repr__ = brief
 
     @property
     def number(self) -> int:
         """How many camps there are."""
-        return self.members.shape[1]
+        return int(self.members.shape[1])
 
     @property
     def shares(self) -> FloatArray:
@@ -74,11 +80,6 @@ class ByCamp:
             asked = _with_camps(judgments, self.name, self.number, code)
             total += chances[:, k, None] * self.effects.outcomes(asked)
         return total
-
-    @property
-    def name(self) -> str:
-        """What the categories that the camps are in the fit are called."""
-        return self.effects.judgments.categories[-1].name
 
     @cached_property
     def _block(self) -> Block:
@@ -135,7 +136,7 @@ class ByCamp:
             map_**2 @ covariance if covariance.ndim == 1 else ((map_ @ covariance) * map_).sum(1)
         )
         variance = spread + about**2 @ untold
-        return map_ @ state.unknowns, np.sqrt(np.maximum(variance, 0.0))
+        return map_ @ state.unknowns, _WIDER * np.sqrt(np.maximum(variance, 0.0))
 
 
 def fit_by_camp(
@@ -177,12 +178,12 @@ def fit_by_camp(
     start = problem.first_state(common, sds, reversed_share=before.reversed_share)
     start.unknowns[block.where] = added
     fit = run(problem, start)
-    return ByCamp(GeneralEffects(parted, terms, fit), found.members)
+    return ByCamp(GeneralEffects(parted, terms, fit), found.members, name)
 
 
-def _with_camps(judgments: Judgments, name: str, number: int, code: IntArray) -> Judgments:
+def _with_camps(judgments: Judgments, name: str, number: int, code: CodeArray) -> Judgments:
     """Return judgments with the camp of each row as a further category."""
-    column = Categories(name, as_text(LETTERS[:number]), code.astype(np.int32))
+    column = Categories(name, as_text(LETTERS[:number]), code)
     return replace(judgments, categories=(*judgments.categories, column))
 
 
