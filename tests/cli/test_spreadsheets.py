@@ -87,7 +87,7 @@ def test_a_sheet_with_titles_and_notes_is_described_as_it_is_run(
 ) -> None:
     rows: list[list[object]] = [["Judge", "Text A", "Text B", "Winner"]]
     rows += [[who, f"E{a}", f"E{b}", "B"] for who, a, b, _ in _answers()[1:]]
-    answers = [["Spring"], [], *rows, [], ["Note: typed by Ben"]]
+    answers: list[list[object]] = [["Spring"], [], *rows, [], ["Note: typed by Ben"]]
     write_xlsx(tmp_path / "answers.xlsx", {"Answers": answers, "Legend": [["A", "left"]]})
     scores: list[list[object]] = [["Scores"], [], ["Essay", "Score"]]
     scores += [*([f"E{k}", k] for k in ITEMS), ["Mean", 3.5]]

@@ -21,7 +21,7 @@ def _read(folder: Path, text: str, **options: Any) -> Any:
     return aggcal.read_judgments(path, **options)
 
 
-def _above(judgments: Any) -> set[tuple[str, str, str]]:
+def _above(judgments: Any) -> set[tuple[str, ...]]:
     """Who put what above what."""
     who, what = judgments.annotator_ids, judgments.item_ids
     rows = zip(judgments.annotator, judgments.left, judgments.right, judgments.outcome, strict=True)
