@@ -122,11 +122,12 @@ def shown(page: Page, table: str = "items") -> list[dict[str, str]]:
     expect(box).not_to_have_attribute("aria-busy", "true")  # the rest of a page comes later
     keys: list[str] = box.evaluate(KEYS)
     rows: list[list[str]] = box.evaluate(
-        """(box) => [...box.querySelectorAll("tbody[data-k]")].map((body) => [...body.rows[0].cells].map((cell) => {
-            const copy = cell.cloneNode(true);
-            copy.querySelectorAll(".sr").forEach((one) => one.remove());
-            return copy.textContent;
-        }))"""
+        """(box) => [...box.querySelectorAll("tbody[data-k] > :first-child")].map((row) =>
+            [...row.cells].map((cell) => {
+                const copy = cell.cloneNode(true);
+                copy.querySelectorAll(".sr").forEach((one) => one.remove());
+                return copy.textContent;
+            }))"""
     )
     return [dict(zip(keys, row, strict=True)) for row in rows]
 

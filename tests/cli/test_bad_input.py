@@ -25,7 +25,7 @@ BAD_JUDGMENTS = {
     "header only": ("annotator,winner,loser\n", "no row"),
     "missing column": ("annotator,winner\nu,a\n", "'loser' missing"),
     "missing annotator": ("winner,loser\na,b\n", "'annotator' missing"),
-    "no header": ("u,a,b\nu,b,c\n", "missing (found: u, a, b)"),
+    "no header": ("u,a,b\nu,b,c\n", "the first line holds data"),
     "long form without outcome": ("annotator,left,right\nu,a,b\n", "'outcome' missing"),
     "column twice": ("annotator,winner,loser,winner\nu,a,b,c\n", "duplicate column 'winner'"),
     "too few values": ("annotator,winner,loser\nu,a,b\nu,a\n", "line 3 has too few"),

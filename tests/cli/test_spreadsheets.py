@@ -85,11 +85,12 @@ def test_a_workbook_is_not_overwritten_by_way_of_its_sheet(
 def test_a_sheet_with_titles_and_notes_is_described_as_it_is_run(
     tmp_path: Path, command: Command
 ) -> None:
-    rows = [["Judge", "Text A", "Text B", "Winner"]]
+    rows: list[list[object]] = [["Judge", "Text A", "Text B", "Winner"]]
     rows += [[who, f"E{a}", f"E{b}", "B"] for who, a, b, _ in _answers()[1:]]
-    answers = [["Spring"], [], *rows, [], ["Note: typed by Ben"]]
+    answers: list[list[object]] = [["Spring"], [], *rows, [], ["Note: typed by Ben"]]
     write_xlsx(tmp_path / "answers.xlsx", {"Answers": answers, "Legend": [["A", "left"]]})
-    scores = [["Scores"], [], ["Essay", "Score"], *([f"E{k}", k] for k in ITEMS), ["Mean", 3.5]]
+    scores: list[list[object]] = [["Scores"], [], ["Essay", "Score"]]
+    scores += [*([f"E{k}", k] for k in ITEMS), ["Mean", 3.5]]
     write_xlsx(tmp_path / "scores.xlsx", {"S": scores})
     done = command("init", "answers.xlsx", "scores.xlsx", "--yes")
     assert done.returncode == 0, done.stderr

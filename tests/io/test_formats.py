@@ -977,7 +977,7 @@ def test_scores_in_the_place_of_judgments_are_known(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="looks like a table of judgments"):
         aggcal.read_scores(path)
     path.write_text("model,mmlu\na,1\nb,2\n")
-    with pytest.raises(TableError, match="item= and the scores with column="):
+    with pytest.raises(TableError, match="say item='model' column='mmlu'"):
         aggcal.read_scores(path)
     assert aggcal.read_scores(path, column="mmlu", item="model").values.tolist() == [1.0, 2.0]
 

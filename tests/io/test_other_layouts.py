@@ -21,7 +21,7 @@ def _read(folder: Path, text: str, **options: Any) -> Any:
     return aggcal.read_judgments(path, **options)
 
 
-def _above(judgments: Any) -> set[tuple[str, str, str]]:
+def _above(judgments: Any) -> set[tuple[str, ...]]:
     """Who put what above what."""
     who, what = judgments.annotator_ids, judgments.item_ids
     rows = zip(judgments.annotator, judgments.left, judgments.right, judgments.outcome, strict=True)
@@ -49,6 +49,16 @@ def test_notes_below_a_sheet_and_duplicates_above(tmp_path: Path) -> None:
     assert any("'Note: ann was away.'" in note for note in found.notes)
     timed = HEAD.replace("outcome", "outcome,at") + "ann,e1,e2,left,1\nann,e1,e2,left,1\nend\n"
     assert _read(tmp_path, timed).duplicates == 1
+
+
+def test_in_a_narrow_table_a_blank_line_comes_before_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(f"item,score{end}a,1{end}b,2{end}{end}made in May{end}".encode())
+        assert aggcal.read_scores(path).item_ids.tolist() == ["a", "b"]
+        path.write_bytes(f"item,score{end}a,1{end}b{end}".encode())
+        with pytest.raises(TableError, match="line 3 has too few"):
+            aggcal.read_scores(path)
 
 
 def test_an_annotator_without_an_answer_is_no_note(tmp_path: Path) -> None:

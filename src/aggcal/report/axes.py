@@ -133,7 +133,8 @@ def round_step(rough: float) -> float:
 
 
 def _label(value: float) -> str:
-    return f"{value:,.10g}"
+    text = f"{value:,.10g}"
+    return f"\u2212{text[1:]}" if text.startswith("-") else text
 
 
 def standalone(svg: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,7 @@ def parts_of(items: Columns) -> list[Part]:
     return found
 
 
-def sizes_said(parts: list[Part]) -> str:
+def sizes_said(parts: Sequence[Part]) -> str:
     """Say how many items the components have.
 
     Examples

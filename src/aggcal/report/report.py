@@ -113,8 +113,8 @@ class Report:
         digits = self.summary.get("digits")
         known = isinstance(digits, int) and 0 <= digits <= MOST_DIGITS  # of a file of anybody's
         found = decided_of(self.summary)
-        items = own_ranks(self.items)
-        return contents.item_listing(items, self.texts, digits if known else None, found)
+        shown = own_ranks(self.items), self.texts, digits if known else None, found
+        return contents.item_listing(*shown)
 
     @property
     def score_interval(self) -> tuple[str, str]:
@@ -252,9 +252,7 @@ class Report:
         ):
             if self.verdicts.get(word):
                 found.append((count(self.verdicts[word], one, many), "#annotators"))
-        if self.suggestions or self.precision:
-            found.append(("what to ask next", "#next"))
-        return found
+        return [*found, *([("what to ask next", "#next")] if self.suggestions else [])]
 
     @property
     def annotators_said(self) -> str:

@@ -326,7 +326,7 @@ def _refuse_rejects(connection: duckdb.DuckDBPyConnection, lines: Lines) -> list
         return []
     line, position, cell_at, kind, message, text = rejects[0]
     if kind == "MISSING COLUMNS" and position is not None:
-        notes = notes_below(file.path, position - 1, lines.delimiter)
+        notes = notes_below(file.path, position - 1, lines.delimiter, width)
         if notes:
             return [left_out(notes)]
     # DuckDB names a line once for each cell that it has too few or too many.

@@ -19,6 +19,7 @@ _LONGEST_TAIL = 1 << 16
 _WIDE = 4
 """Columns from which on a row with one cell is no row: with fewer, the others may be blank, as of
 an annotator who named no winner, or an item without a score."""
+_BLANK_LINE = b"\r\n\r\n"  # at most so long, with the end of the line before it
 QUALTRICS = b'{""ImportId"":'
 """What the third line of every export of Qualtrics is full of, as CSV writes it."""
 ADDED = 2
@@ -27,15 +28,22 @@ _OF_QUALTRICS = f"{ADDED_BY_QUALTRICS}%"
 _SHOWN = 40  # characters of a note
 
 
-def notes_below(path: Path, position: int, delimiter: str) -> list[str] | None:
+def notes_below(path: Path, position: int, delimiter: str, width: int) -> list[str] | None:
     """Return the lines from a position to the end of a file, if each has but one cell.
 
-    None where they have more, so that they are rows with a fault.
+    None where they have more, so that they are rows with a fault; and below a narrow table where
+    no blank line parts them from it.
     """
     with unpacked(path) as file:
-        file.seek(position)
+        start = max(0, position - len(_BLANK_LINE))
+        file.seek(start)
         tail = file.read(_LONGEST_TAIL + 1)
-    if len(tail) > _LONGEST_TAIL:
+    before, tail = tail[: position - start], tail[position - start :]
+    # DuckDB counts an end of a line now to the line before it, now to the one after it.
+    first = len(tail) - len(tail.lstrip(b"\r\n"))
+    ends = before + tail[:first]
+    apart = ends[len(ends.rstrip(b"\r\n")) :].count(b"\n") > 1
+    if len(tail) > _LONGEST_TAIL or (width < _WIDE and not apart):
         return None
     lines = [line for line in tail.decode("utf-8", "replace").splitlines() if line.strip()]
     rows = list(csv.reader(lines, delimiter=delimiter))
