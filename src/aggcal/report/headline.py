@@ -122,7 +122,7 @@ def headline(
         return "", "No result: the fit did not converge."
     parts = n_components(summary)
     if parts > 1:
-        return "", f"No common order: nothing compares {in_words(parts)} groups of items."
+        return "", f"No common order: {in_words(parts)} groups of items were never compared."
     first = leaders(items)
     if len(first) > _MOST_NAMED:
         return "", f"No leader: {in_words(len(first))} items are tied for first place."
