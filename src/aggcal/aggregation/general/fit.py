@@ -214,9 +214,7 @@ class _Run:
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
-        tilt = 0.0
-        if problem.has_unit:
-            tilt = curvature.tilt(problem.off(), step, float(state.sds[0]), problem.shares)
+        tilt = curvature.tilt(problem.off(), step, far) if problem.has_unit else 0.0
         new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
         return new, covariance, far
 

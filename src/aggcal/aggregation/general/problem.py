@@ -16,7 +16,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.unit import UnitHeld, room_of
+from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.general.annotators import (
     POSITION,
     READINESS,
@@ -71,7 +71,7 @@ class Curvature(UnitHeld):
     sums: Sums
     precision: FloatArray
     unit: FloatArray
-    room: float
+    gives: Room
     pin: FloatArray
     """What holds the sum of the contexts' readiness at 0: see `Problem.pin`."""
 
@@ -233,11 +233,12 @@ class Problem:
         """Return the curvature where the annotators were last integrated out."""
         precision = self.precision(state)
         if not self.has_unit:
-            return Curvature(sums, precision, np.zeros(len(precision)), 1.0, self.pin)
+            return Curvature(sums, precision, np.zeros(len(precision)), NO_UNIT, self.pin)
         known = self.known
         variance = known.mean(known.off(known.strengths) ** 2)
-        room = room_of(self.shares, variance)
-        return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room, self.pin)
+        gives = room_of(self.shares, variance, float(state.sds[0]))
+        unit = sums.unit_pull / np.sqrt(gives.room)
+        return Curvature(sums, precision, unit, gives, self.pin)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""

@@ -319,9 +319,9 @@ class _Run:
         population = state.population
         far = float(np.abs(step).max())
         step *= min(1.0, population.score_sd / max(far, 1e-300))
-        tilt, tau = 0.0, population.reliability_sd
+        tilt, near = 0.0, far / population.score_sd
         if self.problem.has_unit:
-            tilt = curvature.tilt(self.problem.off(), step, tau, self.problem.shares)
+            tilt = curvature.tilt(self.problem.off(), step, near)
         return replace(state, scores=state.scores + step, tilt=state.tilt + tilt), variances, far
 
     def _solved(self, state: State) -> State:
