@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, State
+from aggcal.aggregation.general.first import annotators_refined
+from aggcal.aggregation.general.problem import FIRST_SDS, Problem
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.row_columns import CRITERION
@@ -24,7 +24,6 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, S
 from aggcal.models.general.facts import facts_of
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
 from aggcal.models.general.plan import Plan, layout_of
-from aggcal.models.general.sums import Sums
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.registry import DASK, LOCAL
 
@@ -37,11 +36,11 @@ annotators only."""
 _ALIKE, _NONE = 0.05, 0.01
 """Spread of the positions where annotators are about alike, which is looked at too, as spreads that
 few judgments each tell of fall slowly; and that of no position effect."""
-_NEAR_UNIT = 0.02
-"""How far the typical reliability may be from 1 while that is worked out."""
 _RISES = 2.0
 """By how much the log evidence must rise for a position effect to be fitted: odds of 7 to 1. At 0,
 one small study in seven without an effect would get one."""
+_SURELY = 20.0
+"""Rise of the log evidence of a sample from which nothing else is looked at: it decides."""
 _REPEATED = 1.5
 """Judgments for each pair of item and context from which its effect is fitted: with fewer, it is
 only noise that the standard errors must allow for."""
@@ -263,12 +262,15 @@ def position_evidence(judgments: AnyJudgments, chosen: Chosen, scores: FloatArra
     ties = chosen.ties != "halves"
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
     layout = layout_of(judgments, Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes))
-    if len(layout.rows) >= 2 * _SAMPLE:
+    sampled = len(layout.rows) >= 2 * _SAMPLE
+    if sampled:
         layout = layout.every(len(layout.rows) // _SAMPLE)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
-    with_it = max(_evidence(problem, scores, sd) for sd in (FIRST_SDS[POSITION], _ALIKE))
-    return float(with_it - _evidence(problem, scores, None))
+    without, wide = _evidence(problem, scores, None), _evidence(problem, scores, FIRST_SDS[POSITION])
+    if sampled and wide - without > _SURELY:
+        return float(wide - without)
+    return float(max(wide, _evidence(problem, scores, _ALIKE)) - without)
 
 
 def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
@@ -288,41 +290,6 @@ def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
     state = problem.first_state(scores, {POSITION: _NONE if sd is None else sd})
     best, held = -np.inf, POSITION if sd is None else None
     for _ in range(_ROUNDS):
-        sums = problem.integrate(state, close=1e-4)
-        off = problem.off()
-        state, value = _refined(problem, state, sums, held)
+        state, value = annotators_refined(problem, state, held)
         best = max(best, value)
-        if abs(off) > _NEAR_UNIT:
-            state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return best
-
-
-def _refined(problem: Problem, state: State, sums: Sums, held: str | None) -> tuple[State, float]:
-    """Fit means and spreads of the annotators' parameters; return the evidence before that."""
-    layout, known = problem.layout, problem.known
-    m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()
-    value, pulls, weights = known.log_evidence, sums.mean_pulls, sums.weights
-    mean = np.einsum("uk,ukj->uj", weights, pulls)
-    for j, name in enumerate(layout.means):
-        if name == held:
-            continue
-        centre, wide = MEAN_PRIORS[name]
-        k, at = layout.names.index(name), layout.at_means + j
-        variance = (weights * pulls[:, :, j] ** 2).sum(axis=1) - mean[:, j] ** 2
-        bend = float(sums.mean_held[j] - variance.sum()) + wide**-2
-        value -= 0.5 * ((unknowns[at] - centre) / wide) ** 2 + 0.5 * log(
-            max(bend, wide**-2) * wide**2
-        )
-        unknowns[at] += (float(mean[:, j].sum()) - (unknowns[at] - centre) / wide**2) / max(
-            bend, wide**-2
-        )
-    for k, name in enumerate(layout.names):
-        if name == held:
-            continue
-        values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
-        centre = (
-            1.0 if name == RELIABILITY else unknowns[layout.at_means + layout.means.index(name)]
-        )
-        square = float(known.mean((values - centre) ** 2).sum())
-        sds[k] = max(np.sqrt((square + 2.0 * sds[k] ** 2) / (m + 2.0)), 0.02)
-    return replace(state, unknowns=unknowns, sds=sds), value

@@ -8,6 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.general.first import annotators_refined
 from aggcal.aggregation.general.problem import Curvature, Problem, State
 from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
 from aggcal.aggregation.solve.linear import conjugate_gradients
@@ -39,7 +40,7 @@ _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
-_STALLED, _SETTLING = 0.9, 3
+_STALLED, _SETTLING, _LATER = 0.9, 3, 8
 _AITKEN = 3
 """Updates of the spreads from which the next is extrapolated."""
 _PATIENT, _INNER = 20, 5
@@ -49,9 +50,13 @@ _CAREFUL = 40
 _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
 """How often the unit is looked for, and how far the typical reliability may be from 1 to begin
 with: far from it the tilt goes astray."""
-_SAMPLE = 100_000
+_SAMPLE, _FIRST_ROUNDS = 100_000, 8
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
-only. It saves passes over all, and the unit is held exactly later on."""
+only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
+and spreads of these annotators are where all begin: each costs a tenth of a pass at a million."""
+_MIXED = 5e-3
+"""Change in an iteration below which spreads and means of many rows are mixed from then on: further
+off, how they went says little about where they go."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 
@@ -109,6 +114,7 @@ class _Run:
         layout = self.problem.layout
         cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
         self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
+        self.many = self.problem.has_unit and len(layout.rows) >= 2 * _SAMPLE
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
@@ -123,10 +129,12 @@ class _Run:
             if not np.isfinite(far):
                 break
             if len(self.moves) >= _SETTLING:
-                if far > _STALLED * self.moves[-1]:
+                if far > _STALLED * self.moves[-1] and self._may_stall:
                     kept, self.close = _DAMPED, _CLOSER
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
+            if self.many and far < _MIXED:
+                self.close = _CLOSER
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new
@@ -149,6 +157,11 @@ class _Run:
         """Whether unknowns are solved for before each update: weakly determined spreads spiral."""
         return len(self.moves) >= _PATIENT
 
+    @property
+    def _may_stall(self) -> bool:
+        """Whether damping is due: many rows first bring the unit and the spreads into line."""
+        return not self.many or len(self.moves) >= _LATER
+
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
         for _ in range(_INNER):
@@ -164,9 +177,11 @@ class _Run:
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
-        rows = len(self.problem.layout.rows)
-        if self.problem.has_unit and rows >= 2 * _SAMPLE:
-            state, _ = _in_unit(self.problem.every(rows // _SAMPLE), state)
+        if self.many:
+            some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
+            state, _ = _in_unit(some, state)
+            for _ in range(0 if self.held else _FIRST_ROUNDS):
+                state, _ = annotators_refined(some, state)
         return _in_unit(self.problem, state)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
@@ -176,9 +191,11 @@ class _Run:
         new, covariance, step = self._stepped(state, curvature, _LOOSE)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
-        updated = estimated_again(problem, new, curvature, covariance, free, careful=careful)
+        updated = estimated_again(
+            problem, new, curvature, covariance, free, careful=careful, far=self.many
+        )
         far = max(step, abs(problem.off()), _moved(state, updated))
-        updated = self._led(state, updated)
+        updated = self._led(state, updated, far)
         old = state.covariance
         if old.shape == covariance.shape:
             covariance = kept * old + (1.0 - kept) * covariance
@@ -187,9 +204,11 @@ class _Run:
             self.hopeless = np.asarray(less * problem.known.reversed < _SURELY)
         return replace(updated, covariance=covariance), far
 
-    def _led(self, old: State, new: State) -> State:
+    def _led(self, old: State, new: State, far: float) -> State:
         """Return where an update of the spreads leads, with those before it."""
         free = self._free()
+        if self.many and not self._patient:
+            return self._mixed(old, new) if self.path or far < _MIXED else new
         self.path.append((_coordinates(old, free), _coordinates(new, free)))
         if self._patient:
             return _with(new, free, blend(self.path))
@@ -198,6 +217,18 @@ class _Run:
         found = _with(new, free, ahead(self.path))
         self.path.clear()
         return found
+
+    def _mixed(self, old: State, new: State) -> State:
+        """Mix the last updates of the spreads and of the means, which follow each other."""
+        free, at = self._free(), self.problem.layout.at_means
+        of_old, of_new = (
+            np.concatenate([each.unknowns[at:], _coordinates(each, free)]) for each in (old, new)
+        )
+        self.path.append((of_old, of_new))
+        unknowns, found = new.unknowns.copy(), blend(self.path)
+        means = len(unknowns) - at
+        unknowns[at:] = found[:means]
+        return _with(replace(new, unknowns=unknowns), free, found[means:])
 
     def _stepped(
         self, state: State, curvature: Curvature, close: float
