@@ -164,6 +164,20 @@ def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
     ]
 
 
+def further_in_any_case(terms: Terms, judgments: AnyJudgments) -> bool:
+    """Whether terms beside items and reliabilities are fitted whatever the evidence says.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> tied = aggcal.read_judgments([("ann", "a", "b", "left"), ("bob", "a", "c", "tie")])
+    >>> further_in_any_case(DEFAULT, tied)
+    True
+    """
+    tied = terms.ties != "halves" and has_ties(judgments)
+    return tied or (terms.position == "on" and judgments.sided) or terms.control is not None
+
+
 def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> Chosen:
     """Choose what the data are to be fitted with.
 

@@ -50,6 +50,8 @@ _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ), spreads and shares in an iteration at which they have settled: far
 below their standard errors."""
+_ROUGHLY = 2e-2
+"""The same where another fit goes on from here: a lower number saves that one no iteration."""
 _STEADY = 10.0
 """How much larger the step before the last may be: a lower number costs fast fits an iteration."""
 _POLISHED = 1e-7
@@ -117,6 +119,7 @@ def fit_marginal(
     score_sd: float | None = None,
     reliability_sd: float | None = None,
     on_iteration: Progress | None = None,
+    roughly: bool = False,
 ) -> MarginalFit:
     """Find the posterior mean of the scores, the spreads and the share of reversed annotators.
 
@@ -131,8 +134,18 @@ def fit_marginal(
         Spreads that are known; None to estimate them.
     on_iteration
         Called with the number of the iteration and what still moves.
+    roughly
+        Whether another fit goes on from here: many rows are then left once they hardly move, unless
+        there is another start to compare with.
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
+    if roughly and len(problem.rows) >= 2 * _SAMPLE:
+        first = replace(run, tolerance=_ROUGHLY, found=[])
+        for start in starts(None):
+            first.fit(start)
+        best = _best(first.found)
+        if best.convergence.converged and not starts(best):
+            return best
     for start in starts(None):
         run.fit(start)
     for start in starts(_best(run.found)):
@@ -161,6 +174,8 @@ def _near(state: State, fit: MarginalFit) -> bool:
 class _Course:
     """How a fit has gone from its start."""
 
+    tolerance: float
+    """Change in an iteration at which it has settled."""
     moves: list[float] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
     path: Path = field(default_factory=list)
@@ -195,7 +210,7 @@ class _Course:
             stalled = self.patient or far > _STALLED * self.moves[-1]
             self.kept = _DAMPED if stalled else self.kept
             # One small step among larger ones is where an extrapolation happened to land.
-            self.settled = far < _TOLERANCE and self.moves[-1] < _STEADY * _TOLERANCE
+            self.settled = far < self.tolerance and self.moves[-1] < _STEADY * self.tolerance
         self.moves.append(far)
         if len(self.moves) == _PATIENT:
             self.path.clear()
@@ -207,6 +222,7 @@ class _Run:
     score_sd: float | None
     reliability_sd: float | None
     on_iteration: Progress | None
+    tolerance: float = _TOLERANCE
     hopeless: BoolArray | None = None
     found: list[MarginalFit] = field(default_factory=list)
     dense: bool = field(init=False)
@@ -221,7 +237,7 @@ class _Run:
         """
         self.problem.integral.restart()
         self.hopeless = None
-        state, course = self._begun(start), _Course()
+        state, course = self._begun(start), _Course(self.tolerance)
         while (
             len(course.moves) < _MOST_ITERATIONS
             and not (course.settled or course.astray)
@@ -232,7 +248,7 @@ class _Run:
                 return
         norm = objective = inf
         if np.isfinite(state.scores).all():
-            state, norm = self._polished(state)
+            state, norm = self._polished(state) if self.tolerance == _TOLERANCE else (state, 0.0)
             objective = self._objective(state, self.problem.curvature(state))
         record = Convergence(
             course.settled and norm < _TOLERANCE,
