@@ -179,16 +179,22 @@ class _Run:
         """Bring the first scores into the unit, roughly, and integrate there."""
         if self.many:
             some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
-            state, _ = _in_unit(some, state)
+            # What holds the unit of all would tilt a few out of theirs.
+            first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)
+            first, _ = _in_unit(some, first)
             for _ in range(0 if self.held else _FIRST_ROUNDS):
-                state, _ = annotators_refined(some, state)
+                first, _ = annotators_refined(some, first)
+            state = replace(first, covariance=state.covariance, tilt=state.tilt)
         return _in_unit(self.problem, state)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
-        new, covariance, step = self._stepped(state, curvature, _LOOSE)
+        close = _LOOSE
+        if self.many and self.moves:  # products with the curvature cost little beside integrals
+            close = float(np.clip(self.moves[-1], _TIGHT, _LOOSE))
+        new, covariance, step = self._stepped(state, curvature, close)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
         updated = estimated_again(

@@ -23,9 +23,11 @@ from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
+from aggcal.aggregation.general.problem import State
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import MarginalFit, Progress
+from aggcal.aggregation.solve.marginal_problem import State as MarginalState
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -89,6 +91,7 @@ class Further:
         before = replace(self.chosen, bridge=False, control=None)
         problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
+        start = _as_sure(start, begun.state)
         fit, scores = run(problem, start), None
         if self.chosen.control is not None:
             scores = fit.state.unknowns[: self.judgments.n_items]
@@ -121,6 +124,15 @@ class Further:
             quantifier=QuantifyGeneral(self.aggregator, self.judgments, effects),
             effects=effects,
         )
+
+
+def _as_sure(start: State, begun: MarginalState) -> State:
+    """Take over how sure the scores of many items are, and what holds their unit."""
+    if begun.row_variances.ndim > 1:
+        return start
+    variances = np.zeros(len(start.unknowns))
+    variances[: len(begun.row_variances)] = begun.row_variances
+    return replace(start, covariance=variances, tilt=begun.tilt)
 
 
 @dataclass(frozen=True, eq=False)
