@@ -14,6 +14,7 @@
 #define GRADES 3
 #define SMOOTH 0.4   /* sd of gamma * gap up to which derivatives replace the five points of a row's
                       * gap: a pull is then right to 6e-5 of a row at worst */
+#define SLACK 1.2    /* how far beyond that a mode may move before more rows are looked at by points */
 #define STEPS 60     /* Newton steps to a mode: far more than any annotator took */
 #define LONGEST 1.0  /* largest change of a parameter in a step: losses are nearly straight beyond */
 #define HALVINGS 30
@@ -45,7 +46,7 @@ typedef struct {
     double *chance;        /* annotators by nodes */
     float *pull, *second_pull, *tie_pull, *second_tie_pull; /* nodes by rows; ties NULL: unwanted */
     float *curve[PAIRS];   /* NULL: unwanted */
-    int64_t exact;         /* never by derivatives */
+    int64_t exact;         /* 1: never by derivatives; -1: modes, too, where only some rows allow it */
 } Integral;
 
 typedef struct Own {
@@ -467,7 +468,7 @@ PART Spot spot_at(const Integral *j, const Own *o, double sign, const double *th
         s.nu = theta[j->role[READINESS]];
         s.tie = exp(s.nu < READIEST ? s.nu : READIEST);
     }
-    s.smooth = o->sd && j->top == 1 && !j->exact && fabs(s.gamma) * o->widest <= SMOOTH;
+    s.smooth = o->sd && j->top == 1 && j->exact <= 0 && fabs(s.gamma) * o->widest <= SMOOTH;
     return s;
 }
 
@@ -484,20 +485,33 @@ PART double linear_part(const Integral *j, const Own *o, const Spot *s, const do
     return found;
 }
 
-/* The objective of an annotator at theta, its gradient and its curvature. */
+/* Whether derivatives may replace points at all. */
+PART int derivable(const Integral *j, const Own *o)
+{
+    return o->sd && j->top == 1 && j->exact <= 0;
+}
+
+/* The objective of an annotator at theta, its gradient and its curvature. cut is the sd of a gap from
+ * which points are used: it falls as the reliability rises, and never rises, so that the objective
+ * does not go to and fro; 0 for points alone, which curve rows a little more exactly. */
 PART double annotator_terms(const Integral *j, const Own *o, double sign, const double *theta,
-                            const double *mean, int smooth, Work *w, double *gradient,
-                            double curvature[MOST][MOST], int *smoothly)
+                            const double *mean, double *cut, Work *w, double *gradient,
+                            double curvature[MOST][MOST])
 {
     Spot s = spot_at(j, o, sign, theta, j->role[READINESS] >= 0);
     Slopes a;
     memset(&a, 0, sizeof a);
     double value = linear_part(j, o, &s, theta, mean);
-    s.smooth = s.smooth && smooth;
-    *smoothly = s.smooth;
-    if (o->points && !s.smooth) o = o->points;
-    for (int64_t from = 0; from < o->rows; from += WIDE)
-        value += row_terms(j, o, &s, from, (int)(o->rows - from < WIDE ? o->rows - from : WIDE), w, &a);
+    const int begun = *cut < o->widest;
+    const double size = fabs(s.gamma), most = begun ? *cut : o->widest;
+    if (*cut > 0.0 && size * most > (begun ? SLACK : 1.0) * SMOOTH)
+        *cut = j->exact < 0 ? SMOOTH / size : 0.0;
+    s.smooth = *cut >= o->widest && *cut > 0.0;
+    if (o->points && *cut <= 0.0) o = o->points;
+    for (int64_t from = 0; from < o->rows; from += WIDE) {
+        const int n = (int)(o->rows - from < WIDE ? o->rows - from : WIDE);
+        value += mixed_terms(j, o, &s, *cut, from, n, w, &a);
+    }
     const double slope[MOST] = {sign * a.pull_gap, a.pull, a.tie, a.pull_axis};
     const double bend[MOST][MOST] = {
         {a.gap_gap, sign * a.gap_one, sign * a.gap_tie, sign * a.gap_axis},
@@ -548,20 +562,19 @@ PART double find_mode(const Integral *j, const Own *o, double sign, const double
                       double *theta, double *next, double inverse[MOST][MOST], double *bend)
 {
     const int n = (int)j->parameters;
-    int smooth = 1, smoothly;
-    double gradient[MOST], curvature[MOST][MOST], step[MOST], trial[MOST], log_det = 0.0;
-    double value = annotator_terms(j, o, sign, theta, mean, smooth, w, gradient, curvature, &smoothly);
+    double cut = derivable(j, o) ? INFINITY : 0.0, gradient[MOST], curvature[MOST][MOST], step[MOST], trial[MOST], log_det = 0.0;
+    double value = annotator_terms(j, o, sign, theta, mean, &cut, w, gradient, curvature);
     for (int count = 0;; count++) {
         log_det = inverse_factor(n, curvature, inverse);
         if (isnan(log_det)) {
-            if (!smoothly || !smooth) {
+            if (cut <= 0.0) {
                 for (int i = 0; i < n; i++) curvature[i][i] += 1.0 / (j->sd[i] * j->sd[i]);
                 if (count >= STEPS + HALVINGS) break;
                 continue;
             }
             /* Far from where they were taken, derivatives may curve the wrong way: points. */
-            smooth = 0;
-            value = annotator_terms(j, o, sign, theta, mean, 0, w, gradient, curvature, &smoothly);
+            cut = 0.0;
+            value = annotator_terms(j, o, sign, theta, mean, &cut, w, gradient, curvature);
             continue;
         }
         double fall = 0.0, largest = 0.0, half[MOST];
@@ -575,17 +588,16 @@ PART double find_mode(const Integral *j, const Own *o, double sign, const double
             for (int k = i; k < n; k++) step[i] += inverse[k][i] * half[k];
             largest = fabs(step[i]) > largest ? fabs(step[i]) : largest;
         }
-        const double cut = largest > LONGEST ? LONGEST / largest : 1.0;
-        for (int i = 0; i < n; i++) step[i] *= cut;
+        const double shorter = largest > LONGEST ? LONGEST / largest : 1.0;
+        for (int i = 0; i < n; i++) step[i] *= shorter;
         if (!(fall >= j->close) || count >= STEPS) break;
         const double limit = value + 1e-9 * (1.0 + fabs(value));
         for (int t = 0; t < HALVINGS; t++) {
             for (int i = 0; i < n; i++) trial[i] = theta[i] - step[i];
-            value = annotator_terms(j, o, sign, trial, mean, smooth, w, gradient, curvature, &smoothly);
+            value = annotator_terms(j, o, sign, trial, mean, &cut, w, gradient, curvature);
             if (!(value > limit)) break;
             for (int i = 0; i < n; i++) step[i] *= 0.5;
         }
-        smooth = smooth && smoothly; /* no going to and fro between the two */
         for (int i = 0; i < n; i++) theta[i] = trial[i];
     }
     const int64_t strength = j->role[RELIABILITY] < 0 ? 0 : j->role[RELIABILITY];
@@ -665,9 +677,8 @@ PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, 
 {
     double loss = 0.0;
     float *curve = room, *tie_curve = room + o->rows, *cross = room + 2 * o->rows;
-    const int derivable = o->sd && j->top == 1 && !j->exact && s->gamma != 0.0;
-    const double cut = derivable ? SMOOTH / fabs(s->gamma) : 0.0;
-    if (o->points && !s->smooth && !derivable) {
+    const double cut = derivable(j, o) && s->gamma != 0.0 ? SMOOTH / fabs(s->gamma) : 0.0;
+    if (o->points && cut <= 0.0) {
         loss = row_terms(j, o->points, s, 0, (int)o->points->rows, w, 0);
         fold(w->pull, (int)o->rows, -1.0, pull);
         fold(w->curve, (int)o->rows, 1.0, curve);

@@ -55,8 +55,8 @@ _SAMPLE, _FIRST_ROUNDS = 100_000, 8
 only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
 and spreads of these annotators are where all begin: each costs a tenth of a pass at a million."""
 _MIXED = 5e-3
-"""Change in an iteration below which spreads and means of many rows are mixed from then on: further
-off, how they went says little about where they go."""
+"""Change in an iteration below which spreads and means of many rows are mixed from then on, and modes
+are looked for exactly: further off, how they went says little about where they go."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 
@@ -81,6 +81,7 @@ def fit_general(
     *,
     held: frozenset[str] = frozenset(),
     on_iteration: Progress | None = None,
+    reversed_before: FloatArray | None = None,
 ) -> GeneralFit:
     """Find the posterior means of the unknowns, and the spreads.
 
@@ -94,8 +95,13 @@ def fit_general(
         Names of spreads that are known.
     on_iteration
         Called with the number of the iteration and what still moves.
+    reversed_before
+        How probably each annotator is reversed by a fit that this one goes on from: of many rows
+        those who are surely not are not looked at again.
     """
     run = _Run(problem, held, on_iteration)
+    if run.many and reversed_before is not None:
+        run.hopeless = np.asarray(reversed_before < _SURELY)
     return run.fit(start)
 
 
@@ -134,12 +140,13 @@ class _Run:
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
             if self.many and far < _MIXED:
-                self.close = _CLOSER
+                self.close, self.problem.integration.roughly = _CLOSER, False
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
+        self.problem.integration.roughly = False
         state, curvature, norm = self._polished(state)
         objective = self._objective(state, curvature)
         record = Convergence(
@@ -179,13 +186,14 @@ class _Run:
         """Bring the first scores into the unit, roughly, and integrate there."""
         if self.many:
             some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
+            some.integration.roughly = self.problem.integration.roughly = True
             # What holds the unit of all would tilt a few out of theirs.
             first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)
             first, _ = _in_unit(some, first)
             for _ in range(0 if self.held else _FIRST_ROUNDS):
                 first, _ = annotators_refined(some, first)
             state = replace(first, covariance=state.covariance, tilt=state.tilt)
-        return _in_unit(self.problem, state)
+        return _in_unit(self.problem, state, self.hopeless)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
@@ -288,15 +296,17 @@ class _Run:
         return -float(value)
 
 
-def _in_unit(problem: Problem, state: State) -> tuple[State, Sums]:
+def _in_unit(
+    problem: Problem, state: State, hopeless: BoolArray | None = None
+) -> tuple[State, Sums]:
     """Multiply the scores until a typical reliability is about 1; integrate there."""
     for _ in range(_FIRST_STEPS):
-        sums = problem.integrate(state, close=_CLOSE)
+        sums = problem.integrate(state, close=_CLOSE, hopeless=hopeless)
         off = problem.off()
         if abs(off) < _FIRST_CLOSE:
             return state, sums
         state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
-    return state, problem.integrate(state, close=_CLOSE)
+    return state, problem.integrate(state, close=_CLOSE, hopeless=hopeless)
 
 
 def _moved(old: State, new: State) -> float:

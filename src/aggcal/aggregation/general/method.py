@@ -92,7 +92,7 @@ class Further:
         problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
         start = _as_sure(start, begun.state)
-        fit, scores = run(problem, start), None
+        fit, scores = run(problem, start, reversed_before=begun.beliefs.reversed), None
         if self.chosen.control is not None:
             scores = fit.state.unknowns[: self.judgments.n_items]
             before = replace(before, control=self.chosen.control)
