@@ -84,10 +84,11 @@ def estimated_again(
     """
     blocks, sds, unknowns = dict(state.block_sds), state.sds.copy(), state.unknowns.copy()
     layout = problem.layout
+    forms = _forms(problem, curvature, covariance, [each for each in layout.names if each in free])
     for name in free:
         if name in layout.names:
             k = layout.names.index(name)
-            seen = _seen(problem, curvature, covariance, name)
+            seen = _seen(problem, curvature, covariance, name, forms.get(name))
             sds[k], moved = _annotator_sd(seen, name, float(sds[k]), _FAR if far else 1)
             if name in layout.means:
                 unknowns[layout.at_means + layout.means.index(name)] += moved
@@ -149,27 +150,51 @@ class _Seen(NamedTuple):
         return _Seen(about, own, own + by**2 * (self.unsure - self.own), self.prior), moved
 
 
-def _seen(problem: Problem, curvature: Curvature, covariance: FloatArray, name: str) -> _Seen:
+def _values(problem: Problem, name: str) -> FloatArray:
+    """Return a parameter at each node, that of the reliability being the strength."""
+    known = problem.known
+    return known.strengths if name == RELIABILITY else known.of(name)
+
+
+def _forms(
+    problem: Problem, curvature: Curvature, covariance: FloatArray, names: list[str]
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return the forms of `UnitHeld.variances_of` of some parameters, by one sweep over the rows."""
+    known = problem.known
+    if covariance.ndim > 1 or not names:
+        return {}
+    values = np.stack([known.weights * known.off(_values(problem, name)) for name in names])
+    found = curvature.sums.forms_of(values, covariance, curvature.carried(covariance))
+    return dict(zip(names, found, strict=True))
+
+
+def _seen(
+    problem: Problem,
+    curvature: Curvature,
+    covariance: FloatArray,
+    name: str,
+    forms: tuple[FloatArray, FloatArray] | None,
+) -> _Seen:
     known, k = problem.known, problem.layout.names.index(name)
-    values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
+    values = _values(problem, name)
     off = known.off(values)
     with_unit = np.zeros(len(off))
     if problem.has_unit:
         with_unit = problem.shares * known.mean(off * known.off(known.strengths))
     own = known.mean(off**2)
-    unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
+    unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance, forms)
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
     if name in problem.layout.means:
         # What counts is how sure the distance from the mean is, which moves with the annotators.
         at = problem.layout.at_means + problem.layout.means.index(name)
-        values = known.weights * off
+        weighed = known.weights * off
         if covariance.ndim > 1:
-            with_mean = curvature.sums.forms(values, covariance, covariance[at].copy())[1]
+            with_mean = curvature.sums.forms(weighed, covariance, covariance[at].copy())[1]
             variance = covariance[at, at]
         else:
             # The mean alone: no rows are needed.
             pulls = curvature.sums.mean_pulls[:, :, problem.layout.means.index(name)]
-            with_mean = covariance[at] * (values * pulls).sum(axis=1)
+            with_mean = covariance[at] * (weighed * pulls).sum(axis=1)
             variance = covariance[at]
         unsure = np.maximum(unsure - 2.0 * with_mean + variance, 1e-12)
     prior = None

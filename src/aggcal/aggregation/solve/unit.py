@@ -91,8 +91,18 @@ class UnitHeld(ABC):
         most = _FURTHEST / max(give, _LEAST_ROOM)
         return float(np.clip(found, -most, most))
 
+    def carried(self, covariance: FloatArray) -> FloatArray:
+        """Return what a unit of the tilt moves the unknowns by."""
+        toward = self.unit * np.sqrt(self.room)
+        return covariance @ toward if covariance.ndim > 1 else covariance * toward
+
     def variances_of(
-        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
+        self,
+        values: FloatArray,
+        own: FloatArray,
+        with_unit: FloatArray,
+        covariance: FloatArray,
+        forms: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
         """Return Var x_u of an annotator's quantity x, the unknowns uncertain and the unit held.
 
@@ -106,10 +116,11 @@ class UnitHeld(ABC):
             w_u Cov(x_u, ρ_u).
         covariance
             Of the unknowns: a matrix, or its diagonal.
+        forms
+            What `Forms.forms` makes of the values and of `carried`, where it is known.
         """
-        toward = self.unit * np.sqrt(self.room)
-        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
-        square, along = self.annotators.forms(values, covariance, carried)
+        toward, carried = self.unit * np.sqrt(self.room), self.carried(covariance)
+        square, along = forms or self.annotators.forms(values, covariance, carried)
         share = with_unit / self.room
         total = square - 2.0 * share * along + share**2 * dot(toward, carried)
         return np.asarray(np.maximum(total + own - with_unit * share, 1e-12))
