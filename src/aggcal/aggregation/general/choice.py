@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -69,6 +70,8 @@ class Chosen:
     """The weight of each criterion, adding up to 1, where scores are their weighted mean."""
     alike: bool = False
     """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
+    first: Mapping[str, tuple[float, float]] | None = field(default=None, compare=False, repr=False)
+    """Mean and spread of the annotators' parameters to begin with, where a sample told them."""
 
     @property
     def outcomes(self) -> Outcomes:
@@ -209,8 +212,8 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
         return found
     if terms.position == "on":
         return replace(found, position=True)
-    rise = position_evidence(judgments, found, scores)
-    return replace(found, position=rise > _RISES, evidence=rise)
+    rise, first = position_evidence(judgments, found, scores)
+    return replace(found, position=rise > _RISES, evidence=rise, first=first)
 
 
 def alike_terms(terms: Terms, judgments: AnyJudgments) -> Chosen:
@@ -267,11 +270,13 @@ def _cell_weight(judgments: AnyJudgments) -> float:
     return 2.0 * facts.in_contexts / max(len(facts.cells["context"]), 1)
 
 
-def position_evidence(judgments: AnyJudgments, chosen: Chosen, scores: FloatArray) -> float:
+def position_evidence(
+    judgments: AnyJudgments, chosen: Chosen, scores: FloatArray
+) -> tuple[float, dict[str, tuple[float, float]] | None]:
     """Return by how much the log evidence rises with a position effect, at given scores.
 
     The annotators' parameters are integrated out with and without it; the spreads and means of
-    the annotators are fitted, the scores are held.
+    the annotators are fitted, the scores are held. Where a sample tells them, they are returned.
     """
     ties = chosen.ties != "halves"
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
@@ -281,14 +286,26 @@ def position_evidence(judgments: AnyJudgments, chosen: Chosen, scores: FloatArra
         layout = layout.every(len(layout.rows) // _SAMPLE)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
-    without, wide = _evidence(problem, scores, None), _evidence(problem, scores, FIRST_SDS[POSITION])
+    (without, state), (wide, there) = (
+        _evidence(problem, scores, sd) for sd in (None, FIRST_SDS[POSITION])
+    )
     if sampled and wide - without > _SURELY:
-        return float(wide - without)
-    return float(max(wide, _evidence(problem, scores, _ALIKE)) - without)
+        return float(wide - without), _told(problem, there)
+    rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
+    return rise, _told(problem, there if rise > _RISES else state) if sampled else None
 
 
-def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
-    """Return the log evidence at given scores, means and spreads fitted.
+def _told(problem: Problem, state: State) -> dict[str, tuple[float, float]]:
+    """Return the mean and the spread of each parameter of the annotators."""
+    layout, found = problem.layout, {}
+    for name, sd in zip(layout.names, state.sds.tolist(), strict=True):
+        at = layout.at_means + layout.means.index(name) if name in layout.means else None
+        found[name] = (1.0 if at is None else float(state.unknowns[at]), sd)
+    return found
+
+
+def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:
+    """Return the log evidence at given scores, means and spreads fitted, and these.
 
     Parameters
     ----------
@@ -306,4 +323,4 @@ def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
     for _ in range(_ROUNDS):
         state, value = annotators_refined(problem, state, held)
         best = max(best, value)
-    return best
+    return best, state

@@ -47,9 +47,9 @@ _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _CAREFUL = 40
 """Iterations after which spreads are estimated with care: see `estimated_again`."""
-_FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
+_FIRST_STEPS, _FIRST_CLOSE, _TOLD_CLOSE = 5, 0.05, 0.2
 """How often the unit is looked for, and how far the typical reliability may be from 1 to begin
-with: far from it the tilt goes astray."""
+with: far from it the tilt goes astray; further where an earlier fit is gone on from."""
 _SAMPLE, _FIRST_ROUNDS = 100_000, 8
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
@@ -82,6 +82,7 @@ def fit_general(
     held: frozenset[str] = frozenset(),
     on_iteration: Progress | None = None,
     reversed_before: FloatArray | None = None,
+    told: bool = False,
 ) -> GeneralFit:
     """Find the posterior means of the unknowns, and the spreads.
 
@@ -98,8 +99,10 @@ def fit_general(
     reversed_before
         How probably each annotator is reversed by a fit that this one goes on from: of many rows
         those who are surely not are not looked at again.
+    told
+        Whether a sample of annotators told the means and spreads to begin with.
     """
-    run = _Run(problem, held, on_iteration)
+    run = _Run(problem, held, on_iteration, told)
     if run.many and reversed_before is not None:
         run.hopeless = np.asarray(reversed_before < _SURELY)
     return run.fit(start)
@@ -110,6 +113,7 @@ class _Run:
     problem: Problem
     held: frozenset[str]
     on_iteration: Progress | None
+    told: bool = False
     hopeless: BoolArray | None = None
     moves: list[float] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
@@ -184,16 +188,18 @@ class _Run:
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
-        if self.many:
+        self.problem.integration.roughly = self.many
+        if self.many and not self.told:
             some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
-            some.integration.roughly = self.problem.integration.roughly = True
+            some.integration.roughly = True
             # What holds the unit of all would tilt a few out of theirs.
             first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)
             first, _ = _in_unit(some, first)
             for _ in range(0 if self.held else _FIRST_ROUNDS):
                 first, _ = annotators_refined(some, first)
             state = replace(first, covariance=state.covariance, tilt=state.tilt)
-        return _in_unit(self.problem, state, self.hopeless)
+        close = _TOLD_CLOSE if self.many and self.told else _FIRST_CLOSE
+        return _in_unit(self.problem, state, self.hopeless, close)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
@@ -297,13 +303,16 @@ class _Run:
 
 
 def _in_unit(
-    problem: Problem, state: State, hopeless: BoolArray | None = None
+    problem: Problem,
+    state: State,
+    hopeless: BoolArray | None = None,
+    near: float = _FIRST_CLOSE,
 ) -> tuple[State, Sums]:
     """Multiply the scores until a typical reliability is about 1; integrate there."""
     for _ in range(_FIRST_STEPS):
         sums = problem.integrate(state, close=_CLOSE, hopeless=hopeless)
         off = problem.off()
-        if abs(off) < _FIRST_CLOSE:
+        if abs(off) < near:
             return state, sums
         state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return state, problem.integrate(state, close=_CLOSE, hopeless=hopeless)

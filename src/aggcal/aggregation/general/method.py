@@ -92,7 +92,10 @@ class Further:
         problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
         start = _as_sure(start, begun.state)
-        fit, scores = run(problem, start, reversed_before=begun.beliefs.reversed), None
+        told = self.chosen.first is not None and not self.held
+        if told:
+            start = problem.with_annotators(start, self.chosen.first or {})
+        fit, scores = run(problem, start, reversed_before=begun.beliefs.reversed, told=told), None
         if self.chosen.control is not None:
             scores = fit.state.unknowns[: self.judgments.n_items]
             before = replace(before, control=self.chosen.control)

@@ -6,7 +6,7 @@ prior means of the reliabilities.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
@@ -177,6 +177,14 @@ class Problem:
             np.zeros(layout.size),
             grades=np.ones(len(layout.rows.levels)),
         )
+
+    def with_annotators(self, state: State, told: Mapping[str, tuple[float, float]]) -> State:
+        """Return a state with other means and spreads of the annotators' parameters."""
+        layout, unknowns = self.layout, state.unknowns.copy()
+        for j, name in enumerate(layout.means):
+            unknowns[layout.at_means + j] = told[name][0]
+        sds = np.array([told[name][1] for name in layout.names])
+        return replace(state, unknowns=unknowns, sds=sds)
 
     def precision(self, state: State) -> FloatArray:
         """Return the prior precision of the unknowns."""
