@@ -9,7 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.first import annotators_refined
-from aggcal.aggregation.general.problem import FIRST_SDS, Problem
+from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.row_columns import CRITERION

@@ -55,8 +55,8 @@ _SAMPLE, _FIRST_ROUNDS = 100_000, 8
 only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
 and spreads of these annotators are where all begin: each costs a tenth of a pass at a million."""
 _MIXED = 5e-3
-"""Change in an iteration below which spreads and means of many rows are mixed from then on, and modes
-are looked for exactly: further off, how they went says little about where they go."""
+"""Change in an iteration below which spreads and means of many rows are mixed from then on, and
+modes are looked for exactly: further off, how they went says little about where they go."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 

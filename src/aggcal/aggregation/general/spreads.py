@@ -131,7 +131,7 @@ class _Seen(NamedTuple):
     unsure: FloatArray
     """And with them uncertain."""
     prior: tuple[float, float] | None
-    """How far the prior mean is above its own prior mean, and that prior's sd; None: it is known."""
+    """How far the prior mean is above its own prior's, and the sd of that; None: it is known."""
 
     def under(self, old: float, new: float) -> tuple[_Seen, float]:
         """Return the same under another spread, and how far the prior mean then moves.
@@ -159,7 +159,7 @@ def _values(problem: Problem, name: str) -> FloatArray:
 def _forms(
     problem: Problem, curvature: Curvature, covariance: FloatArray, names: list[str]
 ) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return the forms of `UnitHeld.variances_of` of some parameters, by one sweep over the rows."""
+    """Return the forms of `UnitHeld.variances_of` for some parameters, by one sweep over rows."""
     known = problem.known
     if covariance.ndim > 1 or not names:
         return {}

@@ -138,8 +138,8 @@ class Integration:
     """Integrates the annotators' parameters out of the likelihood of some rows."""
 
     roughly = False
-    """Whether compiled sums look for modes by derivatives wherever rows allow it: nodes then lie off
-    by some 1e-4 of their distance, which does no harm on the way to an optimum, in half the time."""
+    """Whether compiled sums look for modes by derivatives wherever rows allow it: nodes then lie
+    off by some 1e-4 of their distance, which does no harm on the way to an optimum."""
 
     def __init__(self, rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> None:
         self.rows, self.names, self.outcomes = rows, names, outcomes

@@ -148,7 +148,7 @@ class CompiledSums(Sums):
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk."""
-        size, m = self.layout.size, self.layout.rows.n_annotators
+        m = self.layout.rows.n_annotators
         values, covariance = np.ascontiguousarray(values), np.ascontiguousarray(covariance)
         along, square, product = np.ascontiguousarray(along), np.zeros(m), np.zeros(m)
         if covariance.ndim > 1 and self._crowded:
