@@ -67,7 +67,7 @@ def test_the_short_cuts_of_many_rows_lead_to_the_same_optimum(
 
 
 def test_a_tilt_is_bounded_by_what_judgments_leave_open(uneven: aggcal.Judgments) -> None:
-    """One who gives most of the judgments moves little with it: the unit is reached in few steps."""
+    """Who gives most of the judgments moves little with it: few steps reach the unit."""
     found = aggcal.aggregate(uneven, warn=False, terms=aggcal.Terms(ties="halves", position="off"))
     assert found.convergence is not None
     assert found.convergence.converged

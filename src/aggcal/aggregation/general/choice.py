@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.first import annotators_refined
+from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
@@ -290,18 +290,9 @@ def position_evidence(
         _evidence(problem, scores, sd) for sd in (None, FIRST_SDS[POSITION])
     )
     if sampled and wide - without > _SURELY:
-        return float(wide - without), _told(problem, there)
+        return float(wide - without), told(problem, there)
     rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
-    return rise, _told(problem, there if rise > _RISES else state) if sampled else None
-
-
-def _told(problem: Problem, state: State) -> dict[str, tuple[float, float]]:
-    """Return the mean and the spread of each parameter of the annotators."""
-    layout, found = problem.layout, {}
-    for name, sd in zip(layout.names, state.sds.tolist(), strict=True):
-        at = layout.at_means + layout.means.index(name) if name in layout.means else None
-        found[name] = (1.0 if at is None else float(state.unknowns[at]), sd)
-    return found
+    return rise, told(problem, there if rise > _RISES else state) if sampled else None
 
 
 def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:

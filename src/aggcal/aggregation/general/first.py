@@ -37,6 +37,15 @@ def annotators_refined(
     return state, value
 
 
+def told(problem: Problem, state: State) -> dict[str, tuple[float, float]]:
+    """Return the mean and the spread of each parameter that does not depend on the unit."""
+    layout, found = problem.layout, {}
+    for j, name in enumerate(layout.means):
+        sd = float(state.sds[layout.names.index(name)])
+        found[name] = (float(state.unknowns[layout.at_means + j]), sd)
+    return found
+
+
 def _refined(problem: Problem, state: State, sums: Sums, held: str | None) -> tuple[State, float]:
     layout, known = problem.layout, problem.known
     m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()

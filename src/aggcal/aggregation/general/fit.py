@@ -8,7 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
-from aggcal.aggregation.general.first import annotators_refined
+from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import Curvature, Problem, State
 from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
 from aggcal.aggregation.solve.linear import conjugate_gradients
@@ -197,7 +197,7 @@ class _Run:
             first, _ = _in_unit(some, first)
             for _ in range(0 if self.held else _FIRST_ROUNDS):
                 first, _ = annotators_refined(some, first)
-            state = replace(first, covariance=state.covariance, tilt=state.tilt)
+            state = self.problem.with_annotators(state, told(some, first))
         close = _TOLD_CLOSE if self.many and self.told else _FIRST_CLOSE
         return _in_unit(self.problem, state, self.hopeless, close)
 

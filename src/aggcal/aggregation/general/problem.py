@@ -179,11 +179,11 @@ class Problem:
         )
 
     def with_annotators(self, state: State, told: Mapping[str, tuple[float, float]]) -> State:
-        """Return a state with other means and spreads of the annotators' parameters."""
-        layout, unknowns = self.layout, state.unknowns.copy()
+        """Return a state with other means and spreads of some of the annotators' parameters."""
+        layout, unknowns, sds = self.layout, state.unknowns.copy(), state.sds.copy()
         for j, name in enumerate(layout.means):
             unknowns[layout.at_means + j] = told[name][0]
-        sds = np.array([told[name][1] for name in layout.names])
+            sds[layout.names.index(name)] = told[name][1]
         return replace(state, unknowns=unknowns, sds=sds)
 
     def precision(self, state: State) -> FloatArray:

@@ -34,9 +34,9 @@ _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
-_FAR, _SAME, _LEAST_LEFT = 50, 1e-6, 0.1
-"""Updates of a spread that are foreseen at most, the relative change at which they have ended, and
-the least share of an annotator's precision that a wider spread leaves."""
+_FAR, _SAME, _LEAST_LEFT, _KNOWN = 50, 1e-6, 0.1, 1e-30
+"""Updates of a spread that are foreseen at most, the relative change at which they have ended, the
+least share of an annotator's precision that a wider spread leaves, and a variance as good as 0."""
 LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
 _WEAK = 0.1
@@ -138,7 +138,8 @@ class _Seen(NamedTuple):
 
         Posteriors are taken as normal, and the prior mean is the one that is then most probable.
         """
-        precision = 1.0 / self.own
+        # Who has judged very much may be known to rounding.
+        precision = 1.0 / np.maximum(self.own, _KNOWN)
         changed = np.maximum(precision + (new**-2 - old**-2), _LEAST_LEFT * precision)
         by, moved = precision / changed, 0.0
         about, own = by * self.about, by * self.own
