@@ -16,16 +16,13 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.solve.course import DAMPED, INNER, SETTLING, Course
 from aggcal.aggregation.solve.fit import another_order
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import (
     RELIABILITY_RANGE,
-    Path,
-    coordinates,
-    extrapolated,
-    mixed,
     moved,
 )
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
@@ -52,8 +49,6 @@ _TOLERANCE = 1e-4
 below their standard errors."""
 _ROUGHLY = 2e-2
 """The same where another fit goes on from here: a lower number saves that one no iteration."""
-_STEADY = 10.0
-"""How much larger the step before the last may be: a lower number costs fast fits an iteration."""
 _POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
@@ -64,15 +59,6 @@ _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
 _SAMPLE = 100_000
 """Judgments that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves a pass over all, and the unit is held exactly later on."""
-_SETTLING = 3
-"""Iterations before which nothing is concluded from how things go."""
-_STALLED, _DAMPED = 0.9, 0.5
-"""Where an iteration changes nearly as much as the last, variances move half of their way only:
-near-separable data go round in circles otherwise."""
-_AITKEN = 3
-"""Iterations between two extrapolations of the spreads, which approach their ends geometrically."""
-_PATIENT, _INNER = 20, 5
-"""Iterations after which scores are solved for, by so many steps, before spreads are mixed."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _SAME = 1e-6
@@ -80,9 +66,6 @@ _SAME = 1e-6
 _CLOSE_BY = 0.03
 """Distance (of scores over σ, spreads and shares) at which a fit is taken to go where another one
 went: a wider one might leave an optimum out, a narrower one takes longer."""
-_ASTRAY = 30
-"""Iterations in a row, each moving further than σ or the unit itself, after which a start is given
-up: of 561 small fits that came to rest, none moved so far in more than 18."""
 Progress = Callable[[int, float], None]
 
 
@@ -171,52 +154,6 @@ def _near(state: State, fit: MarginalFit) -> bool:
 
 
 @dataclass
-class _Course:
-    """How a fit has gone from its start."""
-
-    tolerance: float
-    """Change in an iteration at which it has settled."""
-    moves: list[float] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)
-    path: Path = field(default_factory=list)
-    kept: float = 0.0
-    """How much of the rows' variances is kept in an iteration."""
-    settled: bool = False
-
-    @property
-    def astray(self) -> bool:
-        """Whether the start leads nowhere."""
-        return len(self.moves) >= _ASTRAY and min(self.moves[-_ASTRAY:]) > 1.0
-
-    @property
-    def patient(self) -> bool:
-        """Whether scores are solved for before each update: weakly determined spreads spiral."""
-        return len(self.moves) >= _PATIENT
-
-    def lead(self, old: Population, new: Population, default_sd: float) -> Population:
-        """Return where an update of the spreads leads, with those before it."""
-        self.path.append((coordinates(old), coordinates(new)))
-        if self.patient:
-            return mixed(self.path, default_sd)
-        if len(self.path) <= _AITKEN:
-            return new
-        ahead = extrapolated(self.path, default_sd)
-        self.path.clear()
-        return ahead
-
-    def add(self, far: float) -> None:
-        """Add how far an iteration went."""
-        if len(self.moves) >= _SETTLING:
-            stalled = self.patient or far > _STALLED * self.moves[-1]
-            self.kept = _DAMPED if stalled else self.kept
-            # One small step among larger ones is where an extrapolation happened to land.
-            self.settled = far < self.tolerance and self.moves[-1] < _STEADY * self.tolerance
-        self.moves.append(far)
-        if len(self.moves) == _PATIENT:
-            self.path.clear()
-
-
-@dataclass
 class _Run:
     problem: MarginalProblem
     score_sd: float | None
@@ -237,18 +174,18 @@ class _Run:
         """
         self.problem.integral.restart()
         self.hopeless = None
-        state, course = self._begun(start), _Course(self.tolerance)
+        state, course = self._begun(start), Course(self.tolerance)
         while (
             len(course.moves) < _MOST_ITERATIONS
             and not (course.settled or course.astray)
             and np.isfinite(state.scores).all()
         ):
             state = self._iterated(state, course)
-            if len(course.moves) > _SETTLING and any(_near(state, fit) for fit in self.found):
+            if len(course.moves) > SETTLING and any(_near(state, fit) for fit in self.found):
                 return
         norm = objective = inf
         if np.isfinite(state.scores).all():
-            state, norm = self._polished(state) if self.tolerance == _TOLERANCE else (state, 0.0)
+            state, norm = self._polished(state) if self.tolerance < _ROUGHLY else (state, 0.0)
             objective = self._objective(state, self.problem.curvature(state))
         record = Convergence(
             course.settled and norm < _TOLERANCE,
@@ -264,7 +201,7 @@ class _Run:
             )
         )
 
-    def _iterated(self, state: State, course: _Course) -> State:
+    def _iterated(self, state: State, course: Course) -> State:
         """Take a step, and estimate the spreads again; scores are NaN where it leads nowhere."""
         problem, moves = self.problem, course.moves
         state = self._solved(state) if course.patient else state
@@ -279,7 +216,7 @@ class _Run:
         updated = self._updated(new, curvature, variances)
         far = max(step / updated.score_sd, abs(problem.off()), moved(state.population, updated))
         population = course.lead(state.population, updated, problem.default_sd)
-        if len(moves) >= _SETTLING:
+        if len(moves) >= SETTLING:
             problem.integral.settled = True
         course.add(far)
         self.hopeless = self._surely_not_reversed(state.population, population)
@@ -342,10 +279,10 @@ class _Run:
 
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
-        for _ in range(_INNER):
+        for _ in range(INNER):
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             state, variances, far = self._stepped(state, self.problem.curvature(state), _LOOSE)
-            damped = _DAMPED * state.row_variances + (1.0 - _DAMPED) * variances
+            damped = DAMPED * state.row_variances + (1.0 - DAMPED) * variances
             state = replace(state, row_variances=damped)
             if far < _TOLERANCE * state.population.score_sd:
                 break

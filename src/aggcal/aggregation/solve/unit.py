@@ -94,7 +94,7 @@ class UnitHeld(ABC):
     def carried(self, covariance: FloatArray) -> FloatArray:
         """Return what a unit of the tilt moves the unknowns by."""
         toward = self.unit * np.sqrt(self.room)
-        return covariance @ toward if covariance.ndim > 1 else covariance * toward
+        return np.asarray(covariance @ toward if covariance.ndim > 1 else covariance * toward)
 
     def variances_of(
         self,
