@@ -144,13 +144,13 @@ class _Run:
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
             if self.many and far < _MIXED:
-                self.close, self.problem.integration.roughly = _CLOSER, False
+                self.close, self.problem.roughly = _CLOSER, False
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
-        self.problem.integration.roughly = False
+        self.problem.roughly = False
         state, curvature, norm = self._polished(state)
         objective = self._objective(state, curvature)
         record = Convergence(
@@ -188,10 +188,10 @@ class _Run:
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
-        self.problem.integration.roughly = self.many
+        self.problem.roughly = self.many
         if self.many and not self.told:
             some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
-            some.integration.roughly = True
+            some.roughly = True
             # What holds the unit of all would tilt a few out of theirs.
             first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)
             first, _ = _in_unit(some, first)

@@ -146,6 +146,8 @@ class Problem:
         self.layout, self.component = layout, component
         self.integration = integration(layout.rows, layout.names, outcomes)
         self.known: Known
+        self.roughly = False
+        """Whether modes are looked for roughly: see `Integration.roughly`."""
         given = layout.rows.given
         self.shares: FloatArray = given / given.sum()
         self.means: FloatArray
@@ -232,6 +234,7 @@ class Problem:
             {name: mean for name, (mean, _) in MEAN_PRIORS.items()},
             hopeless,
             close,
+            self.roughly,
         )
         found, self.means = integrate(self.integration, self.layout, self.shares, place)
         self.known = found.known
