@@ -1,13 +1,15 @@
 """What ties and position cost: fits of the general model beside plain hra-g.
 
-    python benchmarks/general_speed.py [JUDGMENTS ...]
+    python benchmarks/general_speed.py [--zipf] [JUDGMENTS ...]
 
 Simulates studies of 1,000 items with ties, position effects and a few reversed annotators, each of
-whom gives 100 judgments. Fits plain hra-g (ties as halves) and the general model (reliability,
-position and readiness of each annotator) in one run: from the plain fit, as `aggregate` does it,
-and from the rough optimum that the plain fit begins with. Times are seconds of all processors, the
-least of three runs, or one beyond a million judgments: other work on the machine matters less to
-them than to the clock. Prints a table; with several sizes also into benchmarks/results/.
+whom gives 100 judgments; with --zipf, of 10,000 items and annotators active by Zipf's law, the most
+active of whom gives a 27th of all judgments, as in whole.py. Fits plain hra-g (ties as halves) and
+the general model (reliability, position and readiness of each annotator) in one run: `aggregate` as
+a whole with the terms on, the general fit from the plain one, and from the rough optimum that the
+plain fit begins with. Times are seconds of all processors, the least of three runs, or one beyond a
+million judgments: other work on the machine matters less to them than to the clock. Prints a table;
+with several sizes also into benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.problem import Problem
 from aggcal.aggregation.solve.fit import rough_start
+from aggcal.aggregation.thurstone import HRA
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES, design
 from aggcal.models.general.rows import general_rows
 from aggcal.models.general.sums import Layout
+from aggcal.models.general.terms import PLAIN
 from aggcal.models.links import link
 from aggcal.models.rows import rows_of
 
@@ -38,18 +42,24 @@ _RESULTS = Path(__file__).with_name("results") / "general-speed.md"
 _MILLION = 1_000_000
 _ITEMS, _EACH = 1_000, 100
 _REVERSED, _REPEATS = 0.03, 3
-_HEAD = """| judgments | hra-g | general fit | ratio | together | from a rough start | together | \
+_ZIPF_ITEMS, _ZIPF = 10_000, 0.8
+_HEAD = """| judgments | hra-g | aggregate with terms | ratio | general fit | from a rough start | \
 apart | peak memory |
-|---|---|---|---|---|---|---|---|---|"""
+|---|---|---|---|---|---|---|---|"""
 
 
-def study(judgments: int, seed: int = 0) -> aggcal.Judgments:
+def study(judgments: int, *, zipf: bool, seed: int = 0) -> aggcal.Judgments:
     """Simulate judgments with ties and position effects, sorted as they are when read."""
     rng, annotators = np.random.default_rng(seed), judgments // _EACH
-    scores = rng.normal(size=_ITEMS)
+    items = _ZIPF_ITEMS if zipf else _ITEMS
+    scores = rng.normal(size=items)
     owner = np.repeat(np.arange(annotators, dtype=np.int32), _EACH)
-    left = rng.integers(0, _ITEMS, len(owner))
-    right = (left + rng.integers(1, _ITEMS, len(owner))) % _ITEMS
+    if zipf:
+        share = np.arange(1, annotators + 1.0) ** -_ZIPF
+        drawn = rng.choice(annotators, len(owner), p=share / share.sum())
+        owner = np.unique(np.sort(drawn), return_inverse=True)[1].astype(np.int32)
+    left = rng.integers(0, items, len(owner))
+    right = (left + rng.integers(1, items, len(owner))) % items
     strength = np.maximum(rng.normal(1.0, 0.5, annotators), 0.05)
     strength[rng.random(annotators) < _REVERSED] *= -1.0
     position, ready = rng.normal(0.2, 0.5, annotators), rng.normal(-0.5, 1.0, annotators)
@@ -57,7 +67,7 @@ def study(judgments: int, seed: int = 0) -> aggcal.Judgments:
     won, tied = np.exp(advantage), np.exp(ready[owner] + 0.5 * advantage)
     drawn = rng.random(len(owner)) * (1.0 + won + tied)
     outcome = np.where(drawn < won, 1.0, np.where(drawn < won + tied, 0.5, 0.0))
-    order = np.argsort((owner * np.int64(_ITEMS) + left) * _ITEMS + right, kind="stable")
+    order = np.argsort((owner * np.int64(items) + left) * items + right, kind="stable")
     codes = (column[order].astype(np.int32) for column in (owner, left, right))
     return replace(aggcal.Judgments.of_codes(*codes), outcome=outcome[order], sided=True)
 
@@ -86,10 +96,12 @@ def general(
     return fit_general(problem, start)
 
 
-def measure(judgments: int) -> str:
+def measure(judgments: int, *, zipf: bool) -> str:
     """Return a row of the table."""
-    data, repeats = study(judgments), _REPEATS if judgments <= _MILLION else 1
-    alone, plain = least(lambda: aggcal.aggregate(data, warn=False), repeats)
+    data = study(judgments, zipf=zipf)
+    repeats = _REPEATS if judgments <= _MILLION else 1
+    alone, plain = least(lambda: HRA(terms=PLAIN).fit(data), repeats)
+    with_terms, whole = least(lambda: aggcal.aggregate(data, warn=False), repeats)
     after, first = least(lambda: general(data, plain.scores, plain), repeats)
 
     def from_rough() -> GeneralFit:
@@ -97,28 +109,31 @@ def measure(judgments: int) -> str:
         return general(data, rough, None)
 
     anew, second = least(from_rough, repeats)
-    if not (first.convergence.converged and second.convergence.converged):
+    fits = first.convergence, second.convergence, whole.convergence
+    if not all(fit is not None and fit.converged for fit in fits):
         raise RuntimeError("a fit has not converged")
-    apart = np.abs(first.state.unknowns - second.state.unknowns).max()
+    found = [fit.state.unknowns[: data.n_items] for fit in (first, second)]
+    apart = max(np.abs(scores - whole.scores).max() for scores in found)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return (
-        f"| {judgments:,} | {alone:.2f} s | {after:.2f} s | {after / alone:.2f} | "
-        f"{1.0 + after / alone:.2f} | {anew:.2f} s | {anew / alone:.2f} | {apart:.0e} | "
-        f"{memory:.1f} GB |"
+        f"| {judgments:,}{', Zipf' if zipf else ''} | {alone:.2f} s | {with_terms:.2f} s | "
+        f"{with_terms / alone:.2f} | {after:.2f} s | {anew:.2f} s | {apart:.0e} | {memory:.1f} GB |"
     )
 
 
-def main(sizes: list[int]) -> None:
+def main(sizes: list[int], *, zipf: bool) -> None:
     """Measure, print and keep."""
     lines = []
     print(_HEAD)
     for judgments in sizes:
-        lines.append(measure(judgments))
-        print(lines[-1], flush=True)
+        for shape in (False, True) if zipf else (False,):
+            lines.append(measure(judgments, zipf=shape))
+            print(lines[-1], flush=True)
     if len(sizes) > 1:
         said = (__doc__ or "").partition("\n\n    ")[0]
         _RESULTS.write_text("\n".join([said, "", _HEAD, *lines, ""]))
 
 
 if __name__ == "__main__":
-    main([int(float(size)) for size in sys.argv[1:]] or [_MILLION])
+    asked = [each for each in sys.argv[1:] if each != "--zipf"]
+    main([int(float(size)) for size in asked] or [_MILLION], zipf="--zipf" in sys.argv)

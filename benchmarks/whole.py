@@ -1,6 +1,7 @@
 """The whole way, from a file to files: `aggcal run` beside what people write by hand.
 
     python benchmarks/whole.py [--most JUDGMENTS] [--limit SECONDS] [--engine local|gpu|dask]
+    python benchmarks/whole.py --sizes 1e8 --jobs 16 --limit 900 --data /scratch [--engine ...]
     python benchmarks/whole.py --readme benchmarks/results/whole.md
 
 Writes studies as Parquet files (text ids, activity by Zipf's law, 1% ties, weights) with a table of
@@ -9,7 +10,12 @@ file: seconds on the clock, seconds of all processors, peak memory, and how the 
 split. Beside it what a user would write by hand: polars reads the file, evalica (or scikit-learn
 where evalica runs out of memory) fits plain Bradley-Terry, scikit-learn projects the scores; no
 reliabilities, no uncertainty, no checks and no report. The peers run in the environment that
-stage1.py makes for them. Writes benchmarks/results/whole.md.
+stage1.py makes for them, up to --peers-most judgments.
+
+--jobs keeps to so many cores (and, with dask, as many workers). --data keeps the studies in a
+folder: those that are there are not made again. With dask, judgments are a folder of 16 Parquet
+files. A graphics card fits reliabilities by their mode and leaves ties and sides out, which the
+command says once. Writes benchmarks/results/whole.md, or whole-ENGINE.md.
 """
 
 from __future__ import annotations
@@ -29,7 +35,6 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "whole.md"
 SIZES = (
     (500, 13_000, 624),
     (1_000, 100_000, 1_000),
@@ -40,18 +45,27 @@ SIZES = (
 PARTS = ("start", "reading", "fitting", "uncertainty", "Stage 2", "check", "writing")
 BY_HAND = ("by hand: polars, evalica", "by hand: polars, scikit-learn")
 PIECE = 10_000_000
+PARTS_OF_FOLDER = 16
 TIES = 0.01
 
 
-def make(folder: Path, items: int, judgments: int, annotators: int) -> tuple[Path, Path]:
-    """Write a study: judgments as one Parquet file, model scores as CSV."""
+def make(
+    folder: Path, items: int, judgments: int, annotators: int, *, parted: bool = False
+) -> tuple[Path, Path]:
+    """Write a study, unless it is there: judgments as Parquet, model scores as CSV.
+
+    Judgments are one file, or a folder of several (``parted``) with the same rows.
+    """
     import duckdb
 
+    whole, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
+    file = folder / f"{judgments}-parts" if parted else whole
+    if file.exists() and table.exists():
+        return file, table
     rng = np.random.default_rng(judgments)
     scores, strength = rng.normal(size=items), np.exp(rng.normal(0.0, 0.5, annotators))
     share = np.arange(1, annotators + 1.0) ** -0.8
     steps = np.cumsum(share / share.sum())
-    file, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
     pieces = []
     for k, begin in enumerate(range(0, judgments, PIECE)):
         size = min(PIECE, judgments - begin)
@@ -74,8 +88,14 @@ def make(folder: Path, items: int, judgments: int, annotators: int) -> tuple[Pat
         )
         con.close()
         pieces.append(part)
-    con = duckdb.connect()
-    con.execute(f"copy (from read_parquet({[str(p) for p in pieces]})) to '{file}'")
+    con, rows = duckdb.connect(), f"(from read_parquet({[str(p) for p in pieces]})"
+    if parted:
+        file.mkdir()
+        each = -(-judgments // PARTS_OF_FOLDER)
+        for k in range(PARTS_OF_FOLDER):
+            con.execute(f"copy {rows} limit {each} offset {k * each}) to '{file}/{k}.parquet'")
+    else:
+        con.execute(f"copy {rows}) to '{file}'")
     con.close()
     for part in pieces:
         part.unlink()
@@ -99,7 +119,9 @@ def timed(parts: dict[str, float], name: str, what: Callable[..., Any]) -> Calla
     return called
 
 
-def run_aggcal(began: float, judgments: str, scores: str, output: str, engine: str) -> None:
+def run_aggcal(
+    began: float, judgments: str, scores: str, output: str, *, engine: str, jobs: int | None
+) -> None:
     """Run the command in this process, its steps timed."""
     from aggcal import assessment
     from aggcal.aggregation.consensus import Consensus
@@ -120,6 +142,7 @@ def run_aggcal(began: float, judgments: str, scores: str, output: str, engine: s
         setattr(where, name, timed(parts, part, getattr(where, name)))
     sys.argv = ["aggcal", "run", judgments, scores, "-o", output, "--quiet"]
     sys.argv += ["--engine", engine] if engine != "local" else []
+    sys.argv += ["--workers", str(jobs)] if engine == "dask" and jobs else []
     if code := command():
         raise SystemExit(code)
     parts["start"] = time.time() - began - sum(parts.values())
@@ -231,9 +254,13 @@ def main() -> None:
     """Measure every size and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most", type=float, default=1e6)
+    parser.add_argument("--sizes", type=float, nargs="+", help="of judgments, instead of --most")
     parser.add_argument("--limit", type=float, default=120.0)
-    parser.add_argument("--engine", default="local")
+    parser.add_argument("--engine", default="local", choices=("local", "gpu", "dask"))
+    parser.add_argument("--jobs", type=int, help="cores to use (all)")
+    parser.add_argument("--data", metavar="FOLDER", help="where studies are kept")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peers-most", type=float, default=1e7)
     parser.add_argument("--readme", metavar="FILE")
     parser.add_argument("--only", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
@@ -246,36 +273,58 @@ def main() -> None:
         if name in BY_HAND:
             by_hand(judgments_file, scores_file, output, name)
         else:
-            run_aggcal(asked.began, judgments_file, scores_file, output, name)
+            told = {"engine": name, "jobs": asked.jobs}
+            run_aggcal(asked.began, judgments_file, scores_file, output, **told)
         return
+    if asked.jobs:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: asked.jobs])
+    with tempfile.TemporaryDirectory() as temporary:
+        data = Path(asked.data or temporary)
+        data.mkdir(parents=True, exist_ok=True)
+        write(asked, measured(asked, data, Path(temporary)))
+
+
+def measured(asked: argparse.Namespace, data: Path, folder: Path) -> list[str]:
+    """Measure the sizes that were asked for; return the rows of the table."""
     rows: list[str] = []
     peers = None
-    if not asked.no_peers:
+    chosen = [each for each in SIZES if each[1] <= asked.most]
+    if asked.sizes:
+        chosen = [each for each in SIZES if each[1] in asked.sizes]
+    if not chosen:
+        raise SystemExit(f"sizes are {', '.join(f'{each[1]:,}' for each in SIZES)}")
+    if not asked.no_peers and chosen[0][1] <= asked.peers_most:
         from stage1 import install_peers
 
         peers = install_peers()
-    with tempfile.TemporaryDirectory() as temporary:
-        for items, judgments, annotators in SIZES:
-            if judgments > asked.most:
-                break
-            folder = Path(temporary)
-            files = [str(file) for file in make(folder, items, judgments, annotators)]
-            runs = [(f"aggcal run ({asked.engine})", Path(sys.executable), asked.engine)]
-            runs += [(name, peers, name) for name in BY_HAND if peers]
-            for name, python, kind in runs:
-                ending = ".csv" if kind in BY_HAND else ""
-                output = str(folder / f"{judgments}-{len(rows)}{ending}")
-                command = [str(python), __file__, "--only", kind, *files, output]
-                rows.append(line(judgments, name, measure(command, asked.limit)))
-                print(rows[-1], flush=True)
+    more = ["--jobs", str(asked.jobs)] if asked.jobs else []
+    for items, judgments, annotators in chosen:
+        by_hand_too = peers is not None and judgments <= asked.peers_most
+        runs = [(f"aggcal run ({asked.engine})", Path(sys.executable), asked.engine)]
+        runs += [(name, peers, name) for name in BY_HAND if peers and by_hand_too]
+        for name, python, kind in runs:
+            parted = kind == "dask"
+            files = make(data, items, judgments, annotators, parted=parted)
+            ending = ".csv" if kind in BY_HAND else ""
+            output = str(folder / f"{judgments}-{len(rows)}{ending}")
+            command = [str(python), __file__, "--only", kind, *map(str, files), output, *more]
+            rows.append(line(judgments, name, measure(command, asked.limit)))
+            print(rows[-1], flush=True)
+    return rows
+
+
+def write(asked: argparse.Namespace, rows: list[str]) -> None:
+    """Write the table."""
+    used = asked.jobs or os.cpu_count()
     head = (
         f"Seconds on the clock, seconds of all processors, peak memory in GB, and the clock's "
-        f"seconds by part; {os.cpu_count()} cores, {platform.machine()}; Python "
+        f"seconds by part; {used} cores, {platform.machine()}; Python "
         f"{platform.python_version()}. `python benchmarks/whole.py`"
     )
     titles = ["judgments", "", "seconds", "CPU", "GB", *PARTS]
     text = [head, "", f"| {' | '.join(titles)} |", "|---" * len(titles) + "|", *rows]
-    RESULTS.write_text("\n".join(text) + "\n", encoding="utf-8")
+    name = "whole.md" if asked.engine == "local" else f"whole-{asked.engine}.md"
+    (HERE / "results" / name).write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from aggcal.aggregation.general.choice import (
     alike_terms,
     check_terms,
     chosen_terms,
+    further_in_any_case,
     left_out,
 )
 from aggcal.aggregation.general.found import GeneralEffects
@@ -101,7 +102,10 @@ class ThurstoneAggregator:
         said = [] if trusted else data_warnings(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
-            found = self._marginal(rows, graph, begin, on_iteration, trusted=trusted)
+            roughly = self._goes_on(judgments)
+            found = self._marginal(
+                rows, graph, begin, on_iteration, trusted=trusted, roughly=roughly
+            )
             return self._integrated(judgments, found, said, began, on_iteration)
         said += self._left_out(judgments)
         slopes = start_reliabilities(start, judgments, self.name)
@@ -177,6 +181,14 @@ class ThurstoneAggregator:
             chosen_terms(*asked, scores) if self.heterogeneous else alike_terms(*asked)
         )
 
+    def _goes_on(self, judgments: AnyJudgments) -> bool:
+        """Whether further terms are fitted in any case."""
+        if self.terms.plain:
+            return False
+        if self.fixed is not None:
+            return not self.fixed.plain
+        return further_in_any_case(self.terms, judgments.local or judgments)
+
     def _integrates(self, judgments: AnyJudgments) -> bool:
         """Whether reliabilities are integrated out: not on a device, and not without a prior."""
         integrates = self.heterogeneous and self.estimator == "marginal"
@@ -190,6 +202,7 @@ class ThurstoneAggregator:
         on_iteration: Progress | None,
         *,
         trusted: bool,
+        roughly: bool = False,
     ) -> MarginalFit:
         given, link = self.prior if isinstance(self.prior, Prior) else None, link_of(self.link)
         precision = (given or default_prior(link)).score_precision
@@ -208,6 +221,7 @@ class ThurstoneAggregator:
             score_sd=None if given is None else given.score_sd,
             reliability_sd=None if given is None else given.reliability_sd,
             on_iteration=on_iteration,
+            roughly=roughly,
         )
 
     def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:

@@ -77,7 +77,7 @@ def test_a_term_of_no_size_changes_nothing(
     monkeypatch.setattr(base + "FIRST_SDS", sds)
     priors = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
     priors[name] = (0.0, 1e-4) if name == POSITION else (-40.0, 1e-4)
-    for place in ("problem", "choice"):
+    for place in ("problem", "first"):
         monkeypatch.setattr(f"aggcal.aggregation.general.{place}.MEAN_PRIORS", priors)
     held = "aggcal.aggregation.general.fit.estimable"
     from aggcal.aggregation.general.spreads import estimable

@@ -129,7 +129,7 @@ def evidence(terms: SimulatedTerms, each: int, annotators: int, seed: int) -> fl
     made = simulate(items=8, annotators=annotators, judgments=n, terms=terms, seed=seed)
     judgments = aggcal.read_judgments(made.shown)
     scores = aggcal.aggregate(judgments, terms=PLAIN, warn=False).scores
-    return position_evidence(judgments, Chosen("davidson"), scores)
+    return position_evidence(judgments, Chosen("davidson"), scores)[0]
 
 
 def test_a_study_without_positions_seldom_gets_them() -> None:

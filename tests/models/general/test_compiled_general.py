@@ -164,6 +164,46 @@ def test_derivatives_replace_points_where_gaps_vary_little() -> None:
         np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("contexts", [False, True])
+def test_derivatives_stand_beside_points_where_few_gaps_vary_much(
+    *, weighted: bool, contexts: bool
+) -> None:
+    """Of annotators with a few rows, with some hundred, and with nearly all rows uncertain."""
+    rows, names = made_rows([7, 40, 300, 600, 40], 3, weighted=weighted), ALL[:3]
+    point = point_of(rows, names, 4, scale=1.0, sd=0.1)
+    sd = np.where(np.arange(len(rows)) % 13 == 0, 1.0, point.row_sd)
+    sd[rows.starts[4] :] = 0.9
+    offset = point.offset if contexts else None
+    point = replace(point, row_sd=sd.astype(np.float32), close=1e-14, offset=offset)
+    exact, quick, rough = (CompiledIntegration(rows, names, adjacent) for _ in range(3))
+    exact.exact, rough.roughly = True, True
+    one, two, three = (each.evaluate(point) for each in (exact, quick, rough))
+    assert two.log_evidence == pytest.approx(one.log_evidence, rel=1e-7)
+    assert three.log_evidence == pytest.approx(one.log_evidence, rel=1e-5)
+    np.testing.assert_allclose(two.nodes, one.nodes, atol=2e-4)
+    np.testing.assert_allclose(two.weights, one.weights, atol=2e-4)
+    np.testing.assert_allclose(three.nodes, one.nodes, atol=5e-3)
+    most = 3.0 if weighted else 1.0
+    np.testing.assert_allclose(quick.found.pulls, exact.found.pulls, atol=5e-5 * most)
+    for pair, curve in exact.found.curves.items():
+        np.testing.assert_allclose(quick.found.curves[pair], curve, atol=1e-3 * most)
+
+
+def test_several_forms_in_one_sweep() -> None:
+    rows = made_rows([5, 30, 60, 9], 11)
+    layout = Layout(rows, design(rows, []), ALL[:3])
+    state, sums = sums_at(problems(layout)[1], 2)
+    rng = np.random.default_rng(0)
+    values = sums.weights * rng.normal(size=(3, *sums.weights.shape))
+    along = rng.normal(size=layout.size)
+    found = sums.forms_of(values, state.covariance, along)
+    for each, (square, product) in zip(values, found, strict=True):
+        border = sums.borders(each).toarray()
+        np.testing.assert_allclose(square, (border**2) @ state.covariance, rtol=1e-5)
+        np.testing.assert_allclose(product, border @ along, rtol=1e-5, atol=1e-6)
+
+
 def problems(layout: Layout) -> list[Problem]:
     """The same problem in NumPy and compiled."""
     found = [Problem(layout, np.zeros(N_ITEMS, dtype=np.int64)) for _ in range(2)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 9  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 10  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -89,9 +89,11 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
     for name, arrays in (("gather", 2), ("product", 2)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, *([array] * arrays)]
-    for name, arrays in (("borders", 2), ("forms", 9), ("covariance", 6)):
+    for name, arrays in (("borders", 2), ("covariance", 6)):
         kernel = getattr(kernels, f"aggcal_general_{name}")
         kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
+    kernels.aggcal_general_forms.restype = None
+    kernels.aggcal_general_forms.argtypes = [array, *([count] * 5), *([array] * 9)]
 
 
 def _declare_reading(kernels: ctypes.CDLL) -> None:

@@ -14,6 +14,7 @@
 #define GRADES 3
 #define SMOOTH 0.4   /* sd of gamma * gap up to which derivatives replace the five points of a row's
                       * gap: a pull is then right to 6e-5 of a row at worst */
+#define SLACK 1.2    /* how far beyond that a mode may move before more rows are looked at by points */
 #define STEPS 60     /* Newton steps to a mode: far more than any annotator took */
 #define LONGEST 1.0  /* largest change of a parameter in a step: losses are nearly straight beyond */
 #define HALVINGS 30
@@ -45,7 +46,7 @@ typedef struct {
     double *chance;        /* annotators by nodes */
     float *pull, *second_pull, *tie_pull, *second_tie_pull; /* nodes by rows; ties NULL: unwanted */
     float *curve[PAIRS];   /* NULL: unwanted */
-    int64_t exact;         /* never by derivatives */
+    int64_t exact;         /* 1: never by derivatives; -1: modes, too, where only some rows allow it */
 } Integral;
 
 typedef struct Own {
@@ -63,7 +64,7 @@ typedef struct {
 
 typedef struct {
     double gamma, position, stance, nu, tie;
-    int smooth, ties;
+    int smooth, ties; /* smooth: gaps are averaged by derivatives; 2: by more of them */
 } Spot;
 
 /* Sums over rows: pulls and curvatures times gap, 1 and axis; of nu; and of eta with nu. */
@@ -73,11 +74,20 @@ typedef struct {
     double gap_tie, one_tie, axis_tie, tie_tie;
 } Slopes;
 
+/* Rows among others whose gaps are too uncertain for derivatives, and what became of them. */
+typedef struct {
+    Points at;
+    int row[WIDE / GAPS];
+    double found[5][WIDE / GAPS];
+    double weight[WIDE], lean[WIDE], tied[WIDE]; /* of all rows, 0 for these */
+} Unsure;
+
 typedef struct {
     double gap[WIDE], eta[WIDE], small[WIDE], tie[WIDE], total[WIDE], gained[WIDE];
     double pull[WIDE], curve[WIDE], tie_pull[WIDE], tie_curve[WIDE], cross[WIDE];
     double third[WIDE], fourth[WIDE], bent[WIDE];
     double one[5][WIDE]; /* of one point of the gap: pull, curve, tie_pull, tie_curve, cross */
+    Unsure unsure;
 } Work;
 
 /* The logarithm of a positive number that is neither tiny nor infinite; vectorises. */
@@ -224,6 +234,28 @@ PART void smoothed(const Spot *s, const float *sd, int n, Work *w)
     }
 }
 
+/* What the next derivatives add to the loss, pull and curvature of smoothed(), into w->one. */
+PART void smoothed_more(const Spot *s, const float *sd, int n, Work *w)
+{
+    const double square = 0.5 * s->gamma * s->gamma;
+    for (int k = 0; k < n; k++) {
+        const double m = w->pull[k], c = w->curve[k], v = square * sd[k] * sd[k];
+        const double third = v * v * v * (1.0 / 6.0);
+        const double q = 0.25 - 3.0 * c - m * m, k3 = m * q, q1 = -3.0 * k3 - 2.0 * m * c;
+        const double k4 = c * q + m * q1, q2 = -3.0 * k4 - 2.0 * (c * c + m * k3);
+        const double k5 = k3 * q + 2.0 * c * q1 + m * q2;
+        const double q3 = -3.0 * k5 - 6.0 * c * k3 - 2.0 * m * k4;
+        const double k6 = k4 * q + 3.0 * (k3 * q1 + c * q2) + m * q3;
+        const double q4 = -3.0 * k6 - 6.0 * k3 * k3 - 8.0 * c * k4 - 2.0 * m * k5;
+        const double k7 = k5 * q + 4.0 * (k4 * q1 + c * q3) + 6.0 * k3 * q2 + m * q4;
+        const double q5 = -3.0 * k7 - 20.0 * k3 * k4 - 10.0 * c * k5 - 2.0 * m * k6;
+        const double k8 = k6 * q + 5.0 * (k5 * q1 + c * q4) + 10.0 * (k4 * q2 + k3 * q3) + m * q5;
+        w->one[0][k] = third * k6;
+        w->one[1][k] = third * k7;
+        w->one[2][k] = third * k8;
+    }
+}
+
 PART void weigh(const double *weight, int ties, int n, double *pull, double *curve, double *tie_pull,
                 double *tie_curve, double *cross)
 {
@@ -312,7 +344,14 @@ PART double row_terms(const Integral *j, const Own *o, const Spot *s, int64_t fr
                       tie_curve, cross);
         loss += share * log_sum(weight, w->eta, w->total, half, most, n);
         if (s->smooth && sd) {
+            if (s->smooth > 1) smoothed_more(s, sd, n, w);
             smoothed(s, sd, n, w);
+            if (s->smooth > 1)
+                for (int k = 0; k < n; k++) {
+                    w->gained[k] += w->one[0][k];
+                    w->pull[k] += w->one[1][k];
+                    w->curve[k] += w->one[2][k];
+                }
             loss += weight ? dot(weight, w->gained, n) : sum_of(w->gained, n);
             if (weight && sums) {
                 for (int k = 0; k < n; k++) w->third[k] *= weight[k];
@@ -339,6 +378,86 @@ PART double row_terms(const Integral *j, const Own *o, const Spot *s, int64_t fr
     return loss;
 }
 
+/* The points of some rows' gaps as rows of their own: row[k] is the k-th of n, or NULL: the first n. */
+PART void at_points(const Own *o, const int *row, int n, Points *room, Own *found)
+{
+    *found = *o;
+    for (int t = 0; t < GAPS; t++)
+        for (int k = 0; k < n; k++) {
+            const int to = t * n + k, r = row ? row[k] : k;
+            room->gap[to] = o->gap[r] + GAP[t] * o->sd[r];
+            room->weight[to] = GAP_WEIGHT[t] * (o->weight ? o->weight[r] : 1.0);
+            room->lean[to] = GAP_WEIGHT[t] * o->lean[r];
+            room->tied[to] = GAP_WEIGHT[t] * o->tied[r];
+            if (o->axis) room->axis[to] = o->axis[r];
+            if (o->ready) room->ready[to] = o->ready[r];
+        }
+    found->rows = GAPS * n;
+    found->gap = room->gap;
+    found->weight = room->weight;
+    found->lean = room->lean;
+    found->tied = room->tied;
+    found->axis = o->axis ? room->axis : 0;
+    found->ready = o->ready ? room->ready : 0;
+    found->sd = 0;
+}
+
+/* The sum over the points of a row, of n. */
+PART double over_points(const double *values, int n, int k)
+{
+    double sum = 0.0;
+    for (int t = 0; t < GAPS; t++) sum += values[t * n + k];
+    return sum;
+}
+
+/* The same as row_terms where most rows can be averaged by derivatives: those with an sd above cut by
+ * points. No row is, where the spot is smooth; all are, where cut is 0. As many rows are then near
+ * that bound, more derivatives are used: a pull is right to 5e-6. */
+PART double mixed_terms(const Integral *j, const Own *o, const Spot *s, double cut, int64_t from, int n,
+                        Work *w, Slopes *sums)
+{
+    Unsure *few = &w->unsure;
+    Spot smooth = *s;
+    int count = 0;
+    if (!o->sd || s->smooth || cut <= 0.0) return row_terms(j, o, s, from, n, w, sums);
+    const float *sd = o->sd + from;
+    for (int k = 0; k < n; k++) {
+        if (!(sd[k] > cut)) continue;
+        if (count == WIDE / GAPS) return row_terms(j, o, s, from, n, w, sums);
+        few->row[count++] = k;
+    }
+    smooth.smooth = 2;
+    if (!count) return row_terms(j, o, &smooth, from, n, w, sums);
+    Own own = *o, points;
+    own.gap += from;
+    own.lean += from;
+    own.tied += from;
+    own.sd += from;
+    if (o->weight) own.weight += from;
+    if (o->axis) own.axis += from;
+    if (o->ready) own.ready += from;
+    at_points(&own, few->row, count, &few->at, &points);
+    double loss = row_terms(j, &points, s, 0, GAPS * count, w, sums);
+    const int kinds = s->ties ? 5 : 2;
+    double *all[5] = {w->pull, w->curve, w->tie_pull, w->tie_curve, w->cross};
+    for (int i = 0; i < kinds; i++)
+        for (int k = 0; k < count; k++) few->found[i][k] = over_points(all[i], count, k);
+    for (int k = 0; k < n; k++) few->weight[k] = own.weight ? own.weight[k] : 1.0;
+    for (int k = 0; k < n; k++) few->lean[k] = own.lean[k];
+    for (int k = 0; k < n; k++) few->tied[k] = own.tied[k];
+    for (int k = 0; k < count; k++) {
+        const int row = few->row[k];
+        few->weight[row] = few->lean[row] = few->tied[row] = 0.0;
+    }
+    own.weight = few->weight;
+    own.lean = few->lean;
+    own.tied = few->tied;
+    loss += row_terms(j, &own, &smooth, 0, n, w, sums);
+    for (int i = 0; i < kinds; i++)
+        for (int k = 0; k < count; k++) all[i][few->row[k]] = few->found[i][k];
+    return loss;
+}
+
 PART Spot spot_at(const Integral *j, const Own *o, double sign, const double *theta, int ties)
 {
     Spot s = {1.0, 0.0, 0.0, 0.0, 0.0, 0, ties};
@@ -349,7 +468,7 @@ PART Spot spot_at(const Integral *j, const Own *o, double sign, const double *th
         s.nu = theta[j->role[READINESS]];
         s.tie = exp(s.nu < READIEST ? s.nu : READIEST);
     }
-    s.smooth = o->sd && j->top == 1 && !j->exact && fabs(s.gamma) * o->widest <= SMOOTH;
+    s.smooth = o->sd && j->top == 1 && j->exact <= 0 && fabs(s.gamma) * o->widest <= SMOOTH;
     return s;
 }
 
@@ -366,20 +485,33 @@ PART double linear_part(const Integral *j, const Own *o, const Spot *s, const do
     return found;
 }
 
-/* The objective of an annotator at theta, its gradient and its curvature. */
+/* Whether derivatives may replace points at all. */
+PART int derivable(const Integral *j, const Own *o)
+{
+    return o->sd && j->top == 1 && j->exact <= 0;
+}
+
+/* The objective of an annotator at theta, its gradient and its curvature. cut is the sd of a gap from
+ * which points are used: it falls as the reliability rises, and never rises, so that the objective
+ * does not go to and fro; 0 for points alone, which curve rows a little more exactly. */
 PART double annotator_terms(const Integral *j, const Own *o, double sign, const double *theta,
-                            const double *mean, int smooth, Work *w, double *gradient,
-                            double curvature[MOST][MOST], int *smoothly)
+                            const double *mean, double *cut, Work *w, double *gradient,
+                            double curvature[MOST][MOST])
 {
     Spot s = spot_at(j, o, sign, theta, j->role[READINESS] >= 0);
     Slopes a;
     memset(&a, 0, sizeof a);
     double value = linear_part(j, o, &s, theta, mean);
-    s.smooth = s.smooth && smooth;
-    *smoothly = s.smooth;
-    if (o->points && !s.smooth) o = o->points;
-    for (int64_t from = 0; from < o->rows; from += WIDE)
-        value += row_terms(j, o, &s, from, (int)(o->rows - from < WIDE ? o->rows - from : WIDE), w, &a);
+    const int begun = *cut < o->widest;
+    const double size = fabs(s.gamma), most = begun ? *cut : o->widest;
+    if (*cut > 0.0 && size * most > (begun ? SLACK : 1.0) * SMOOTH)
+        *cut = j->exact < 0 ? SMOOTH / size : 0.0;
+    s.smooth = *cut >= o->widest && *cut > 0.0;
+    if (o->points && *cut <= 0.0) o = o->points;
+    for (int64_t from = 0; from < o->rows; from += WIDE) {
+        const int n = (int)(o->rows - from < WIDE ? o->rows - from : WIDE);
+        value += mixed_terms(j, o, &s, *cut, from, n, w, &a);
+    }
     const double slope[MOST] = {sign * a.pull_gap, a.pull, a.tie, a.pull_axis};
     const double bend[MOST][MOST] = {
         {a.gap_gap, sign * a.gap_one, sign * a.gap_tie, sign * a.gap_axis},
@@ -430,20 +562,19 @@ PART double find_mode(const Integral *j, const Own *o, double sign, const double
                       double *theta, double *next, double inverse[MOST][MOST], double *bend)
 {
     const int n = (int)j->parameters;
-    int smooth = 1, smoothly;
-    double gradient[MOST], curvature[MOST][MOST], step[MOST], trial[MOST], log_det = 0.0;
-    double value = annotator_terms(j, o, sign, theta, mean, smooth, w, gradient, curvature, &smoothly);
+    double cut = derivable(j, o) ? INFINITY : 0.0, gradient[MOST], curvature[MOST][MOST], step[MOST], trial[MOST], log_det = 0.0;
+    double value = annotator_terms(j, o, sign, theta, mean, &cut, w, gradient, curvature);
     for (int count = 0;; count++) {
         log_det = inverse_factor(n, curvature, inverse);
         if (isnan(log_det)) {
-            if (!smoothly || !smooth) {
+            if (cut <= 0.0) {
                 for (int i = 0; i < n; i++) curvature[i][i] += 1.0 / (j->sd[i] * j->sd[i]);
                 if (count >= STEPS + HALVINGS) break;
                 continue;
             }
             /* Far from where they were taken, derivatives may curve the wrong way: points. */
-            smooth = 0;
-            value = annotator_terms(j, o, sign, theta, mean, 0, w, gradient, curvature, &smoothly);
+            cut = 0.0;
+            value = annotator_terms(j, o, sign, theta, mean, &cut, w, gradient, curvature);
             continue;
         }
         double fall = 0.0, largest = 0.0, half[MOST];
@@ -457,17 +588,16 @@ PART double find_mode(const Integral *j, const Own *o, double sign, const double
             for (int k = i; k < n; k++) step[i] += inverse[k][i] * half[k];
             largest = fabs(step[i]) > largest ? fabs(step[i]) : largest;
         }
-        const double cut = largest > LONGEST ? LONGEST / largest : 1.0;
-        for (int i = 0; i < n; i++) step[i] *= cut;
+        const double shorter = largest > LONGEST ? LONGEST / largest : 1.0;
+        for (int i = 0; i < n; i++) step[i] *= shorter;
         if (!(fall >= j->close) || count >= STEPS) break;
         const double limit = value + 1e-9 * (1.0 + fabs(value));
         for (int t = 0; t < HALVINGS; t++) {
             for (int i = 0; i < n; i++) trial[i] = theta[i] - step[i];
-            value = annotator_terms(j, o, sign, trial, mean, smooth, w, gradient, curvature, &smoothly);
+            value = annotator_terms(j, o, sign, trial, mean, &cut, w, gradient, curvature);
             if (!(value > limit)) break;
             for (int i = 0; i < n; i++) step[i] *= 0.5;
         }
-        smooth = smooth && smoothly; /* no going to and fro between the two */
         for (int i = 0; i < n; i++) theta[i] = trial[i];
     }
     const int64_t strength = j->role[RELIABILITY] < 0 ? 0 : j->role[RELIABILITY];
@@ -535,39 +665,10 @@ PART Own own_rows(const Integral *j, int64_t u, double *ready)
     return o;
 }
 
-/* Few rows at all points of their gaps, as rows of their own: loops over a handful are slow. */
-PART void at_points(const Own *o, Points *room, Own *found)
-{
-    const int n = (int)o->rows;
-    *found = *o;
-    for (int t = 0; t < GAPS; t++)
-        for (int k = 0; k < n; k++) {
-            const int to = t * n + k;
-            room->gap[to] = o->gap[k] + GAP[t] * o->sd[k];
-            room->weight[to] = GAP_WEIGHT[t] * (o->weight ? o->weight[k] : 1.0);
-            room->lean[to] = GAP_WEIGHT[t] * o->lean[k];
-            room->tied[to] = GAP_WEIGHT[t] * o->tied[k];
-            if (o->axis) room->axis[to] = o->axis[k];
-            if (o->ready) room->ready[to] = o->ready[k];
-        }
-    found->rows = GAPS * n;
-    found->gap = room->gap;
-    found->weight = room->weight;
-    found->lean = room->lean;
-    found->tied = room->tied;
-    found->axis = o->axis ? room->axis : 0;
-    found->ready = o->ready ? room->ready : 0;
-    found->sd = 0;
-}
-
 /* The sums over the points of n rows, times a factor. */
 PART void fold(const double *values, int n, double factor, float *out)
 {
-    for (int k = 0; k < n; k++) {
-        double sum = 0.0;
-        for (int t = 0; t < GAPS; t++) sum += values[t * n + k];
-        out[k] = (float)(factor * sum);
-    }
+    for (int k = 0; k < n; k++) out[k] = (float)(factor * over_points(values, n, k));
 }
 
 /* Keep what a node pulls rows by, and bends them by, in room; returns its loss. */
@@ -576,7 +677,8 @@ PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, 
 {
     double loss = 0.0;
     float *curve = room, *tie_curve = room + o->rows, *cross = room + 2 * o->rows;
-    if (o->points && !s->smooth) {
+    const double cut = derivable(j, o) && s->gamma != 0.0 ? SMOOTH / fabs(s->gamma) : 0.0;
+    if (o->points && cut <= 0.0) {
         loss = row_terms(j, o->points, s, 0, (int)o->points->rows, w, 0);
         fold(w->pull, (int)o->rows, -1.0, pull);
         fold(w->curve, (int)o->rows, 1.0, curve);
@@ -588,7 +690,7 @@ PART double node_terms(const Integral *j, const Own *o, const Spot *s, Work *w, 
     }
     for (int64_t from = 0; from < o->rows; from += WIDE) {
         const int n = (int)(o->rows - from < WIDE ? o->rows - from : WIDE);
-        loss += row_terms(j, o, s, from, n, w, 0);
+        loss += mixed_terms(j, o, s, cut, from, n, w, 0);
         for (int r = 0; r < n; r++) pull[from + r] = (float)-w->pull[r];
         for (int r = 0; r < n; r++) curve[from + r] = (float)w->curve[r];
         if (!tie_pull) continue;
@@ -652,7 +754,7 @@ double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, 
     for (int64_t u = first; u < last; u++) {
         Own o = own_rows(j, u, ready), at;
         if (o.sd && GAPS * o.rows <= WIDE) {
-            at_points(&o, &points, &at);
+            at_points(&o, 0, (int)o.rows, &points, &at);
             o.points = &at;
         }
         double log_weight[MOST_NODES], *p = j->chance + u * nodes, *node = j->node + u * nodes * n;

@@ -310,16 +310,21 @@ PART int32_t touched_by(const Pulls *j, int64_t u, uint8_t *seen, int32_t *touch
 }
 
 /* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
- * that is NULL. held and seen are room for size numbers, all zero, touched for size. */
-void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t size,
-                          const double *weight, const double *matrix, const double *diagonal,
-                          const double *x, double *held, uint8_t *seen, int32_t *touched,
-                          double *square, double *along)
+ * that is NULL. held and seen are room for size numbers, all zero, touched for size. There may be
+ * several weights, squares and alongs, those of all annotators after each other. */
+FOR_EACH_PROCESSOR
+void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
+                          int64_t several, int64_t size, const double *weight, const double *matrix,
+                          const double *diagonal, const double *x, double *held, uint8_t *seen,
+                          int32_t *touched, double *square, double *along)
 {
-    for (int64_t u = first; u < last; u++) {
-        const int32_t count = touched_by(j, u, seen, touched);
+    int32_t count = 0;
+    for (int64_t at = several * first; at < several * last; at++) {
+        /* The rows of an annotator stay in the cache from one to the next. */
+        const int64_t u = at / several, which = at % several, to = which * annotators + u;
         double form = 0.0, product = 0.0;
-        add_border(j, u, weight, held);
+        if (!which) count = touched_by(j, u, seen, touched);
+        add_border(j, u, weight + which * annotators * j->each * j->halves, held);
         for (int32_t s = 0; s < count; s++) {
             const int32_t i = touched[s];
             product += held[i] * x[i];
@@ -333,8 +338,8 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t s
             form += held[i] * inner;
         }
         for (int32_t s = 0; s < count; s++) held[touched[s]] = 0.0;
-        square[u] = form;
-        along[u] = product;
+        square[to] = form;
+        along[to] = product;
     }
 }
 

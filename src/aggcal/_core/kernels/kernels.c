@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 9; }
+int aggcal_version(void) { return 10; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import log
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Problem, State
+from aggcal.aggregation.general.first import annotators_refined, told
+from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.row_columns import CRITERION
@@ -24,7 +25,6 @@ from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY, S
 from aggcal.models.general.facts import facts_of
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
 from aggcal.models.general.plan import Plan, layout_of
-from aggcal.models.general.sums import Sums
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.registry import DASK, LOCAL
 
@@ -37,11 +37,11 @@ annotators only."""
 _ALIKE, _NONE = 0.05, 0.01
 """Spread of the positions where annotators are about alike, which is looked at too, as spreads that
 few judgments each tell of fall slowly; and that of no position effect."""
-_NEAR_UNIT = 0.02
-"""How far the typical reliability may be from 1 while that is worked out."""
 _RISES = 2.0
 """By how much the log evidence must rise for a position effect to be fitted: odds of 7 to 1. At 0,
 one small study in seven without an effect would get one."""
+_SURELY = 20.0
+"""Rise of the log evidence of a sample from which nothing else is looked at: it decides."""
 _REPEATED = 1.5
 """Judgments for each pair of item and context from which its effect is fitted: with fewer, it is
 only noise that the standard errors must allow for."""
@@ -70,6 +70,8 @@ class Chosen:
     """The weight of each criterion, adding up to 1, where scores are their weighted mean."""
     alike: bool = False
     """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
+    first: Mapping[str, tuple[float, float]] | None = field(default=None, compare=False, repr=False)
+    """Mean and spread of the annotators' parameters to begin with, where a sample told them."""
 
     @property
     def outcomes(self) -> Outcomes:
@@ -165,6 +167,20 @@ def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
     ]
 
 
+def further_in_any_case(terms: Terms, judgments: AnyJudgments) -> bool:
+    """Whether terms beside items and reliabilities are fitted whatever the evidence says.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> tied = aggcal.read_judgments([("ann", "a", "b", "left"), ("bob", "a", "c", "tie")])
+    >>> further_in_any_case(DEFAULT, tied)
+    True
+    """
+    tied = terms.ties != "halves" and has_ties(judgments)
+    return tied or (terms.position == "on" and judgments.sided) or terms.control is not None
+
+
 def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> Chosen:
     """Choose what the data are to be fitted with.
 
@@ -196,8 +212,8 @@ def chosen_terms(terms: Terms, judgments: AnyJudgments, scores: FloatArray) -> C
         return found
     if terms.position == "on":
         return replace(found, position=True)
-    rise = position_evidence(judgments, found, scores)
-    return replace(found, position=rise > _RISES, evidence=rise)
+    rise, first = position_evidence(judgments, found, scores)
+    return replace(found, position=rise > _RISES, evidence=rise, first=first)
 
 
 def alike_terms(terms: Terms, judgments: AnyJudgments) -> Chosen:
@@ -254,25 +270,33 @@ def _cell_weight(judgments: AnyJudgments) -> float:
     return 2.0 * facts.in_contexts / max(len(facts.cells["context"]), 1)
 
 
-def position_evidence(judgments: AnyJudgments, chosen: Chosen, scores: FloatArray) -> float:
+def position_evidence(
+    judgments: AnyJudgments, chosen: Chosen, scores: FloatArray
+) -> tuple[float, dict[str, tuple[float, float]] | None]:
     """Return by how much the log evidence rises with a position effect, at given scores.
 
     The annotators' parameters are integrated out with and without it; the spreads and means of
-    the annotators are fitted, the scores are held.
+    the annotators are fitted, the scores are held. Where a sample tells them, they are returned.
     """
     ties = chosen.ties != "halves"
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
     layout = layout_of(judgments, Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes))
-    if len(layout.rows) >= 2 * _SAMPLE:
+    sampled = len(layout.rows) >= 2 * _SAMPLE
+    if sampled:
         layout = layout.every(len(layout.rows) // _SAMPLE)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
-    with_it = max(_evidence(problem, scores, sd) for sd in (FIRST_SDS[POSITION], _ALIKE))
-    return float(with_it - _evidence(problem, scores, None))
+    (without, state), (wide, there) = (
+        _evidence(problem, scores, sd) for sd in (None, FIRST_SDS[POSITION])
+    )
+    if sampled and wide - without > _SURELY:
+        return float(wide - without), told(problem, there)
+    rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
+    return rise, told(problem, there if rise > _RISES else state) if sampled else None
 
 
-def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
-    """Return the log evidence at given scores, means and spreads fitted.
+def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:
+    """Return the log evidence at given scores, means and spreads fitted, and these.
 
     Parameters
     ----------
@@ -288,41 +312,6 @@ def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> float:
     state = problem.first_state(scores, {POSITION: _NONE if sd is None else sd})
     best, held = -np.inf, POSITION if sd is None else None
     for _ in range(_ROUNDS):
-        sums = problem.integrate(state, close=1e-4)
-        off = problem.off()
-        state, value = _refined(problem, state, sums, held)
+        state, value = annotators_refined(problem, state, held)
         best = max(best, value)
-        if abs(off) > _NEAR_UNIT:
-            state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
-    return best
-
-
-def _refined(problem: Problem, state: State, sums: Sums, held: str | None) -> tuple[State, float]:
-    """Fit means and spreads of the annotators' parameters; return the evidence before that."""
-    layout, known = problem.layout, problem.known
-    m, unknowns, sds = layout.rows.n_annotators, state.unknowns.copy(), state.sds.copy()
-    value, pulls, weights = known.log_evidence, sums.mean_pulls, sums.weights
-    mean = np.einsum("uk,ukj->uj", weights, pulls)
-    for j, name in enumerate(layout.means):
-        if name == held:
-            continue
-        centre, wide = MEAN_PRIORS[name]
-        k, at = layout.names.index(name), layout.at_means + j
-        variance = (weights * pulls[:, :, j] ** 2).sum(axis=1) - mean[:, j] ** 2
-        bend = float(sums.mean_held[j] - variance.sum()) + wide**-2
-        value -= 0.5 * ((unknowns[at] - centre) / wide) ** 2 + 0.5 * log(
-            max(bend, wide**-2) * wide**2
-        )
-        unknowns[at] += (float(mean[:, j].sum()) - (unknowns[at] - centre) / wide**2) / max(
-            bend, wide**-2
-        )
-    for k, name in enumerate(layout.names):
-        if name == held:
-            continue
-        values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
-        centre = (
-            1.0 if name == RELIABILITY else unknowns[layout.at_means + layout.means.index(name)]
-        )
-        square = float(known.mean((values - centre) ** 2).sum())
-        sds[k] = max(np.sqrt((square + 2.0 * sds[k] ** 2) / (m + 2.0)), 0.02)
-    return replace(state, unknowns=unknowns, sds=sds), value
+    return best, state

@@ -8,6 +8,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import Curvature, Problem, State
 from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
 from aggcal.aggregation.solve.linear import conjugate_gradients
@@ -39,19 +40,23 @@ _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
-_STALLED, _SETTLING = 0.9, 3
+_STALLED, _SETTLING, _LATER = 0.9, 3, 8
 _AITKEN = 3
 """Updates of the spreads from which the next is extrapolated."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _CAREFUL = 40
 """Iterations after which spreads are estimated with care: see `estimated_again`."""
-_FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
+_FIRST_STEPS, _FIRST_CLOSE, _TOLD_CLOSE = 5, 0.05, 0.2
 """How often the unit is looked for, and how far the typical reliability may be from 1 to begin
-with: far from it the tilt goes astray."""
-_SAMPLE = 100_000
+with: far from it the tilt goes astray; further where an earlier fit is gone on from."""
+_SAMPLE, _FIRST_ROUNDS = 100_000, 8
 """Rows that tell the unit of the first scores: from twice as many, of every so many annotators
-only. It saves passes over all, and the unit is held exactly later on."""
+only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
+and spreads of these annotators are where all begin: each costs a tenth of a pass at a million."""
+_MIXED = 5e-3
+"""Change in an iteration below which spreads and means of many rows are mixed from then on, and
+modes are looked for exactly: further off, how they went says little about where they go."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 
@@ -76,6 +81,8 @@ def fit_general(
     *,
     held: frozenset[str] = frozenset(),
     on_iteration: Progress | None = None,
+    reversed_before: FloatArray | None = None,
+    told: bool = False,
 ) -> GeneralFit:
     """Find the posterior means of the unknowns, and the spreads.
 
@@ -89,8 +96,15 @@ def fit_general(
         Names of spreads that are known.
     on_iteration
         Called with the number of the iteration and what still moves.
+    reversed_before
+        How probably each annotator is reversed by a fit that this one goes on from: of many rows
+        those who are surely not are not looked at again.
+    told
+        Whether a sample of annotators told the means and spreads to begin with.
     """
-    run = _Run(problem, held, on_iteration)
+    run = _Run(problem, held, on_iteration, told)
+    if run.many and reversed_before is not None:
+        run.hopeless = np.asarray(reversed_before < _SURELY)
     return run.fit(start)
 
 
@@ -99,6 +113,7 @@ class _Run:
     problem: Problem
     held: frozenset[str]
     on_iteration: Progress | None
+    told: bool = False
     hopeless: BoolArray | None = None
     moves: list[float] = field(default_factory=list)
     objectives: list[float] = field(default_factory=list)
@@ -109,6 +124,7 @@ class _Run:
         layout = self.problem.layout
         cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
         self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
+        self.many = self.problem.has_unit and len(layout.rows) >= 2 * _SAMPLE
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
@@ -123,15 +139,18 @@ class _Run:
             if not np.isfinite(far):
                 break
             if len(self.moves) >= _SETTLING:
-                if far > _STALLED * self.moves[-1]:
+                if far > _STALLED * self.moves[-1] and self._may_stall:
                     kept, self.close = _DAMPED, _CLOSER
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
+            if self.many and far < _MIXED:
+                self.close, self.problem.roughly = _CLOSER, False
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
+        self.problem.roughly = False
         state, curvature, norm = self._polished(state)
         objective = self._objective(state, curvature)
         record = Convergence(
@@ -149,6 +168,11 @@ class _Run:
         """Whether unknowns are solved for before each update: weakly determined spreads spiral."""
         return len(self.moves) >= _PATIENT
 
+    @property
+    def _may_stall(self) -> bool:
+        """Whether damping is due: many rows first bring the unit and the spreads into line."""
+        return not self.many or len(self.moves) >= _LATER
+
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
         for _ in range(_INNER):
@@ -164,21 +188,34 @@ class _Run:
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
-        rows = len(self.problem.layout.rows)
-        if self.problem.has_unit and rows >= 2 * _SAMPLE:
-            state, _ = _in_unit(self.problem.every(rows // _SAMPLE), state)
-        return _in_unit(self.problem, state)
+        self.problem.roughly = self.many
+        if self.many and not self.told:
+            some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
+            some.roughly = True
+            # What holds the unit of all would tilt a few out of theirs.
+            first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)
+            first, _ = _in_unit(some, first)
+            for _ in range(0 if self.held else _FIRST_ROUNDS):
+                first, _ = annotators_refined(some, first)
+            state = self.problem.with_annotators(state, told(some, first))
+        close = _TOLD_CLOSE if self.many and self.told else _FIRST_CLOSE
+        return _in_unit(self.problem, state, self.hopeless, close)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
-        new, covariance, step = self._stepped(state, curvature, _LOOSE)
+        close = _LOOSE
+        if self.many and self.moves:  # products with the curvature cost little beside integrals
+            close = float(np.clip(self.moves[-1], _TIGHT, _LOOSE))
+        new, covariance, step = self._stepped(state, curvature, close)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
-        updated = estimated_again(problem, new, curvature, covariance, free, careful=careful)
+        updated = estimated_again(
+            problem, new, curvature, covariance, free, careful=careful, far=self.many
+        )
         far = max(step, abs(problem.off()), _moved(state, updated))
-        updated = self._led(state, updated)
+        updated = self._led(state, updated, far)
         old = state.covariance
         if old.shape == covariance.shape:
             covariance = kept * old + (1.0 - kept) * covariance
@@ -187,9 +224,11 @@ class _Run:
             self.hopeless = np.asarray(less * problem.known.reversed < _SURELY)
         return replace(updated, covariance=covariance), far
 
-    def _led(self, old: State, new: State) -> State:
+    def _led(self, old: State, new: State, far: float) -> State:
         """Return where an update of the spreads leads, with those before it."""
         free = self._free()
+        if self.many and not self._patient:
+            return self._mixed(old, new) if self.path or far < _MIXED else new
         self.path.append((_coordinates(old, free), _coordinates(new, free)))
         if self._patient:
             return _with(new, free, blend(self.path))
@@ -198,6 +237,18 @@ class _Run:
         found = _with(new, free, ahead(self.path))
         self.path.clear()
         return found
+
+    def _mixed(self, old: State, new: State) -> State:
+        """Mix the last updates of the spreads and of the means, which follow each other."""
+        free, at = self._free(), self.problem.layout.at_means
+        of_old, of_new = (
+            np.concatenate([each.unknowns[at:], _coordinates(each, free)]) for each in (old, new)
+        )
+        self.path.append((of_old, of_new))
+        unknowns, found = new.unknowns.copy(), blend(self.path)
+        means = len(unknowns) - at
+        unknowns[at:] = found[:means]
+        return _with(replace(new, unknowns=unknowns), free, found[means:])
 
     def _stepped(
         self, state: State, curvature: Curvature, close: float
@@ -214,9 +265,7 @@ class _Run:
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
-        tilt = 0.0
-        if problem.has_unit:
-            tilt = curvature.tilt(problem.off(), step, float(state.sds[0]), problem.shares)
+        tilt = curvature.tilt(problem.off(), step, far) if problem.has_unit else 0.0
         new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
         return new, covariance, far
 
@@ -253,15 +302,20 @@ class _Run:
         return -float(value)
 
 
-def _in_unit(problem: Problem, state: State) -> tuple[State, Sums]:
+def _in_unit(
+    problem: Problem,
+    state: State,
+    hopeless: BoolArray | None = None,
+    near: float = _FIRST_CLOSE,
+) -> tuple[State, Sums]:
     """Multiply the scores until a typical reliability is about 1; integrate there."""
     for _ in range(_FIRST_STEPS):
-        sums = problem.integrate(state, close=_CLOSE)
+        sums = problem.integrate(state, close=_CLOSE, hopeless=hopeless)
         off = problem.off()
-        if abs(off) < _FIRST_CLOSE:
+        if abs(off) < near:
             return state, sums
         state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
-    return state, problem.integrate(state, close=_CLOSE)
+    return state, problem.integrate(state, close=_CLOSE, hopeless=hopeless)
 
 
 def _moved(old: State, new: State) -> float:

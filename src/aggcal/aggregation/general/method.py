@@ -25,10 +25,11 @@ from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
-from aggcal.aggregation.general.problem import Problem
+from aggcal.aggregation.general.problem import Problem, State
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import MarginalFit, Progress
+from aggcal.aggregation.solve.marginal_problem import State as MarginalState
 from aggcal.aggregation.solve.prior_sd import centred
 from aggcal.aggregation.start import not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
@@ -92,7 +93,11 @@ class Further:
         before = replace(self.chosen, bridge=False, control=None)
         problem = general_problem(self.judgments, before)
         start = problem.first_state(begun.scores, sds, reversed_share=spreads.reversed_share)
-        fit, scores = run(problem, start), None
+        start = _as_sure(start, begun.state)
+        told = self.chosen.first is not None and not self.held
+        if told:
+            start = problem.with_annotators(start, self.chosen.first or {})
+        fit, scores = run(problem, start, reversed_before=begun.beliefs.reversed, told=told), None
         if self.chosen.control is not None:
             scores = fit.state.unknowns[: self.judgments.n_items]
             before = replace(before, control=self.chosen.control)
@@ -137,6 +142,15 @@ class Further:
         judgments = self.judgments.on_one_machine("looking for camps")
         by_camp = fit_by_camp(judgments, chosen, found, fit.state, run)
         return by_camp.described(found.told), by_camp
+
+
+def _as_sure(start: State, begun: MarginalState) -> State:
+    """Take over how sure the scores of many items are, and what holds their unit."""
+    if begun.row_variances.ndim > 1:
+        return start
+    variances = np.zeros(len(start.unknowns))
+    variances[: len(begun.row_variances)] = begun.row_variances
+    return replace(start, covariance=variances, tilt=begun.tilt)
 
 
 @dataclass(frozen=True, eq=False)

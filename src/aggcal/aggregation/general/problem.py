@@ -6,7 +6,7 @@ prior means of the reliabilities.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
@@ -16,7 +16,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.unit import UnitHeld, room_of
+from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.general.annotators import (
     POSITION,
     READINESS,
@@ -71,7 +71,7 @@ class Curvature(UnitHeld):
     sums: Sums
     precision: FloatArray
     unit: FloatArray
-    room: float
+    gives: Room
     pin: FloatArray
     """What holds the sum of the contexts' readiness at 0: see `Problem.pin`."""
 
@@ -146,6 +146,8 @@ class Problem:
         self.layout, self.component = layout, component
         self.integration = integration(layout.rows, layout.names, outcomes)
         self.known: Known
+        self.roughly = False
+        """Whether modes are looked for roughly: see `Integration.roughly`."""
         given = layout.rows.given
         self.shares: FloatArray = given / given.sum()
         self.means: FloatArray
@@ -177,6 +179,14 @@ class Problem:
             np.zeros(layout.size),
             grades=np.ones(len(layout.rows.levels)),
         )
+
+    def with_annotators(self, state: State, told: Mapping[str, tuple[float, float]]) -> State:
+        """Return a state with other means and spreads of some of the annotators' parameters."""
+        layout, unknowns, sds = self.layout, state.unknowns.copy(), state.sds.copy()
+        for j, name in enumerate(layout.means):
+            unknowns[layout.at_means + j] = told[name][0]
+            sds[layout.names.index(name)] = told[name][1]
+        return replace(state, unknowns=unknowns, sds=sds)
 
     def precision(self, state: State) -> FloatArray:
         """Return the prior precision of the unknowns."""
@@ -224,6 +234,7 @@ class Problem:
             {name: mean for name, (mean, _) in MEAN_PRIORS.items()},
             hopeless,
             close,
+            self.roughly,
         )
         found, self.means = integrate(self.integration, self.layout, self.shares, place)
         self.known = found.known
@@ -233,11 +244,12 @@ class Problem:
         """Return the curvature where the annotators were last integrated out."""
         precision = self.precision(state)
         if not self.has_unit:
-            return Curvature(sums, precision, np.zeros(len(precision)), 1.0, self.pin)
+            return Curvature(sums, precision, np.zeros(len(precision)), NO_UNIT, self.pin)
         known = self.known
         variance = known.mean(known.off(known.strengths) ** 2)
-        room = room_of(self.shares, variance)
-        return Curvature(sums, precision, sums.unit_pull / np.sqrt(room), room, self.pin)
+        gives = room_of(self.shares, variance, float(state.sds[0]))
+        unit = sums.unit_pull / np.sqrt(gives.room)
+        return Curvature(sums, precision, unit, gives, self.pin)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""

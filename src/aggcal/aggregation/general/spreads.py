@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from aggcal._core.arrays import FloatArray, dot
 from aggcal.aggregation.general.problem import (
     AXIS_SD,
     FIRST_SDS,
+    MEAN_PRIORS,
     TIE_CONTEXT_SD,
     Curvature,
     Problem,
@@ -32,6 +34,9 @@ _LOG_STEP = 1.1
 """Largest change of a spread in an iteration, on the log scale."""
 _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 """Factor by which the spread of the reliabilities moves at most, and what it is kept within."""
+_FAR, _SAME, _LEAST_LEFT, _KNOWN = 50, 1e-6, 0.1, 1e-30
+"""Updates of a spread that are foreseen at most, the relative change at which they have ended, the
+least share of an annotator's precision that a wider spread leaves, and a variance as good as 0."""
 LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
 _WEAK = 0.1
@@ -59,6 +64,7 @@ def estimated_again(
     free: list[str],
     *,
     careful: bool = False,
+    far: bool = False,
 ) -> State:
     """Estimate the spreads, the share of reversed annotators and the weights of grades again.
 
@@ -73,21 +79,29 @@ def estimated_again(
     careful
         Whether to take the short steps of expectation and maximisation, to the same end: MacKay's
         go to and fro for ever where the data hardly tell a spread.
+    far
+        Whether the annotators' spreads go where their updates would end, were posteriors normal.
     """
-    blocks, sds = dict(state.block_sds), state.sds.copy()
+    blocks, sds, unknowns = dict(state.block_sds), state.sds.copy(), state.unknowns.copy()
+    layout = problem.layout
+    forms = _forms(problem, curvature, covariance, [each for each in layout.names if each in free])
     for name in free:
-        if name in problem.layout.names:
-            k = problem.layout.names.index(name)
-            sds[k] = _annotator_sd(problem, curvature, covariance, name, float(sds[k]))
+        if name in layout.names:
+            k = layout.names.index(name)
+            seen = _seen(problem, curvature, covariance, name, forms.get(name))
+            sds[k], moved = _annotator_sd(seen, name, float(sds[k]), _FAR if far else 1)
+            if name in layout.means:
+                unknowns[layout.at_means + layout.means.index(name)] += moved
         else:
             blocks[name] = _block_sd(problem, state, covariance, name, careful=careful)
     share = state.reversed_share
     if problem.has_unit:
         a, b = REVERSED_PRIOR
-        m = problem.layout.rows.n_annotators
+        m = layout.rows.n_annotators
         share = float((problem.known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
     grades = _grades(problem, curvature.sums, state) if len(state.grades) > 1 else state.grades
-    return replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
+    found = replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
+    return replace(found, unknowns=unknowns) if far else found
 
 
 def _block_sd(
@@ -107,36 +121,111 @@ def _block_sd(
     return effect_sd(sd, values, variances, widest=1.0, careful=careful)
 
 
-def _annotator_sd(
+class _Seen(NamedTuple):
+    """What is known of a parameter of each annotator."""
+
+    about: FloatArray
+    """Posterior means less the prior mean."""
+    own: FloatArray
+    """Posterior variances with the unknowns held."""
+    unsure: FloatArray
+    """And with them uncertain."""
+    prior: tuple[float, float] | None
+    """How far the prior mean is above its own prior's, and the sd of that; None: it is known."""
+
+    def under(self, old: float, new: float) -> tuple[_Seen, float]:
+        """Return the same under another spread, and how far the prior mean then moves.
+
+        Posteriors are taken as normal, and the prior mean is the one that is then most probable.
+        """
+        # Who has judged very much may be known to rounding.
+        precision = 1.0 / np.maximum(self.own, _KNOWN)
+        changed = np.maximum(precision + (new**-2 - old**-2), _LEAST_LEFT * precision)
+        by, moved = precision / changed, 0.0
+        about, own = by * self.about, by * self.own
+        if self.prior is not None:
+            (off, wide), left = self.prior, np.maximum(1.0 - own / new**2, 0.0)
+            ratio = (new / wide) ** 2
+            moved = (float(about.sum()) - ratio * off) / (float(left.sum()) + ratio)
+            about = about - moved * left
+        return _Seen(about, own, own + by**2 * (self.unsure - self.own), self.prior), moved
+
+
+def _values(problem: Problem, name: str) -> FloatArray:
+    """Return a parameter at each node, that of the reliability being the strength."""
+    known = problem.known
+    return known.strengths if name == RELIABILITY else known.of(name)
+
+
+def _forms(
+    problem: Problem, curvature: Curvature, covariance: FloatArray, names: list[str]
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return the forms of `UnitHeld.variances_of` for some parameters, by one sweep over rows."""
+    known = problem.known
+    if covariance.ndim > 1 or not names:
+        return {}
+    values = np.stack([known.weights * known.off(_values(problem, name)) for name in names])
+    found = curvature.sums.forms_of(values, covariance, curvature.carried(covariance))
+    return dict(zip(names, found, strict=True))
+
+
+def _seen(
     problem: Problem,
     curvature: Curvature,
     covariance: FloatArray,
     name: str,
-    sd: float,
-) -> float:
-    """Return a better estimate of how far annotators differ in a parameter."""
+    forms: tuple[FloatArray, FloatArray] | None,
+) -> _Seen:
     known, k = problem.known, problem.layout.names.index(name)
-    values = known.strengths if name == RELIABILITY else known.nodes[:, :, k]
+    values = _values(problem, name)
     off = known.off(values)
     with_unit = np.zeros(len(off))
     if problem.has_unit:
         with_unit = problem.shares * known.mean(off * known.off(known.strengths))
     own = known.mean(off**2)
-    unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance)
+    unsure = curvature.variances_of(known.weights * off, own, with_unit, covariance, forms)
     about = known.mean(values) - (1.0 if name == RELIABILITY else problem.means[:, k])
     if name in problem.layout.means:
         # What counts is how sure the distance from the mean is, which moves with the annotators.
         at = problem.layout.at_means + problem.layout.means.index(name)
-        toward = covariance[at] if covariance.ndim > 1 else np.zeros(len(covariance))
-        toward = toward.copy()
-        toward[at] = covariance[at, at] if covariance.ndim > 1 else covariance[at]
-        with_mean = curvature.sums.forms(known.weights * off, covariance, toward)[1]
-        unsure = np.maximum(unsure - 2.0 * with_mean + toward[at], 1e-12)
-    square, trace, m = dot(about, about), float(unsure.sum()), len(about)
+        weighed = known.weights * off
+        if covariance.ndim > 1:
+            with_mean = curvature.sums.forms(weighed, covariance, covariance[at].copy())[1]
+            variance = covariance[at, at]
+        else:
+            # The mean alone: no rows are needed.
+            pulls = curvature.sums.mean_pulls[:, :, problem.layout.means.index(name)]
+            with_mean = covariance[at] * (weighed * pulls).sum(axis=1)
+            variance = covariance[at]
+        unsure = np.maximum(unsure - 2.0 * with_mean + variance, 1e-12)
+    prior = None
+    if name in problem.layout.means:
+        centre, wide = MEAN_PRIORS[name]
+        prior = float(problem.means[0, k]) - centre, wide
+    return _Seen(about, own, unsure, prior)
+
+
+def _annotator_sd(seen: _Seen, name: str, sd: float, rounds: int) -> tuple[float, float]:
+    """Return a better estimate of how far annotators differ in a parameter.
+
+    And how far their mean moves with it, where more than one round is foreseen.
+    """
     weight = _RELIABILITY_PRIOR if name == RELIABILITY else PARAMETER_PRIOR
-    room = max(weight + m - 1 - trace / sd**2, 0.5 * weight)
-    new = sqrt((weight * FIRST_SDS[name] ** 2 + square) / room)
-    return float(np.clip(np.clip(new, sd / _TAU_STEP, sd * _TAU_STEP), *_TAU_RANGE))
+    low, high = np.clip(sd / _TAU_STEP, *_TAU_RANGE), np.clip(sd * _TAU_STEP, *_TAU_RANGE)
+    found, there, m = sd, seen, len(seen.about)
+    first = moved = 0.0
+    if rounds > 1:
+        there, first = seen.under(sd, sd)
+    for _ in range(rounds):
+        square, trace = dot(there.about, there.about), float(there.unsure.sum())
+        room = max(weight + m - 1 - trace / found**2, 0.5 * weight)
+        new = float(np.clip(sqrt((weight * FIRST_SDS[name] ** 2 + square) / room), low, high))
+        near, found = abs(new - found) < _SAME * found, new
+        if near:
+            break
+        if rounds > 1:
+            there, moved = seen.under(sd, found)
+    return found, moved - first
 
 
 def effect_sd(

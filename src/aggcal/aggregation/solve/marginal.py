@@ -16,16 +16,13 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
+from aggcal.aggregation.solve.course import DAMPED, INNER, SETTLING, Course
 from aggcal.aggregation.solve.fit import another_order
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.solve.population import (
     RELIABILITY_RANGE,
-    Path,
-    coordinates,
-    extrapolated,
-    mixed,
     moved,
 )
 from aggcal.aggregation.solve.prior_sd import centred, next_sd
@@ -50,8 +47,8 @@ _MOST_ITERATIONS = 200
 _TOLERANCE = 1e-4
 """Change of scores (over σ), spreads and shares in an iteration at which they have settled: far
 below their standard errors."""
-_STEADY = 10.0
-"""How much larger the step before the last may be: a lower number costs fast fits an iteration."""
+_ROUGHLY = 2e-2
+"""The same where another fit goes on from here: a lower number saves that one no iteration."""
 _POLISHED = 1e-7
 """Relative gradient to which the scores are then solved for, the spreads held."""
 _POLISHING_STEPS = 30
@@ -62,15 +59,6 @@ _FIRST_STEPS, _FIRST_CLOSE = 5, 0.05
 _SAMPLE = 100_000
 """Judgments that tell the unit of the first scores: from twice as many, of every so many annotators
 only. It saves a pass over all, and the unit is held exactly later on."""
-_SETTLING = 3
-"""Iterations before which nothing is concluded from how things go."""
-_STALLED, _DAMPED = 0.9, 0.5
-"""Where an iteration changes nearly as much as the last, variances move half of their way only:
-near-separable data go round in circles otherwise."""
-_AITKEN = 3
-"""Iterations between two extrapolations of the spreads, which approach their ends geometrically."""
-_PATIENT, _INNER = 20, 5
-"""Iterations after which scores are solved for, by so many steps, before spreads are mixed."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
 _SAME = 1e-6
@@ -78,9 +66,6 @@ _SAME = 1e-6
 _CLOSE_BY = 0.03
 """Distance (of scores over σ, spreads and shares) at which a fit is taken to go where another one
 went: a wider one might leave an optimum out, a narrower one takes longer."""
-_ASTRAY = 30
-"""Iterations in a row, each moving further than σ or the unit itself, after which a start is given
-up: of 561 small fits that came to rest, none moved so far in more than 18."""
 Progress = Callable[[int, float], None]
 
 
@@ -117,6 +102,7 @@ def fit_marginal(
     score_sd: float | None = None,
     reliability_sd: float | None = None,
     on_iteration: Progress | None = None,
+    roughly: bool = False,
 ) -> MarginalFit:
     """Find the posterior mean of the scores, the spreads and the share of reversed annotators.
 
@@ -131,8 +117,18 @@ def fit_marginal(
         Spreads that are known; None to estimate them.
     on_iteration
         Called with the number of the iteration and what still moves.
+    roughly
+        Whether another fit goes on from here: many rows are then left once they hardly move, unless
+        there is another start to compare with.
     """
     run = _Run(problem, score_sd, reliability_sd, on_iteration)
+    if roughly and len(problem.rows) >= 2 * _SAMPLE:
+        first = replace(run, tolerance=_ROUGHLY, found=[])
+        for start in starts(None):
+            first.fit(start)
+        best = _best(first.found)
+        if best.convergence.converged and not starts(best):
+            return best
     for start in starts(None):
         run.fit(start)
     for start in starts(_best(run.found)):
@@ -158,55 +154,12 @@ def _near(state: State, fit: MarginalFit) -> bool:
 
 
 @dataclass
-class _Course:
-    """How a fit has gone from its start."""
-
-    moves: list[float] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)
-    path: Path = field(default_factory=list)
-    kept: float = 0.0
-    """How much of the rows' variances is kept in an iteration."""
-    settled: bool = False
-
-    @property
-    def astray(self) -> bool:
-        """Whether the start leads nowhere."""
-        return len(self.moves) >= _ASTRAY and min(self.moves[-_ASTRAY:]) > 1.0
-
-    @property
-    def patient(self) -> bool:
-        """Whether scores are solved for before each update: weakly determined spreads spiral."""
-        return len(self.moves) >= _PATIENT
-
-    def lead(self, old: Population, new: Population, default_sd: float) -> Population:
-        """Return where an update of the spreads leads, with those before it."""
-        self.path.append((coordinates(old), coordinates(new)))
-        if self.patient:
-            return mixed(self.path, default_sd)
-        if len(self.path) <= _AITKEN:
-            return new
-        ahead = extrapolated(self.path, default_sd)
-        self.path.clear()
-        return ahead
-
-    def add(self, far: float) -> None:
-        """Add how far an iteration went."""
-        if len(self.moves) >= _SETTLING:
-            stalled = self.patient or far > _STALLED * self.moves[-1]
-            self.kept = _DAMPED if stalled else self.kept
-            # One small step among larger ones is where an extrapolation happened to land.
-            self.settled = far < _TOLERANCE and self.moves[-1] < _STEADY * _TOLERANCE
-        self.moves.append(far)
-        if len(self.moves) == _PATIENT:
-            self.path.clear()
-
-
-@dataclass
 class _Run:
     problem: MarginalProblem
     score_sd: float | None
     reliability_sd: float | None
     on_iteration: Progress | None
+    tolerance: float = _TOLERANCE
     hopeless: BoolArray | None = None
     found: list[MarginalFit] = field(default_factory=list)
     dense: bool = field(init=False)
@@ -221,18 +174,18 @@ class _Run:
         """
         self.problem.integral.restart()
         self.hopeless = None
-        state, course = self._begun(start), _Course()
+        state, course = self._begun(start), Course(self.tolerance)
         while (
             len(course.moves) < _MOST_ITERATIONS
             and not (course.settled or course.astray)
             and np.isfinite(state.scores).all()
         ):
             state = self._iterated(state, course)
-            if len(course.moves) > _SETTLING and any(_near(state, fit) for fit in self.found):
+            if len(course.moves) > SETTLING and any(_near(state, fit) for fit in self.found):
                 return
         norm = objective = inf
         if np.isfinite(state.scores).all():
-            state, norm = self._polished(state)
+            state, norm = self._polished(state) if self.tolerance < _ROUGHLY else (state, 0.0)
             objective = self._objective(state, self.problem.curvature(state))
         record = Convergence(
             course.settled and norm < _TOLERANCE,
@@ -248,7 +201,7 @@ class _Run:
             )
         )
 
-    def _iterated(self, state: State, course: _Course) -> State:
+    def _iterated(self, state: State, course: Course) -> State:
         """Take a step, and estimate the spreads again; scores are NaN where it leads nowhere."""
         problem, moves = self.problem, course.moves
         state = self._solved(state) if course.patient else state
@@ -263,7 +216,7 @@ class _Run:
         updated = self._updated(new, curvature, variances)
         far = max(step / updated.score_sd, abs(problem.off()), moved(state.population, updated))
         population = course.lead(state.population, updated, problem.default_sd)
-        if len(moves) >= _SETTLING:
+        if len(moves) >= SETTLING:
             problem.integral.settled = True
         course.add(far)
         self.hopeless = self._surely_not_reversed(state.population, population)
@@ -319,17 +272,17 @@ class _Run:
         population = state.population
         far = float(np.abs(step).max())
         step *= min(1.0, population.score_sd / max(far, 1e-300))
-        tilt, tau = 0.0, population.reliability_sd
+        tilt, near = 0.0, far / population.score_sd
         if self.problem.has_unit:
-            tilt = curvature.tilt(self.problem.off(), step, tau, self.problem.shares)
+            tilt = curvature.tilt(self.problem.off(), step, near)
         return replace(state, scores=state.scores + step, tilt=state.tilt + tilt), variances, far
 
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
-        for _ in range(_INNER):
+        for _ in range(INNER):
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             state, variances, far = self._stepped(state, self.problem.curvature(state), _LOOSE)
-            damped = _DAMPED * state.row_variances + (1.0 - _DAMPED) * variances
+            damped = DAMPED * state.row_variances + (1.0 - DAMPED) * variances
             state = replace(state, row_variances=damped)
             if far < _TOLERANCE * state.population.score_sd:
                 break

@@ -19,7 +19,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
-from aggcal.aggregation.solve.unit import UnitHeld, room_of
+from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of
 from aggcal.models.beliefs import Population
 from aggcal.models.crowd import Crowd
 from aggcal.models.marginal import EXACT, Integrated
@@ -35,8 +35,7 @@ class Curvature(UnitHeld):
     """Of the scores' prior, item by item."""
     unit: FloatArray
     """v/√Var(Σ w ρ)."""
-    room: float
-    """Var(Σ w ρ)."""
+    gives: Room
 
     def product(self, vector: FloatArray) -> FloatArray:
         """Multiply a vector by it."""
@@ -112,9 +111,10 @@ class MarginalProblem:
         if self.virtual is not None:
             precision += self.virtual.item_penalty(state.scores)[2]
         if not self.has_unit:
-            return Curvature(self.integral, precision, np.zeros(n), 1.0)
-        room = room_of(self.shares, found.strength_variance)
-        return Curvature(self.integral, precision, self.integral.unit_pull / np.sqrt(room), room)
+            return Curvature(self.integral, precision, np.zeros(n), NO_UNIT)
+        gives = room_of(self.shares, found.strength_variance, state.population.reliability_sd)
+        unit = self.integral.unit_pull / np.sqrt(gives.room)
+        return Curvature(self.integral, precision, unit, gives)
 
     def off(self) -> float:
         """Return how far the typical reliability is above 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,17 +11,38 @@ from aggcal._core.arrays import FloatArray, dot
 
 _LEAST_ROOM = 1e-12
 """Smallest variance of the typical reliability that is divided by."""
+_FURTHEST, _NEAR = 0.5, 0.05
+"""How far a step of the tilt may move the reliability of anybody: further, their curvature has
+changed. Up to a step of the unknowns of so many spreads of the scores it is reckoned from what
+their judgments leave open; before, as if nobody had judged: first steps would tilt those who judge
+most out of their wits. A wider bound later on saves many steps where few annotators judge much."""
 
 
-def room_of(shares: FloatArray, variances: FloatArray) -> float:
-    """Return Var(Σ w ρ), of shares w and strengths ρ with these variances.
+class Room(NamedTuple):
+    """How far the unit gives way to a tilt."""
+
+    room: float
+    """Var(Σ w ρ), of shares w and strengths ρ."""
+    give: float
+    """max w_u Var(ρ_u): how far the tilt moves the reliability that it moves most."""
+    most_give: float
+    """The same before anybody judged."""
+
+
+NO_UNIT = Room(1.0, 1.0, 1.0)
+"""Where there is nothing to hold."""
+
+
+def room_of(shares: FloatArray, variances: FloatArray, sd: float) -> Room:
+    """Return how far the unit gives way, of strengths with these variances, sd² beforehand.
 
     Examples
     --------
-    >>> room_of(np.array([0.5, 0.5]), np.array([0.1, 0.3]))
-    0.1
+    >>> room_of(np.array([0.5, 0.5]), np.array([0.1, 0.3]), 1.0)
+    Room(room=0.1, give=0.15, most_give=0.5)
     """
-    return max(dot(shares**2, variances), _LEAST_ROOM)
+    room = max(dot(shares**2, variances), _LEAST_ROOM)
+    return Room(room, float((shares * variances).max()), sd**2 * float(shares.max()))
 
 
 class Forms(Protocol):
@@ -39,15 +60,19 @@ class UnitHeld(ABC):
 
     unit: FloatArray
     """v/√Var(Σ w ρ)."""
-    room: float
-    """Var(Σ w ρ)."""
+    gives: Room
+
+    @property
+    def room(self) -> float:
+        """Var(Σ w ρ)."""
+        return self.gives.room
 
     @property
     @abstractmethod
     def annotators(self) -> Forms:
         """What sums over the annotators' nodes."""
 
-    def tilt(self, off: float, step: FloatArray, sd: float, shares: FloatArray) -> float:
+    def tilt(self, off: float, step: FloatArray, far: float) -> float:
         """Return how the tilt moves in a step of Newton's method, that of the constraint.
 
         It gives back what the unknowns move the unit by.
@@ -58,16 +83,26 @@ class UnitHeld(ABC):
             How far the typical reliability is above 1.
         step
             Of the unknowns.
-        sd, shares
-            The spread of the reliabilities, and the share of the judgments of each annotator: they
-            bound how far the tilt may move.
+        far
+            The largest of it, in spreads of the scores.
         """
         found = -off / self.room - dot(self.unit, step) / np.sqrt(self.room)
-        most = 0.5 / (sd**2 * float(shares.max()))
+        give = self.gives.give if far < _NEAR else self.gives.most_give
+        most = _FURTHEST / max(give, _LEAST_ROOM)
         return float(np.clip(found, -most, most))
 
+    def carried(self, covariance: FloatArray) -> FloatArray:
+        """Return what a unit of the tilt moves the unknowns by."""
+        toward = self.unit * np.sqrt(self.room)
+        return np.asarray(covariance @ toward if covariance.ndim > 1 else covariance * toward)
+
     def variances_of(
-        self, values: FloatArray, own: FloatArray, with_unit: FloatArray, covariance: FloatArray
+        self,
+        values: FloatArray,
+        own: FloatArray,
+        with_unit: FloatArray,
+        covariance: FloatArray,
+        forms: tuple[FloatArray, FloatArray] | None = None,
     ) -> FloatArray:
         """Return Var x_u of an annotator's quantity x, the unknowns uncertain and the unit held.
 
@@ -81,10 +116,11 @@ class UnitHeld(ABC):
             w_u Cov(x_u, ρ_u).
         covariance
             Of the unknowns: a matrix, or its diagonal.
+        forms
+            What `Forms.forms` makes of the values and of `carried`, where it is known.
         """
-        toward = self.unit * np.sqrt(self.room)
-        carried = covariance @ toward if covariance.ndim > 1 else covariance * toward
-        square, along = self.annotators.forms(values, covariance, carried)
+        toward, carried = self.unit * np.sqrt(self.room), self.carried(covariance)
+        square, along = forms or self.annotators.forms(values, covariance, carried)
         share = with_unit / self.room
         total = square - 2.0 * share * along + share**2 * dot(toward, carried)
         return np.asarray(np.maximum(total + own - with_unit * share, 1e-12))

@@ -34,6 +34,8 @@ class Place:
     """Prior means of the annotators' parameters that are not among the unknowns."""
     hopeless: BoolArray | None
     close: float
+    roughly: bool = False
+    """See `Integration.roughly`."""
 
 
 def prior_means(layout: Layout, shares: FloatArray, place: Place) -> FloatArray:
@@ -71,6 +73,7 @@ def integrate(
     """
     x, gaps = place.unknowns, layout.design
     means = prior_means(layout, shares, place)
+    integration.roughly = place.roughly
     known = integration.evaluate(
         Point(
             gaps.gaps(x[: gaps.size]),

@@ -160,7 +160,7 @@ class CompiledIntegration(Integration):
             n, sums.second_pulls.shape[1], k, len(self.signs), len(self.points), len(grades),
             (_COUNT * len(_ROLES))(*(self.column.get(name, -1) for name in _ROLES)),
             *at(*(inputs[name] for name in _ARRAYS)), point.close, *at(*results),
-            (_ARRAY * len(PAIRS))(*at(*pairs)), int(self.exact),
+            (_ARRAY * len(PAIRS))(*at(*pairs)), -1 if self.roughly else int(self.exact),
         )  # fmt: skip
         evidence = sum(each_range(lambda begin, end: self._work(job, begin, end), self.ranges))
         self.found = sums

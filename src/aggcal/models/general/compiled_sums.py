@@ -148,7 +148,7 @@ class CompiledSums(Sums):
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk."""
-        size, m = self.layout.size, self.layout.rows.n_annotators
+        m = self.layout.rows.n_annotators
         values, covariance = np.ascontiguousarray(values), np.ascontiguousarray(covariance)
         along, square, product = np.ascontiguousarray(along), np.zeros(m), np.zeros(m)
         if covariance.ndim > 1 and self._crowded:
@@ -156,14 +156,23 @@ class CompiledSums(Sums):
                 square[who] = np.einsum("ui,ui->u", table @ covariance, table)
                 product[who] = table @ along
             return square, product
+        return self.forms_of(values[None], covariance, along)[0]
+
+    def forms_of(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the same for several tables of values, in one sweep."""
+        size, m, several = self.layout.size, self.layout.rows.n_annotators, len(values)
+        values, along = np.ascontiguousarray(values), np.ascontiguousarray(along)
+        square, product = np.zeros((several, m)), np.zeros((several, m))
         both = (None, covariance) if covariance.ndim == 1 else (covariance, None)
 
         def work(begin: int, end: int) -> None:
             rest = values, *both, along, *_room(size), square, product
-            self._run("forms", begin, end, size, *rest)
+            self._run("forms", begin, end, m, several, size, *rest)
 
         each_range(work, self._ranges)
-        return square, product
+        return list(zip(square, product, strict=True))
 
     def _covariance(self) -> FloatArray:
         size, weights = self.layout.size, self.weights

@@ -286,6 +286,12 @@ class Sums:
         middle = border.multiply(covariance) if covariance.ndim == 1 else border @ covariance
         return np.ravel(border.multiply(middle).sum(axis=1)), border @ along
 
+    def forms_of(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the same for several tables of values."""
+        return [self.forms(each, covariance, along) for each in values]
+
     def borders(self, values: FloatArray) -> Any:
         """Return Σ_k values_uk g_uk as a sparse table, annotators by unknowns."""
         from scipy import sparse
