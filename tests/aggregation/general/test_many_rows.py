@@ -11,6 +11,7 @@ import pytest
 
 import aggcal
 from aggcal._core.kernels import library, threads
+from aggcal._core.machine import OURS
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.general import choice, fit, spreads
 from aggcal.aggregation.general.found import GeneralEffects
@@ -106,7 +107,7 @@ def test_threads_do_not_change_a_bit(
     one: list[Consensus] = []
     # In a thread of the pool's name ranges are worked on one after the other.
     alone = Thread(
-        name=threads._NAME, target=lambda: one.append(aggcal.aggregate(replace(uneven), warn=False))
+        name=OURS, target=lambda: one.append(aggcal.aggregate(replace(uneven), warn=False))
     )
     alone.start()
     alone.join()

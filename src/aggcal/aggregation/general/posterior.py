@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.general.fit import GeneralFit
-from aggcal.aggregation.general.problem import FIRST_SDS, Curvature, Problem
+from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem
 from aggcal.aggregation.general.spreads import PARAMETER_PRIOR
 from aggcal.aggregation.solve.prior_sd import LOG_SD, centred
 from aggcal.aggregation.uncertainty.covariance import (
@@ -152,7 +152,9 @@ def _common(fit: GeneralFit, problem: Problem, covariance: FloatArray, name: str
     alone += 2.0 * PARAMETER_PRIOR * (FIRST_SDS[name] / sd) ** 2
     # Where the data hardly tell the two apart, the prior of the spread still does.
     room = max(alone - own * both**2, PARAMETER_PRIOR)
-    few_each = max(own - sd**2 / len(far), 0.0)
+    # What the mean's own prior leaves open is as wide as it says.
+    told = max(1.0 - own / MEAN_PRIORS[name][1] ** 2, 0.0)
+    few_each = max(own - sd**2 / len(far), 0.0) * told
     return own + (own * both) ** 2 / room + (_FEW_EACH**2 - 1.0) * few_each
 
 
