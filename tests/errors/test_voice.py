@@ -20,7 +20,7 @@ SOURCE = Path(aggcal.__file__).parent
 ROWS = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "c", "b")]
 VALUES = {*registry.METHODS.own, *registry.CALIBRATORS, *registry.FORMATS.own, *registry.ENGINES}
 VALUES |= {*registry.ESTIMATORS, *registry.SCALES, *registry.BRIDGES}
-VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all"}
+VALUES |= {"identity", "pair", "order", "default", "error", "text1", "text2", "all", "lowest"}
 
 
 def test_the_same_message_in_two_voices() -> None:
