@@ -134,8 +134,8 @@ def _project_parts(
     """Project each component by itself; blocks count down from the highest value of all."""
     order = np.lexsort((heights, component))
     part, height = component[order], heights[order]
-    other = np.append(True, part[1:] != part[:-1])  # noqa: FBT003
-    new = other | np.append(True, height[1:] != height[:-1])  # noqa: FBT003
+    other = np.append(True, part[1:] != part[:-1])
+    new = other | np.append(True, height[1:] != height[:-1])
     level = np.empty(len(values), dtype=np.int64)
     level[order] = np.cumsum(new) - 1
     weights = np.ones(len(values)) if weights is None else weights

@@ -272,9 +272,7 @@ def proportional(
 ) -> Fusion:
     """Return fused scores whose logarithms were fused; ``found`` is about the scores themselves."""
     values = np.exp(logs.values)
-    fusion = Fusion(
-        values, logs.base, logs.kept, found, found.known, log=logs, levels=logs.levels
-    )
+    fusion = Fusion(values, logs.base, logs.kept, found, found.known, log=logs, levels=logs.levels)
     return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 

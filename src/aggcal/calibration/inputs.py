@@ -201,6 +201,7 @@ class Inputs:
             "model_sd": None if self.variances is None else self.model_variance**0.5,
             "n_anchors": 0 if self.anchors is None else len(self.anchors[0]),
             "second_model": self.second is not None,
+            **({} if self.component is None else {"n_components": n_levels(self.component) + 1}),
             **({"n_further_models": len(self.others)} if len(self.others) > 1 else {}),
         }
 

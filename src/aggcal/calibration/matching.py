@@ -48,9 +48,7 @@ def direction_warnings(
     ]
 
 
-def rank_correlation(
-    x: FloatArray, y: FloatArray, component: IntArray | None = None
-) -> float:
+def rank_correlation(x: FloatArray, y: FloatArray, component: IntArray | None = None) -> float:
     """Return Spearman's correlation; 0 where either is constant.
 
     Of several components, the ranks within each are compared, a rank of n items counting 1/(n + 1):

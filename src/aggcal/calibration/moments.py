@@ -167,9 +167,7 @@ def moments(
         single, share = wider[told], (n - levels - 1) / free
         left = left[told] * np.sqrt(single)
         line = replace(line, left=left)
-        residual, ranking = _divided(
-            np.square(left) * share, slope**2 * single * variances[told]
-        )
+        residual, ranking = _divided(np.square(left) * share, slope**2 * single * variances[told])
     degrees_of_freedom = max(int(n - levels - used), 1)
     alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
@@ -179,7 +177,7 @@ def moments(
         crowd = shrunk(residual - model_variance, noise_variance)
         return replace(alone, crowd=crowd, noise=model_variance, known="model sd")
     if second is not None:
-        common = _common(line, model, consensus, second, wide, component)
+        common = _common(line, (model, consensus, second), wide, component)
         if common is not None:
             most = (1.0 - LEAST_SHARE) * residual
             crowd = min(shrunk(common, 0.5 * noise_variance), most)
@@ -219,9 +217,7 @@ def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
 
 def _common(
     line: Line,
-    model: FloatArray,
-    consensus: FloatArray,
-    second: FloatArray,
+    scores: tuple[FloatArray, FloatArray, FloatArray],
     wide: float,
     component: IntArray | None,
 ) -> float | None:
@@ -230,6 +226,7 @@ def _common(
     None where the second does not clearly rise with the consensus: a model that knows nothing of
     the items tells nothing of the first.
     """
+    model, consensus, second = scores
     both = np.isfinite(second)
     part = None if component is None else component[both]
     other = regressed(second[both], consensus[both], part)

@@ -99,9 +99,7 @@ class MixedBase:
         found = self(x)
         return found if self.y is None else levelled(found, self.y, self.component)
 
-    def further(
-        self, x: FloatArray, home: IntArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def further(self, x: FloatArray, home: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the places of further items, and their expected scores.
 
         Of several components, ``home`` is that of each item, and ``x`` what the item differs from

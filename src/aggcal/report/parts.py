@@ -13,10 +13,15 @@ from aggcal._core.tables import Columns
 from aggcal.errors import count, cut
 
 PARTS_SAID = (
-    "Each component is ranked on its own. Comparisons do not link them, so ranks and scores of "
-    "different components cannot be compared."
+    "Each component is ranked on its own. Comparisons do not link them, so ranks and consensus "
+    "scores of different components cannot be compared."
 )
 _NAME = 60  # characters of the leader's name in a heading
+PARTS_CALIBRATED = (
+    "Each component is calibrated by itself; how calibrated scores of different components compare "
+    "comes from the model alone."
+)
+
 _LISTED = 5  # sizes of components that a sentence names
 
 
