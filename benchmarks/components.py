@@ -213,7 +213,8 @@ def main() -> None:
                 print(f"| {name} | {method} |", " | ".join([*shares, covered, expected]), "|")
             print(
                 f"| {name} | | dependent {mean['dependent']:.2f}, direction "
-                f"{mean['direction']:.2f}, hurts {mean['hurts']:.2f}, kept {mean['kept']:.2f} |||||",
+                f"{mean['direction']:.2f}, hurts {mean['hurts']:.2f}, kept "
+                f"{mean['kept']:.2f} |||||",
                 flush=True,
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-import aggcal
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import as_text
 from aggcal.aggregation.uncertainty.components import members, several
@@ -114,7 +113,9 @@ def test_one_component_by_number_is_one_component() -> None:
     for ours, plain in zip(project(x, y, None, one), project(x, y), strict=True):
         np.testing.assert_array_equal(ours, plain)
     base, plain_base = mixed_base(x, x + y, 0, one), mixed_base(x, x + y)
-    np.testing.assert_allclose(base.weights, plain_base.weights, atol=1e-12)
+    # The mean of a bagged curve is not quite that of y; here it is made so.
+    np.testing.assert_allclose(base.weights, plain_base.weights, rtol=0.01)
+    np.testing.assert_allclose(base.fitted(x), plain_base.fitted(x), atol=0.02)
     covariance = DenseCovariance(0.1 * np.eye(40))
     for shape, other in ((None, None), (plain_base, plain_base)):
         ours = moments(x + y, x, covariance, base=shape, component=one)
@@ -153,7 +154,7 @@ def moved(inputs: Inputs, *, model: bool) -> tuple[Inputs, FloatArray]:
     return replace(inputs, consensus=inputs.consensus + by), np.zeros(len(by))
 
 
-@pytest.mark.parametrize("sizes", [(20, 12, 5, 3), (2,) * 12])
+@pytest.mark.parametrize("sizes", [(20, 12, 5, 3), (2,) * 6])
 def test_where_the_consensus_has_a_component_makes_no_difference(sizes: tuple[int, ...]) -> None:
     inputs, *_ = made(sizes, 5)
     other, _ = moved(inputs, model=False)
@@ -168,7 +169,9 @@ def test_where_the_consensus_has_a_component_makes_no_difference(sizes: tuple[in
             np.testing.assert_allclose(ends[0].low, ends[1].low, atol=1e-6)
             np.testing.assert_allclose(ends[0].high, ends[1].high, atol=1e-6)
     assert inputs.dependent == other.dependent
-    assert inputs.outlook == pytest.approx(other.outlook)
+    assert inputs.outlook is not None
+    assert other.outlook is not None
+    assert astuple(inputs.outlook) == pytest.approx(astuple(other.outlook))
     said = [[str(one) for one in _said(each)] for each in (inputs, other)]
     assert said[0] == said[1]
 
@@ -268,7 +271,9 @@ def test_errors_are_not_larger_than_those_of_components_alone(sizes: tuple[int, 
         assert found[f"{method} one order"] > 1.5 * found[method]
 
 
-@pytest.mark.parametrize(("method", "studies"), [("atc", 12), ("fused", 6)])
+@pytest.mark.parametrize(
+    ("method", "studies"), [("atc", 6), pytest.param("fused", 6, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("sizes", [(20, 20), (5,) * 8])
 def test_intervals_cover_what_the_exact_consensus_gives(
     sizes: tuple[int, ...], method: str, studies: int
@@ -329,79 +334,3 @@ def test_only_places_within_components_change() -> None:
     draws = np.array([[1.0, 5.0, 2.0, 6.0], [7.0, 5.0, 8.0, 3.0]])
     assert changing_place(draws, part).tolist() == [False, True, False, True]
     assert changing_place(draws, None).all()
-
-
-# ------------------------------------------------------------------------------- whole studies
-
-
-def _rows(sizes: tuple[int, ...], seed: int = 0, each: int = 25) -> list[tuple[str, str, str]]:
-    random = np.random.default_rng(seed)
-    rows = []
-    for part, size in enumerate(sizes):
-        for _ in range(each * size):
-            i, j = random.choice(size, 2, replace=False)
-            won = random.random() < 1.0 / (1.0 + np.exp(0.9 * (i - j)))
-            pair = (f"{part}-{i}", f"{part}-{j}")
-            rows.append((f"u{random.integers(5)}", *(pair if won else pair[::-1])))
-    return rows
-
-
-@pytest.fixture(scope="module")
-def study() -> tuple[aggcal.Consensus, dict[str, float]]:
-    consensus = aggcal.aggregate(_rows((8, 6, 3)), warn=False)
-    random = np.random.default_rng(1)
-    model = {i: 30.0 * int(i[0]) - int(i[2]) + random.standard_normal() for i in consensus.item_ids}
-    return consensus, {item: float(score) for item, score in model.items()}
-
-
-def _by_item(found: aggcal.Calibration) -> dict[str, float]:
-    return dict(zip(found.item_ids, found.calibrated.tolist(), strict=True))
-
-
-def test_calibrated_together_as_alone(study: tuple[aggcal.Consensus, dict[str, float]]) -> None:
-    consensus, model = study
-    together = _by_item(aggcal.calibrate(model, consensus, warn=False))
-    for part in "012":
-        own = {item: score for item, score in model.items() if item[0] == part}
-        found = aggcal.calibrate(own, consensus, warn=False)
-        assert found.inputs.component is None
-        for item, score in _by_item(found).items():
-            if item in own:
-                assert together[item] == score
-    # A table of numbers is one order of all its items.
-    table = dict(zip(consensus.item_ids, consensus.scores.tolist(), strict=True))
-    assert aggcal.calibrate(model, table, warn=False).inputs.component is None
-
-
-def test_without_an_uncertainty_too(study: tuple[aggcal.Consensus, dict[str, float]]) -> None:
-    consensus, model = study
-    found = aggcal.assess(_rows((8, 6, 3)), model, uncertainty=None, warn=False).calibration
-    assert found is not None
-    assert _by_item(found) == pytest.approx(
-        _by_item(aggcal.calibrate(model, consensus, warn=False))
-    )
-    assert found.inputs.covariance is None
-    assert found.inputs.component is not None
-
-
-def test_new_items_are_placed_within_their_component(
-    study: tuple[aggcal.Consensus, dict[str, float]],
-) -> None:
-    consensus, model = study
-    found = aggcal.calibrate(model, consensus, method="fused", warn=False)
-    rows = [("u0", "new", "2-0")] * 3 + [("u1", "new", "2-1"), ("u0", "low", "0-7")]
-    rows += [("u0", "both", "0-1"), ("u0", "2-0", "both")]
-    told = found.predict({"new": 61.0, "low": -5.0, "both": 30.0}, rows)
-    assert told.judged.tolist() == [True, True, False]
-    assert abs(told.predicted[0] - 61.0) < 3.0
-    assert abs(told.predicted[1] + 5.0) < 4.0
-
-
-def test_what_is_said_of_components(study: tuple[aggcal.Consensus, dict[str, float]]) -> None:
-    consensus, model = study
-    found = aggcal.calibrate(model, consensus, warn=False)
-    assert found.to_dict()["n_components"] == 3
-    rows = _rows((8, 6, 3))
-    said = aggcal.assess(rows, model, warn=False).guarantees["interval"]["says"]
-    assert "Each of 3 components is calibrated by itself" in said
-    assert "comes from the model alone" in said

@@ -46,12 +46,14 @@ def isotonic_parts(
     falls = np.flatnonzero(values[1:] <= values[:-1]) + 1
     part = np.searchsorted(bounds, falls, side="right") - 1
     part = np.unique(part[bounds[part] != falls])
-    # Most parts of a study in many pieces are pairs: these take one step together.
-    pair = bounds[part[np.diff(bounds)[part] == 2]]  # noqa: PLR2004
-    total = weights[pair] * values[pair] + weights[pair + 1] * values[pair + 1]
-    fitted[pair] = fitted[pair + 1] = total / (weights[pair] + weights[pair + 1])
-    begins[pair + 1] = False
-    for k in part[np.diff(bounds)[part] > 2].tolist():  # noqa: PLR2004
+    # Most parts of a study in many pieces are pairs: these take one step together. With weights
+    # other than 1 a compiler may round their products otherwise.
+    first = bounds[part]
+    pair = (np.diff(bounds)[part] == 2) & (weights[first] == 1.0) & (weights[first + 1] == 1.0)  # noqa: PLR2004
+    first = first[pair]
+    fitted[first] = fitted[first + 1] = (values[first] + values[first + 1]) / 2.0
+    begins[first + 1] = False
+    for k in part[~pair].tolist():
         here = slice(int(bounds[k]), int(bounds[k + 1]))
         fitted[here], starts = isotonic(values[here], weights[here])
         begins[here] = False

@@ -113,7 +113,31 @@ def calibrate(options: argparse.Namespace) -> int:
             "note: the table has standard errors but not their correlations. They are treated as "
             "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
+    _say_components(options, console)
     return finish(with_decisions(result, options, wishes), options, console)
+
+
+def _say_components(options: argparse.Namespace, console: Console) -> None:
+    """Say that a table is one order, where an items.csv has items that nothing compares."""
+    from pathlib import Path
+
+    import numpy as np
+
+    from aggcal.errors import AggcalError
+    from aggcal.io.scores import read_item_columns
+
+    if not Path(options.consensus).is_file():  # a pipe is read once
+        return
+    try:
+        _, columns = read_item_columns(options.consensus, ("component",))
+    except AggcalError:  # no such column, or one of the user's that has words
+        return
+    number = len(np.unique(columns["component"][np.isfinite(columns["component"])]))
+    if number > 1:
+        console.say(
+            f"note: the table has {number:,} components, which nothing compares, but it is treated "
+            "as one order of all items. 'aggcal run' calibrates each component by itself."
+        )
 
 
 def _check_model(options: argparse.Namespace) -> None:
