@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def measured(kind: Kind, seed: int) -> dict[str, float]:
     scores = dict(zip(ids, made.model, strict=True))
     errors: dict[str, float] = {"model": float(np.square(made.model - made.truth).mean())}
     for method in METHODS:
-        more = {"method": method, "level": LEVEL, "warn": False, "seed": seed}
+        more: dict[str, Any] = {"method": method, "level": LEVEL, "warn": False, "seed": seed}
         if method == "safe":
             more["model_sd"] = kind.sd
         found = calibrate(scores, consensus, **more)

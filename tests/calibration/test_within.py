@@ -118,13 +118,13 @@ def test_one_component_by_number_is_one_component() -> None:
     np.testing.assert_allclose(base.fitted(x), plain_base.fitted(x), atol=0.02)
     covariance = DenseCovariance(0.1 * np.eye(40))
     for shape, other in ((None, None), (plain_base, plain_base)):
-        ours = moments(x + y, x, covariance, base=shape, component=one)
+        mine = moments(x + y, x, covariance, base=shape, component=one)
         theirs = moments(x + y, x, covariance, base=other)
         # Squares count as those of single errors, which is 40/39 of what the ranking has.
-        np.testing.assert_allclose(ours.residual, theirs.residual, rtol=0.01)
-        np.testing.assert_allclose(ours.slope, theirs.slope)
-        np.testing.assert_allclose(ours.total, theirs.total)
-        assert ours.degrees_of_freedom == theirs.degrees_of_freedom
+        np.testing.assert_allclose(mine.residual, theirs.residual, rtol=0.01)
+        np.testing.assert_allclose(mine.slope, theirs.slope)
+        np.testing.assert_allclose(mine.total, theirs.total)
+        assert mine.degrees_of_freedom == theirs.degrees_of_freedom
     assert located(x, y, None) is x
     assert levelled(x, y, None) is x
 
@@ -166,8 +166,8 @@ def test_where_the_consensus_has_a_component_makes_no_difference(sizes: tuple[in
                 calibrated_intervals(find(method), each, find(method).calibrate(each))
                 for each in (inputs, other)
             ]
-            np.testing.assert_allclose(ends[0].low, ends[1].low, atol=1e-6)
-            np.testing.assert_allclose(ends[0].high, ends[1].high, atol=1e-6)
+            for end in ("low", "high"):
+                np.testing.assert_allclose(getattr(ends[0], end), getattr(ends[1], end), atol=1e-6)
     assert inputs.dependent == other.dependent
     assert inputs.outlook is not None
     assert other.outlook is not None
@@ -205,9 +205,9 @@ def test_agreement_between_components_is_no_evidence() -> None:
     both = [each.knowledge for each in (inputs, other)]
     assert both[0] is not None
     assert both[1] is not None
-    one, two = agreement(both[0], 0), agreement(both[1], 0)
-    assert one == two
-    assert one.pairs == 9 * 8 // 2 + 7 * 6 // 2 + 4 * 3 // 2
+    met, met_too = agreement(both[0], 0), agreement(both[1], 0)
+    assert met == met_too
+    assert met.pairs == 9 * 8 // 2 + 7 * 6 // 2 + 4 * 3 // 2
     assert [str(each) for each in _said(inputs)] == [str(each) for each in _said(other)]
 
 

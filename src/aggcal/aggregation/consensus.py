@@ -20,7 +20,6 @@ from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.reversal import reversed_annotators, reversed_warnings
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
@@ -82,7 +81,7 @@ class Consensus:
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
     position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
-    component: IntArray | None = field(default=None, repr=False)  # connected; None: all are in one
+    component: IntArray | None = field(default=None, repr=False)  # None: features relate all
 
     @classmethod
     def of(
@@ -125,7 +124,7 @@ class Consensus:
             warnings=warnings,
             backend=judgments.backend,
             random_reliability=random_reliability,
-            **({"component": several(judgments.component)} | record),
+            **({"component": judgments.component} | record),
         )
 
     def quantify(
@@ -178,8 +177,8 @@ class Consensus:
 
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
-        border = self.random_reliability
-        return reversed_warnings(self.reversed_ids, len(self.annotator_ids), border)
+        ids, border = self.reversed_ids, self.random_reliability
+        return reversed_warnings(ids, len(self.annotator_ids), border)
 
     @property
     def quantifiable(self) -> bool:
@@ -387,8 +386,8 @@ class Consensus:
     def _title(self) -> str:
         how, record = "", self.convergence
         if record is not None:
-            how = f"; {'converged' if record.converged else 'did NOT converge'} in "
-            how += count(record.iterations, "iteration")
+            state = "converged" if record.converged else "did NOT converge"
+            how = f"; {state} in {count(record.iterations, 'iteration')}"
         sizes = (len(self.item_ids), "item"), (len(self.annotator_ids), "annotator")
         counts = ", ".join(count(*size) for size in (*sizes, (self.n_judgments, "judgment")))
         return f"Consensus by {clipped(self.method)}: {counts}{how}"

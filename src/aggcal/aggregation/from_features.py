@@ -16,7 +16,6 @@ from aggcal.aggregation.solve.rank_svm import fit_rank_svm
 from aggcal.aggregation.solve.reweighting import fit_weighted
 from aggcal.aggregation.start import Progress, not_converged
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
@@ -186,7 +185,7 @@ class RankSVM:
 
 def _component(features: FeatureChoice, judgments: AnyJudgments) -> IntArray | None:
     """Return the component of each item; None where features relate items nobody compared."""
-    return None if isinstance(features, Features) else several(judgments.component)
+    return None if isinstance(features, Features) else judgments.component
 
 
 @dataclass(frozen=True, eq=False)

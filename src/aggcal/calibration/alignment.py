@@ -81,7 +81,8 @@ class Order:
         """
         if self.fit is None:
             return None
-        return self.fit.component if self.uncertainty is None else self.uncertainty.component
+        known = self.uncertainty
+        return several(self.fit.component) if known is None else known.component
 
     def covariance(self, both: BoolArray) -> Covariance | None:
         """Return what is known of the uncertainty of these items' consensus."""

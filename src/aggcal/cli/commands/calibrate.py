@@ -108,17 +108,12 @@ def calibrate(options: argparse.Namespace) -> int:
         warn=False,
     )
     result = Assessment(None, calibration, seconds=time.perf_counter() - began, titles=titles)
-    if consensus.sd is not None:
-        console.say(
-            "note: the table has standard errors but not their correlations. They are treated as "
-            "independent, so intervals and 'fused' differ from those of 'aggcal run'."
-        )
-    _say_components(options, console)
+    _say_of_table(options, consensus, console)
     return finish(with_decisions(result, options, wishes), options, console)
 
 
-def _say_components(options: argparse.Namespace, console: Console) -> None:
-    """Say that a table is one order, where an items.csv has items that nothing compares."""
+def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Console) -> None:
+    """Say what a table does not have: correlations, and what components would change."""
     from pathlib import Path
 
     import numpy as np
@@ -126,6 +121,11 @@ def _say_components(options: argparse.Namespace, console: Console) -> None:
     from aggcal.errors import AggcalError
     from aggcal.io.scores import read_item_columns
 
+    if consensus.sd is not None:
+        console.say(
+            "note: the table has standard errors but not their correlations. They are treated as "
+            "independent, so intervals and 'fused' differ from those of 'aggcal run'."
+        )
     if not Path(options.consensus).is_file():  # a pipe is read once
         return
     try:
