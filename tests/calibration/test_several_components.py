@@ -87,8 +87,7 @@ def test_an_engine_knows_the_components(study: tuple[aggcal.Consensus, dict[str,
     there = aggcal.aggregate(_rows((8, 6, 3)), engine=LocalEngine(shards=3), warn=False)
     for method in ("atc", "fused"):
         found, wanted = (
-            aggcal.calibrate(model, each, method=method, warn=False)  # type: ignore[arg-type]
-            for each in (there, consensus)
+            aggcal.calibrate(model, each, method=method, warn=False) for each in (there, consensus)
         )
         assert found.inputs.component is not None
         assert _by_item(found) == pytest.approx(_by_item(wanted), abs=1e-3)
