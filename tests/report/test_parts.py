@@ -75,6 +75,7 @@ def test_the_page_has_a_table_for_each_component(report: Report) -> None:
     assert 'id="topk"' not in page  # nobody is among the first of all
     assert "Two random items" not in page
     assert "7, 4 and 2 items" in page
+    assert "Each component is calibrated by itself; how calibrated scores" in page
 
 
 def test_markdown_has_them_too(report: Report) -> None:
@@ -84,6 +85,12 @@ def test_markdown_has_them_too(report: Report) -> None:
     ]
     assert len(re.findall(r"^\| 1 \(", text, re.MULTILINE)) == len(SIZES)
     assert "Largest changes" not in text
+    assert "comes from the model alone" in text
+
+
+def test_tied_blocks_stay_within_components(report: Report) -> None:
+    for rows in report.rows.members.values():
+        assert len({str(report.items["item"][k])[:2] for k in rows}) == 1
 
 
 def test_what_a_row_opens_to_names_no_rank_among_all(report: Report) -> None:

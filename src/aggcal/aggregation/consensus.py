@@ -81,6 +81,7 @@ class Consensus:
     """The other terms that were fitted: ties, position, contexts, categories; None for none."""
     selection: dict[str, Any] | None = field(default=None, repr=False)  # how it was chosen, if so
     position_evidence: float | None = field(default=None, repr=False)  # log, for a preferred side
+    component: IntArray | None = field(default=None, repr=False)  # None: features relate all
 
     @classmethod
     def of(
@@ -123,7 +124,7 @@ class Consensus:
             warnings=warnings,
             backend=judgments.backend,
             random_reliability=random_reliability,
-            **record,
+            **({"component": judgments.component} | record),
         )
 
     def quantify(

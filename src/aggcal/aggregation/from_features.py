@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aggcal import registry
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.at_once import QuantifyAtOnce
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.solve.gaussian_process import KernelChoice, fit_gaussian
@@ -81,6 +81,7 @@ class GPPL(_GaussianProcess):
             kernel=fit.chosen.kernel,
             seconds=time.perf_counter() - began,
             quantifier=_QuantifyGaussian(self, judgments, fit.laplace),
+            component=_component(self.features, judgments),
         )
 
 
@@ -128,6 +129,7 @@ class BARCW(_GaussianProcess):
             kernel=fit.chosen.kernel,
             seconds=time.perf_counter() - began,
             quantifier=_QuantifyGaussian(self, judgments, fit.laplace),
+            component=_component(self.features, judgments),
         )
 
 
@@ -177,7 +179,13 @@ class RankSVM:
             objective=value,
             convergence=record,
             seconds=time.perf_counter() - began,
+            component=_component(self.features, judgments),
         )
+
+
+def _component(features: FeatureChoice, judgments: AnyJudgments) -> IntArray | None:
+    """Return the component of each item; None where features relate items nobody compared."""
+    return None if isinstance(features, Features) else judgments.component
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,7 @@ def calibrated(
     ends = calibrated_intervals(calibrator, inputs, made)
     said = (
         *_matching(given.scores, order, found.both),
-        *direction_warnings(inputs.consensus, inputs.model),
+        *direction_warnings(inputs.consensus, inputs.model, inputs.component),
         *found.warnings,
         *ends.warnings,
         *calibrator.recommendations(inputs, ends.gain),

@@ -9,15 +9,17 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty import Covariance, Uncertainty
+from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import independent
 from aggcal.calibration.anchors import FEWEST_ANCHORS, Anchors
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.matching import alike_warnings
+from aggcal.calibration.within import located
 from aggcal.data.scores import Scores
 from aggcal.errors import (
     AggcalWarning,
@@ -71,12 +73,28 @@ class Order:
         """How sure a fitted consensus is."""
         return None if self.fit is None else self.fit.uncertainty
 
+    @property
+    def component(self) -> IntArray | None:
+        """Connected component of each item, or its weakly joined group; None where all are in one.
+
+        Numbers of a table are an order of all its items.
+        """
+        if self.fit is None:
+            return None
+        known = self.uncertainty
+        return several(self.fit.component) if known is None else known.component
+
     def covariance(self, both: BoolArray) -> Covariance | None:
         """Return what is known of the uncertainty of these items' consensus."""
-        known = self.uncertainty
-        if known is not None:
-            return known.covariance if both.all() else known.covariance.of(np.flatnonzero(both))
-        return None if self.sd is None else independent(self.sd[both])
+        known, component = self.uncertainty, self.components(both)
+        if known is None:
+            return None if self.sd is None else independent(self.sd[both])
+        found = known.covariance if both.all() else known.covariance.of(np.flatnonzero(both))
+        return found if component is None else found.within(component)
+
+    def components(self, both: BoolArray) -> IntArray | None:
+        """Return the connected component of each of these items; None where all are in one."""
+        return None if self.component is None else several(self.component[both])
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +188,11 @@ def inputs_of(
     variances = np.square(here["sd"]) if "sd" in here else None
     if given.model_sd is not None:
         variances = np.full(n, given.model_sd**2)
-    known = order.uncertainty
+    known, component = order.uncertainty, order.components(both)
     inputs = Inputs(
         ids,
         here["model"],
-        frozen(order.heights[both]),
+        frozen(located(order.heights[both], here["model"], component)),
         order.covariance(both),
         here["weight"] if given.weighted else np.ones(n),
         variances,
@@ -184,6 +202,7 @@ def inputs_of(
         seed,
         inf if known is None else known.degrees_of_freedom,
         given.anchors is None or not given.anchors.chosen,
+        component,
     )
     return Alignment(inputs, both, said)
 

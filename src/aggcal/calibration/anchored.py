@@ -22,6 +22,7 @@ from aggcal.calibration.intervals import chosen_warning
 from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL, rank_correlation
 from aggcal.calibration.scale import Scale
 from aggcal.calibration.smooth_base import fit_base
+from aggcal.calibration.within import n_levels
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, AnchorsWarning, TooLittleDataError, count, some
 
@@ -79,8 +80,7 @@ def anchored(order: Order, anchors: Scores, level: float, seed: int, scale: Scal
     array([10., 12., 14., 16., 18., 20., 22., 24.])
     """
     truth = align(order.item_ids, {"truth": (anchors.item_ids, anchors.values)})["truth"]
-    known = order.uncertainty
-    component = None if known is None else known.component
+    component = order.component
     if component is None:
         component = np.zeros(len(truth), dtype=np.int64)
     values, low, high = np.full((3, len(truth)), np.nan)
@@ -136,8 +136,10 @@ def _warnings(
 ) -> tuple[AggcalWarning, ...]:
     said: list[AggcalWarning] = []
     where = np.flatnonzero(np.isfinite(truth) & np.isfinite(values))
-    correlation = rank_correlation(order.heights[where], truth[where])
-    if len(where) >= ENOUGH_TO_TELL and correlation * (len(where) - 1) ** 0.5 < -BEYOND_CHANCE:
+    part = None if order.component is None else order.component[where]
+    correlation = rank_correlation(order.heights[where], truth[where], part)
+    free = len(where) - 1 - n_levels(part)
+    if free + 1 >= ENOUGH_TO_TELL and correlation * free**0.5 < -BEYOND_CHANCE:
         said.append(
             AnchorsWarning(
                 "The anchors' true scores fall where the consensus rises (rank correlation "

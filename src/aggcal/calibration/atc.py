@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
-from aggcal.calibration.isotonic import isotonic
+from aggcal.calibration.isotonic import isotonic, isotonic_parts
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.calibration.tuning import Untuned, level_of
 from aggcal.errors import AggcalWarning, HarmfulWarning, count
@@ -47,7 +47,8 @@ class ATC(FullCalibrator):
         """Project onto the exact order."""
         del found
         shift = level_of(inputs.projected[0], inputs.anchors)
-        return lambda drawn: projected_values(drawn, inputs.model, inputs.weight) + shift
+        model, weight, component = inputs.model, inputs.weight, inputs.component
+        return lambda drawn: projected_values(drawn, model, weight, component) + shift
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
@@ -94,9 +95,14 @@ class ATC(FullCalibrator):
 
 
 def project(
-    heights: FloatArray, values: FloatArray, weights: FloatArray | None = None
+    heights: FloatArray,
+    values: FloatArray,
+    weights: FloatArray | None = None,
+    component: IntArray | None = None,
 ) -> tuple[FloatArray, IntArray]:
     """Project values onto the order of heights; return them and their blocks, 1 the highest.
+
+    Of several components each is projected by itself: nothing orders items of different ones.
 
     Examples
     --------
@@ -104,7 +110,14 @@ def project(
 
     >>> project(np.array([1.0, 1.0, 2.0]), np.array([0.0, 3.0, 5.0]), np.array([2.0, 1.0, 1.0]))
     (array([1., 1., 5.]), array([2, 2, 1]))
+
+    Items of different components never share a block:
+
+    >>> project(np.arange(4.0), np.array([9.0, 5.0, 1.0, 3.0]), None, np.array([0, 1, 0, 1]))
+    (array([5., 4., 5., 4.]), array([1, 2, 1, 2]))
     """
+    if component is not None:
+        return _project_parts(heights, values, weights, component)
     _, level = np.unique(heights, return_inverse=True)
     weights = np.ones(len(values)) if weights is None else weights
     total = np.asarray(np.bincount(level, weights), dtype=np.float64)
@@ -115,7 +128,33 @@ def project(
     return fitted[level], block[level]
 
 
-def projected_values(heights: FloatArray, values: FloatArray, weights: FloatArray) -> FloatArray:
+def _project_parts(
+    heights: FloatArray, values: FloatArray, weights: FloatArray | None, component: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Project each component by itself; blocks count down from the highest value of all."""
+    order = np.lexsort((heights, component))
+    part, height = component[order], heights[order]
+    other = np.append(True, part[1:] != part[:-1])
+    new = other | np.append(True, height[1:] != height[:-1])
+    level = np.empty(len(values), dtype=np.int64)
+    level[order] = np.cumsum(new) - 1
+    weights = np.ones(len(values)) if weights is None else weights
+    total = np.asarray(np.bincount(level, weights), dtype=np.float64)
+    means = np.bincount(level, weights * values) / total
+    bounds = np.append(np.flatnonzero(other[new]), len(means))
+    fitted, starts = isotonic_parts(means, total, bounds)
+    place = np.empty(len(starts) - 1, dtype=np.int64)
+    place[np.argsort(-fitted[starts[:-1]], kind="stable")] = np.arange(1, len(starts))
+    block = np.repeat(place, np.diff(starts))
+    return fitted[level], block[level]
+
+
+def projected_values(
+    heights: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    component: IntArray | None = None,
+) -> FloatArray:
     """Project values without their blocks, four times as fast where no two heights are equal.
 
     Examples
@@ -123,6 +162,8 @@ def projected_values(heights: FloatArray, values: FloatArray, weights: FloatArra
     >>> projected_values(np.array([2.0, 1.0, 3.0]), np.array([0.0, 3.0, 5.0]), np.ones(3))
     array([1.5, 1.5, 5. ])
     """
+    if component is not None:
+        return _project_parts(heights, values, weights, component)[0]
     order = np.argsort(heights)
     ordered = heights[order]
     if (ordered[1:] == ordered[:-1]).any():

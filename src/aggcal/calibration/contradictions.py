@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.matching import BEYOND_CHANCE, ENOUGH_TO_TELL
+from aggcal.calibration.within import deviations, n_levels
 from aggcal.errors import AggcalWarning, AnchorsWarning, HarmfulWarning
 
 _IMPOSSIBLE, _TOO_LARGE = 0.001, 2.0
@@ -29,17 +30,18 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
     """Test whether the model's errors can be as large as stated.
 
     Whatever else is in the differences of model and consensus, they vary by the model's errors at
-    least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom.
+    least: their squares, in units of the stated variances, exceed a χ² of n − 2 degrees of freedom
+    (n − 1 less the number of components, whose means are free).
     """
     from aggcal._core.compiled_scipy import chdtr
 
     weight = 1.0 / variances
-    x = inputs.consensus - np.average(inputs.consensus, weights=weight)
-    y = inputs.model - np.average(inputs.model, weights=weight)
+    x, y = (_about_means(each, weight, inputs) for each in (inputs.consensus, inputs.model))
     size = float(weight @ np.square(x))
     slope = float((weight * x) @ y) / size if size > 0.0 else 0.0
-    left, degrees_of_freedom = float(weight @ np.square(y - slope * x)), len(x) - 2
-    if (
+    left = float(weight @ np.square(y - slope * x))
+    degrees_of_freedom = len(x) - 2 - n_levels(inputs.component)
+    if degrees_of_freedom < ENOUGH_TO_TELL - 2 or (
         left / degrees_of_freedom > _TOO_LARGE**-2
         or float(chdtr(degrees_of_freedom, left)) >= _IMPOSSIBLE
     ):
@@ -55,6 +57,15 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
             title=f"The stated model sd ({stated:.3g}) is too large",
         )
     ]
+
+
+def _about_means(values: FloatArray, weight: FloatArray, inputs: Inputs) -> FloatArray:
+    """Return values less the weighted mean of their component."""
+    part = inputs.component
+    if part is None:
+        return np.asarray(values - np.average(values, weights=weight))
+    total = np.bincount(part, weight * values) / np.maximum(np.bincount(part, weight), 1e-300)
+    return np.asarray(values - total[part])
 
 
 def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
@@ -73,8 +84,10 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
             )
         ]
     if len(truth) >= ENOUGH_TO_TELL and np.ptp(truth) > 0.0 and np.ptp(model) > 0.0:
-        together = float(np.corrcoef(truth, inputs.consensus[where])[0, 1])
-        if together * np.sqrt(len(truth) - 1.0) < -BEYOND_CHANCE:
+        part = None if inputs.component is None else inputs.component[where]
+        free = len(truth) - 1.0 - n_levels(part)
+        together = _correlation(truth, inputs.consensus[where], part)
+        if free + 1.0 >= ENOUGH_TO_TELL and together * np.sqrt(free) < -BEYOND_CHANCE:
             return [
                 AnchorsWarning(
                     "The anchors' true scores fall where the consensus rises (correlation "
@@ -84,3 +97,12 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
                 )
             ]
     return []
+
+
+def _correlation(x: FloatArray, y: FloatArray, component: IntArray | None) -> float:
+    """Return the correlation within components."""
+    if component is None:
+        return float(np.corrcoef(x, y)[0, 1])
+    x, y = deviations(x, component), deviations(y, component)
+    size = float(x @ x) * float(y @ y)
+    return float(x @ y) / size**0.5 if size > 0.0 else 0.0

@@ -22,8 +22,10 @@ from aggcal._core.compiled_scipy import chdtr
 from aggcal._core.progress import report
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE, DenseCovariance, DrawnCovariance
 from aggcal.calibration.moments import Moments
+from aggcal.calibration.within import deviations, n_levels
 
 FEW = 400
 """Up to so many items λ and σ are drawn anew for every draw, which takes the eigenvectors of C (a
@@ -75,6 +77,8 @@ class Knowledge:
         The variance that the model's errors have at least: a stated one.
     degrees_of_freedom
         Degrees of freedom of the covariance.
+    component
+        Connected component of each item, None where there is one. The covariance is within them.
     """
 
     consensus: FloatArray
@@ -83,6 +87,7 @@ class Knowledge:
     found: Moments
     least_noise: float = 0.0
     degrees_of_freedom: float = np.inf
+    component: IntArray | None = None
 
     __repr__ = brief
 
@@ -117,7 +122,7 @@ class Knowledge:
     def _few(self, seed: int) -> Iterator[tuple[FloatArray, float]]:
         """Draw with λ and σ drawn anew for every draw."""
         random = np.random.default_rng(seed)
-        axes, eigenvalues = _axes(self.covariance)
+        axes, eigenvalues = _axes(self.covariance, self.component)
         slopes, noises = _posterior(self, axes, eigenvalues, random)
         along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
         axes, eigenvalues = axes[:, along], eigenvalues[along]
@@ -159,7 +164,7 @@ class Knowledge:
         if alone or slope <= 0.0:
             return self.consensus, np.sqrt(variances)
         noise = max(self.found.residual, self.least_noise, 1e-300)
-        centred = self.model - self.model.mean() - slope * (self.consensus - self.consensus.mean())
+        centred = self._apart(slope)
         total = slope**2 * variances + noise
         mean = self.consensus + slope * variances / total * centred
         return mean, np.sqrt(variances * noise / total)
@@ -169,7 +174,7 @@ class Knowledge:
         random = np.random.default_rng(seed)
         slope, n = self.found.slope, len(self.model)
         noise = np.full(n, max(self.found.residual, self.least_noise, 1e-300))
-        centred = self.model - self.model.mean() - slope * (self.consensus - self.consensus.mean())
+        centred = self._apart(slope)
         # All at once where they are few numbers; else in batches, to save memory.
         batch = DRAWS if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         for done in range(0, DRAWS, batch):
@@ -183,6 +188,24 @@ class Knowledge:
             for draw in drawn:
                 yield draw, slope
 
+    def _apart(self, slope: float) -> FloatArray:
+        """Return what the model differs from the line on the consensus by, within components."""
+        line = slope * deviations(self.consensus, self.component)
+        return np.asarray(deviations(self.model, self.component) - line)
+
+    def only(self, positions: IntArray) -> Knowledge:
+        """Return what is known of some components, which have the items at these positions."""
+        component = None if self.component is None else several(self.component[positions])
+        return Knowledge(
+            self.consensus[positions],
+            self.covariance.of(positions),
+            self.model[positions],
+            self.found,
+            self.least_noise,
+            self.degrees_of_freedom,
+            component,
+        )
+
     def _scales(self, random: np.random.Generator, number: int) -> FloatArray:
         if isinf(self.degrees_of_freedom):
             return np.ones(number)
@@ -191,8 +214,10 @@ class Knowledge:
         )
 
 
-def _axes(covariance: Covariance) -> tuple[FloatArray, FloatArray]:
-    """Return all directions but that of the mean, and the variance along each."""
+def _axes(
+    covariance: Covariance, component: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return all directions but those of the components' means, and the variance along each."""
     n = len(covariance.variances)
     if isinstance(covariance, DenseCovariance | DrawnCovariance):
         matrix = covariance.matrix
@@ -200,8 +225,13 @@ def _axes(covariance: Covariance) -> tuple[FloatArray, FloatArray]:
         matrix = DenseCovariance(np.diag(covariance.variances)).matrix
     # The mean is pushed to the end: its direction gets the largest eigenvalue.
     push = 2.0 * float(np.trace(matrix)) or 1.0
-    values, vectors = np.linalg.eigh(matrix + push / n)
-    return vectors[:, :-1], np.maximum(values[:-1], 0.0)
+    if component is None:
+        values, vectors = np.linalg.eigh(matrix + push / n)
+        return vectors[:, :-1], np.maximum(values[:-1], 0.0)
+    same = component[:, None] == component[None, :]
+    values, vectors = np.linalg.eigh(matrix + push * same / same.sum(axis=1))
+    left = n - 1 - n_levels(component)
+    return vectors[:, :left], np.maximum(values[:left], 0.0)
 
 
 def _posterior(
@@ -268,6 +298,8 @@ def agreement(known: Knowledge, seed: int) -> Agreement:
     model, estimate = known.model[chosen], known.consensus[chosen]
     i, j = np.triu_indices(len(chosen), 1)
     apart = (model[i] != model[j]) & (estimate[i] != estimate[j])
+    if known.component is not None:
+        apart &= known.component[chosen[i]] == known.component[chosen[j]]
     i, j = i[apart], j[apart]
     up = estimate[i] > estimate[j]
     against = int(np.count_nonzero((model[i] > model[j]) != up))
@@ -285,12 +317,16 @@ def _too_near(known: Knowledge, chosen: IntArray) -> bool:
     """Tell whether the model is nearer to the estimate than the exact consensus can be.
 
     If model = a + λ s exactly, its distances from a + λ ŝ have the covariance λ²C, and their
-    weighted sum of squares is χ² with n − 2 degrees of freedom; whatever errors of its own the
+    weighted sum of squares is χ² with n − 2 degrees of freedom (n − 1 less the number of
+    components, whose means are free); whatever errors of its own the
     model has make it larger. Scores made from the same judgments have a part of it only.
     """
     whole = len(chosen) == len(known.model)
     covariance = known.covariance if whole else known.covariance.of(chosen)
-    axes, eigenvalues = _axes(covariance)
+    component = None if known.component is None else known.component[chosen]
+    if component is not None and not whole:
+        covariance = covariance.within(component)
+    axes, eigenvalues = _axes(covariance, component)
     along = eigenvalues > _NULL * float(eigenvalues.max(initial=0.0))
     root = np.sqrt(eigenvalues[along])
     model, estimate = (x[chosen] @ axes[:, along] / root for x in (known.model, known.consensus))

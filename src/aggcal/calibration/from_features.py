@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import Consensus
 from aggcal.calibration.alignment import Order
+from aggcal.calibration.within import deviations
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
 from aggcal.errors import TooLittleDataError, count
@@ -67,19 +68,30 @@ def model_from_features(features: Any, consensus: Any, *, seed: int = 0) -> Scor
             f"consensus; give those of at least {_FEWEST}, with the same ids."
         )
     ids, y = order.item_ids[here], order.heights[here]
-    x = features.of(ids)
+    x, part = features.of(ids), order.components(here)
     fold = np.random.default_rng(seed).permutation(len(ids)) % _FOLDS
     found = np.empty(len(ids))
     for k in range(_FOLDS):
         out = fold == k
-        found[out] = _ridge(x[~out], y[~out], x[out])
+        found[out] = _ridge(x[~out], y[~out], x[out], None if part is None else part[~out])
     return Scores(ids, found, None, "the items' features")
 
 
-def _ridge(x: FloatArray, y: FloatArray, new: FloatArray) -> FloatArray:
-    """Predict by a ridge regression whose penalty predicts left-out rows best."""
+def _ridge(
+    x: FloatArray, y: FloatArray, new: FloatArray, part: IntArray | None = None
+) -> FloatArray:
+    """Predict by a ridge regression whose penalty predicts left-out rows best.
+
+    Of several components only differences within each are learnt from, and features alone say how
+    components compare: the levels of y are conventions.
+    """
     centre, level = x.mean(axis=0), float(y.mean())
-    left, sizes, right = np.linalg.svd(x - centre, full_matrices=False)
+    if part is not None:
+        x, y = np.stack([deviations(c, part) for c in (x - centre).T], axis=1), deviations(y, part)
+        left, sizes, right = np.linalg.svd(x, full_matrices=False)
+        level = 0.0
+    else:
+        left, sizes, right = np.linalg.svd(x - centre, full_matrices=False)
     along = left.T @ (y - level)
     best, least = np.zeros(x.shape[1]), np.inf
     for penalty in _PENALTIES:

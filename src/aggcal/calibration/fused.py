@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.anchors import Anchors
@@ -26,6 +26,7 @@ from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import LEEWAY, MEDIAN_SQUARE, Moments
 from aggcal.calibration.shapes import MixedBase
 from aggcal.calibration.tuning import Tuned, Untuned
+from aggcal.calibration.within import n_levels, telling
 from aggcal.errors import AggcalWarning, DependentModelsWarning, HarmfulWarning
 from aggcal.registry import FUSED
 
@@ -75,7 +76,7 @@ class Fused(FullCalibrator):
         if len(model) > FEW:
 
             def held(drawn: FloatArray) -> FloatArray:
-                expected = base(drawn)
+                expected = base.fitted(inputs.located(drawn))
                 values = expected + first.kept * (model - expected)
                 return values if tuned is None else tuned(values, model - values)
 
@@ -83,12 +84,12 @@ class Fused(FullCalibrator):
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
         def expected(drawn: FloatArray) -> FloatArray:
-            return base.refitted(drawn, model, inputs.seed)
+            return base.refitted(inputs.located(drawn), model, inputs.seed)
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")
         start = expected(inputs.consensus)
-        through = first.through(inputs.covariance, base.rise(inputs.consensus))
+        through = first.through(inputs.covariance, base.rise(inputs.places))
         if tuned is not None:
             through = through * float(tuned.slope - tuned.weight)
         # An item's score also keeps of what its neighbours in the covariance have of the model:
@@ -151,6 +152,8 @@ class Fusion:
     tuned: Tuned | None = None
     log: Fusion | None = None
     """The logarithms, where errors are proportions: these were fused."""
+    levels: float = 0.0
+    """Share of what the scores tell that is the levels of components, which the model gives."""
 
     __repr__ = brief
 
@@ -167,7 +170,9 @@ class Fusion:
     @property
     def share(self) -> float:
         """The mean share of the model's own deviations that is signal, in the model's units."""
-        return min(float(self.kept.mean()) / max(self.slope, _EXACT), 1.0)
+        kept = float(self.kept.mean())
+        kept += (1.0 - kept) * self.levels
+        return min(kept / max(self.slope, _EXACT), 1.0)
 
     def untuned(self, model: FloatArray) -> Untuned:
         """Return what anchors tune, for scores made without them."""
@@ -181,17 +186,27 @@ class Fusion:
             return one * (1.0 - self.kept)
         return one - _gain(covariance, rise, self.moments, self.noise, one)[0]
 
-    def at(self, consensus: FloatArray, model: FloatArray, variance: FloatArray) -> FloatArray:
-        """Fuse items that were placed in the consensus later, with these variances."""
+    def at(
+        self,
+        consensus: FloatArray,
+        model: FloatArray,
+        variance: FloatArray,
+        home: IntArray | None = None,
+    ) -> FloatArray:
+        """Fuse items that were placed in the consensus later, with these variances.
+
+        Of several components, ``home`` is that of each item (see `MixedBase.further`).
+        """
         if self.log is not None:
             # A score of 0 or less is none of these: it counts as a very small one.
             least = float(np.exp(self.log.values.min())) * _EXACT
-            values = np.exp(self.log.at(consensus, np.log(np.maximum(model, least)), variance))
+            logs = np.log(np.maximum(model, least))
+            values = np.exp(self.log.at(consensus, logs, variance, home))
             return values if self.tuned is None else self.tuned(values, model - values)
-        rise = self.moments.slope * self.base.rise(consensus)
+        place, base = self.base.further(consensus, home)
+        rise = self.moments.slope * self.base.rise(place)
         wide = np.square(rise) * variance + self.moments.crowd
         kept = wide / (wide + max(self.moments.noise, 1e-300))
-        base = self.base(consensus)
         values = np.asarray(base + kept * (model - base))
         return values if self.tuned is None else self.tuned(values, model - values)
 
@@ -205,6 +220,7 @@ def fuse(
     *,
     variances: FloatArray | None = None,
     anchors: Anchors | None = None,
+    component: IntArray | None = None,
 ) -> Fusion:
     """Fuse model scores with a consensus.
 
@@ -222,15 +238,18 @@ def fuse(
         The variance of each model score, where they are known.
     anchors
         Positions of items whose truth is known, and their truths.
+    component
+        Connected component of each item, None where there is one.
     """
-    expected = base(consensus)
+    expected, levels = base.fitted(consensus), n_levels(component) / len(model)
     residual = model - expected
     noise = np.full(len(model), found.noise)
     if variances is not None and found.known is not None:
         noise = variances * (found.noise / float(variances.mean()))
     if found.residual <= _EXACT * max(float(np.square(model).max()), 1e-200):
         # The model says nothing that the base does not: there is nothing to divide.
-        fusion = Fusion(expected, base, np.zeros(len(model)), found, found.known)
+        none = np.zeros(len(model))
+        fusion = Fusion(expected, base, none, found, found.known, levels=levels)
         return fusion if anchors is None else _anchored(fusion, model, anchors)
     noise = np.maximum(noise, _EXACT * found.residual)
     if covariance is None:
@@ -241,10 +260,10 @@ def fuse(
     mixes = None if covariance is None else noise
     values = expected + moved
     if found.hedged is not None:
-        values = _within_reach(values, model, residual)
+        values = _within_reach(values, model, residual, component)
         changed = values != expected + moved
         kept = np.where(changed, 1.0 - (model - values) / np.where(changed, residual, 1.0), kept)
-    fusion = Fusion(values, base, kept, found, found.known, mixes)
+    fusion = Fusion(values, base, kept, found, found.known, mixes, levels=levels)
     return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
@@ -252,19 +271,26 @@ def proportional(
     model: FloatArray, logs: Fusion, found: Moments, anchors: Anchors | None
 ) -> Fusion:
     """Return fused scores whose logarithms were fused; ``found`` is about the scores themselves."""
-    fusion = Fusion(np.exp(logs.values), logs.base, logs.kept, found, found.known, log=logs)
+    values = np.exp(logs.values)
+    fusion = Fusion(values, logs.base, logs.kept, found, found.known, log=logs, levels=logs.levels)
     return fusion if anchors is None else _anchored(fusion, model, anchors)
 
 
-def _within_reach(values: FloatArray, model: FloatArray, residual: FloatArray) -> FloatArray:
+def _within_reach(
+    values: FloatArray, model: FloatArray, residual: FloatArray, component: IntArray | None
+) -> FloatArray:
     """Move no score further from the model's than errors of one size reach.
 
     Where the truth rises far more steeply at the top than any curve that is fitted, a few items lie
     far off the curve, and the model is right about them. How far errors reach is told by the middle
     of the residuals.
     """
-    typical = float(np.median(np.square(residual))) / MEDIAN_SQUARE
-    reach = _FARTHEST * (typical * (1.0 + LEEWAY / len(model) ** 0.5)) ** 0.5
+    squares = np.square(residual)
+    if component is not None:
+        told, wider = telling(component)
+        squares = (squares * wider)[told]
+    typical = float(np.median(squares)) / MEDIAN_SQUARE
+    reach = _FARTHEST * (typical * (1.0 + LEEWAY / len(squares) ** 0.5)) ** 0.5
     return np.asarray(model + np.clip(values - model, -reach, reach))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty import Covariance
+from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.atc import project, projected_values
@@ -21,10 +22,11 @@ from aggcal.calibration.moments import Moments, moments
 from aggcal.calibration.pooling import Pooled, pool
 from aggcal.calibration.risk import Risk, projection_risk
 from aggcal.calibration.shapes import MixedBase, log_likelihood, mixed_base
+from aggcal.calibration.within import levelled, located, n_levels
 from aggcal.errors import OptionError
 
 _WITHOUT_ANCHORS = (
-    "moments", "base", "projected", "pooled", "fusible_moments", "logarithmic", "logged",
+    "moments", "base", "projected", "pooled", "places", "fusible_moments", "logarithmic", "logged",
 )  # fmt: skip
 """What takes time and no anchor changes: it is worked out once for all parts of the anchors."""
 
@@ -58,7 +60,8 @@ class Inputs:
     item_ids: TextArray
     model: FloatArray
     consensus: FloatArray
-    """On the scale of ``covariance``."""
+    """On the scale of ``covariance``. Where there are several components, each is where the model
+    puts it: nothing else relates them."""
     covariance: Covariance | None
     weight: FloatArray
     variances: FloatArray | None
@@ -72,6 +75,9 @@ class Inputs:
     """Degrees of freedom of ``covariance``."""
     drawn: bool = True
     """Whether the anchors are a random sample, as far as is known."""
+    component: IntArray | None = None
+    """Connected component of each item, by a number from 0; None where all are in one. Nothing
+    orders items of different components."""
 
     __repr__ = brief
 
@@ -87,14 +93,25 @@ class Inputs:
         """The model and further ones as one; None where there are none, or none that tell."""
         if not self.others:
             return None
-        wide = 0.0 if self.covariance is None else float(self.covariance.variances.mean())
+        wide = 0.0 if self.covariance is None else float(self.covariance.variances.sum())
+        wide /= len(self.model) - n_levels(self.component)
         known = None if self.variances is None else self.model_variance
-        return pool((self.model, *self.others), self.consensus, wide, known)
+        models = (self.model, *self.others)
+        return pool(models, self.consensus, wide, known, self.component)
 
     @property
     def fusible(self) -> FloatArray:
         """The scores that are fused with the consensus: of the model, or of all models pooled."""
         return self.model if self.pooled is None else self.pooled.model
+
+    def located(self, consensus: FloatArray) -> FloatArray:
+        """Return consensus scores with each component where what is fused puts it."""
+        return located(consensus, self.fusible, self.component)
+
+    @cached_property
+    def places(self) -> FloatArray:
+        """The consensus scores, with each component where what is fused puts it."""
+        return self.located(self.consensus)
 
     @cached_property
     def moments(self) -> Moments:
@@ -106,7 +123,9 @@ class Inputs:
         """How what is fused relates to the consensus."""
         if self.pooled is None:
             return self.moments
-        found = moments(self.fusible, self.consensus, self.covariance, base=self.base)
+        found = moments(
+            self.fusible, self.places, self.covariance, base=self.base, component=self.component
+        )
         noise = float(self.pooled.noise.mean())
         return replace(
             found, crowd=self.pooled.crowd, noise=noise, known="second model", hedged=None
@@ -116,22 +135,23 @@ class Inputs:
         known = None if self.variances is None else float(self.variances.mean())
         return moments(
             self.model,
-            self.consensus,
+            self.places,
             self.covariance,
             model_variance=known,
             second=self.others[0] if self.others else None,
             base=base,
+            component=self.component,
         )
 
     @cached_property
     def projected(self) -> tuple[FloatArray, IntArray]:
         """The projection, and its blocks."""
-        return project(self.consensus, self.model, self.weight)
+        return project(self.consensus, self.model, self.weight, self.component)
 
     @cached_property
     def base(self) -> MixedBase:
         """What the model's score is expected to be at each consensus score."""
-        return mixed_base(self.consensus, self.fusible, self.seed)
+        return mixed_base(self.places, self.fusible, self.seed, self.component)
 
     @cached_property
     def fused(self) -> Fusion:
@@ -142,12 +162,13 @@ class Inputs:
             return proportional(self.model, raw.logged.fused, self.moments, self.anchors)
         return fuse(
             self.fusible,
-            self.consensus,
+            self.places,
             self.covariance,
             self.fusible_moments,
             self.base,
             variances=self.variances if noise is None else noise,
             anchors=self.anchors,
+            component=self.component,
         )
 
     @cached_property
@@ -156,13 +177,14 @@ class Inputs:
 
         Asked where nothing else is known: a stated sd is one of even errors.
         """
-        if self.variances is not None or self.others or len(self.model) < _FEWEST_FOR_LOG:
+        told = len(self.model) - n_levels(self.component)
+        if self.variances is not None or self.others or told < _FEWEST_FOR_LOG:
             return False
         if not (self.model > 0.0).all() or not self.base.slope > 0.0:
             return False
         logged = self.logged
-        gained = log_likelihood(logged.base, self.consensus, logged.model)
-        gained -= log_likelihood(self.base, self.consensus, self.model)
+        gained = log_likelihood(logged.base, logged.places, logged.model)
+        gained -= log_likelihood(self.base, self.places, self.model)
         # Densities of another scale: those of the logarithm are wider by the scores themselves.
         return gained - float(logged.model.sum()) > _CLEARLY_LOG
 
@@ -179,6 +201,7 @@ class Inputs:
             "model_sd": None if self.variances is None else self.model_variance**0.5,
             "n_anchors": 0 if self.anchors is None else len(self.anchors[0]),
             "second_model": self.second is not None,
+            **({} if self.component is None else {"n_components": n_levels(self.component) + 1}),
             **({"n_further_models": len(self.others)} if len(self.others) > 1 else {}),
         }
 
@@ -187,6 +210,28 @@ class Inputs:
         other = replace(self, anchors=anchors)
         kept = {name: vars(self)[name] for name in _WITHOUT_ANCHORS if name in vars(self)}
         vars(other).update(kept)
+        return other
+
+    def only(self, positions: IntArray) -> Inputs:
+        """Return some components alone, which have the items at these positions, without anchors.
+
+        What all items tell of the draws is kept; other models are left out.
+        """
+        other = replace(
+            self,
+            item_ids=self.item_ids[positions],
+            model=self.model[positions],
+            consensus=self.consensus[positions],
+            covariance=None if self.covariance is None else self.covariance.of(positions),
+            weight=self.weight[positions],
+            variances=None if self.variances is None else self.variances[positions],
+            anchors=None,
+            second=None,
+            component=None if self.component is None else several(self.component[positions]),
+        )
+        known = self.knowledge
+        vars(other)["knowledge"] = None if known is None else known.only(positions)
+        vars(other)["dependent"] = self.dependent
         return other
 
     @cached_property
@@ -202,6 +247,7 @@ class Inputs:
             self._moments(None),
             least,
             self.degrees_of_freedom,
+            self.component,
         )
 
     @cached_property
@@ -226,10 +272,12 @@ class Inputs:
         square, hurts, total = 0.0, 0, 0
         for drawn, slope in self.knowledge.draws(self.seed):
             truth = slope * drawn
-            apart = truth - projected_values(self.consensus, truth, even)
+            apart = truth - projected_values(self.consensus, truth, even, self.component)
             square += float(apart @ apart)
-            # The level of the truth is that of the model, in the mean.
-            truth += self.model.mean() - truth.mean()
+            # The level of the truth is that of the model, in the mean of each component.
+            if self.component is None:
+                truth += self.model.mean() - truth.mean()
+            truth = levelled(truth, self.model, self.component)
             before, after = self.model - truth, projected - truth
             hurts += bool(after @ after > before @ before)
             total += 1

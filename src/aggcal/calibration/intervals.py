@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.kernels.threads import in_turn
+from aggcal.aggregation.uncertainty.components import members
 from aggcal.calibration.above import Measured
 from aggcal.calibration.anchors import (
     FEWEST_ANCHORS,
@@ -25,6 +26,7 @@ from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.conformal import MOST_FITTED, full_conformal
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.within import changing_place
 from aggcal.errors import AggcalWarning, AnchorsWarning, count
 
 _NUMBERS = 25_000_000
@@ -188,7 +190,7 @@ def calibrated_intervals(
         return measured
     at = calibrator.on_exact(inputs, found)
     if calibrator.by_place and len(found.values) >= FROM:
-        low, high = _averaged_interval(inputs, found.values, at)
+        low, high = _interval_by_place(calibrator, inputs, found, at)
     else:
         low, high = _drawn_interval(inputs, found.values, at)
     if _flat(low, high).all() and _order_open(inputs):
@@ -250,6 +252,31 @@ def _conformal(
     return Intervals(gain=gain, warnings=(warning,))
 
 
+def _interval_by_place(
+    calibrator: FullCalibrator,
+    inputs: Inputs,
+    found: Calibrated,
+    at: Callable[[FloatArray], FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Take the ends from average curves, one for each large component; draw those of the others."""
+    if inputs.component is None:
+        return _averaged_interval(inputs, found.values, at)
+    parts = members(inputs.component, len(found.values))
+    together = [own for own in parts if len(own) < FROM]
+    groups = [(own, _averaged_interval) for own in parts if len(own) >= FROM]
+    if together:
+        groups.append((np.sort(np.concatenate(together)), _drawn_interval))
+    low, high = found.values.copy(), found.values.copy()
+    for own, ends in groups:
+        alone = inputs.only(own)
+        made = calibrator.calibrate(alone)
+        # What anchors moved all scores by, of which items by themselves do not know.
+        shift = found.values[own] - made.values
+        least, most = ends(alone, made.values, calibrator.on_exact(alone, made))
+        low[own], high[own] = least + shift, most + shift
+    return low, high
+
+
 def _averaged_interval(
     inputs: Inputs, values: FloatArray, at: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
@@ -295,7 +322,7 @@ def _drawn_interval(
     low, high = _widened(low, high, alone.least, alone.greatest)
     if len(values) > FEW or not _flat(low, high).any():
         return low, high
-    loose = _changes_place(known.judged(inputs.seed))
+    loose = _changes_place(inputs)
     for times in _ENLARGED:
         if not (loose & _flat(low, high)).any():
             break
@@ -310,13 +337,15 @@ def _order_open(inputs: Inputs) -> bool:
     known = inputs.knowledge
     if known is None or len(inputs.model) > FEW:
         return False
-    return bool(_changes_place(known.judged(inputs.seed)).any())
+    return bool(_changes_place(inputs).any())
 
 
-def _changes_place(draws: Iterable[FloatArray]) -> BoolArray:
-    """Whether items have different ranks in some draws."""
-    ranks = np.array([np.argsort(np.argsort(draw)) for draw in draws])
-    return np.asarray(np.ptp(ranks, axis=0) > 0)
+def _changes_place(inputs: Inputs) -> BoolArray:
+    """Whether items have different ranks within their component in some draws."""
+    if inputs.knowledge is None:
+        return np.zeros(len(inputs.model), dtype=bool)
+    draws = np.array(list(inputs.knowledge.judged(inputs.seed)))
+    return changing_place(draws, inputs.component)
 
 
 def _widened(

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
+from aggcal.aggregation.uncertainty.components import members
+from aggcal.calibration.within import deviations, n_levels
 from aggcal.data.alike import alike_warning, groups, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
 from aggcal.metrics import mean_ranks
@@ -20,7 +22,9 @@ BEYOND_CHANCE = 2.0
 A larger number would let scores that are the wrong way round pass."""
 
 
-def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWarning]:
+def direction_warnings(
+    heights: FloatArray, model: FloatArray, component: IntArray | None = None
+) -> list[AggcalWarning]:
     """Warn of a model whose scores fall as the consensus rises, beyond chance.
 
     Examples
@@ -28,8 +32,9 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
     >>> direction_warnings(np.arange(9.0), -np.arange(9.0))[0].code
     'direction'
     """
-    n, correlation = len(heights), rank_correlation(heights, model)
-    if n < ENOUGH_TO_TELL or correlation * np.sqrt(n - 1.0) > -BEYOND_CHANCE:
+    free = len(heights) - 1 - n_levels(component)
+    correlation = rank_correlation(heights, model, component)
+    if free + 1 < ENOUGH_TO_TELL or correlation * np.sqrt(float(free)) > -BEYOND_CHANCE:
         return []
     return [
         DirectionWarning(
@@ -43,17 +48,33 @@ def direction_warnings(heights: FloatArray, model: FloatArray) -> list[AggcalWar
     ]
 
 
-def rank_correlation(x: FloatArray, y: FloatArray) -> float:
+def rank_correlation(x: FloatArray, y: FloatArray, component: IntArray | None = None) -> float:
     """Return Spearman's correlation; 0 where either is constant.
+
+    Of several components, the ranks within each are compared, a rank of n items counting 1/(n + 1):
+    components of all sizes then count by their number of items.
 
     Examples
     --------
     >>> rank_correlation(np.array([1.0, 2.0, 9.0]), np.array([3.0, 2.0, 1.0]))
     -1.0
+    >>> rank_correlation(np.arange(4.0), np.array([2.0, 1.0, 9.0, 8.0]), np.array([0, 0, 1, 1]))
+    -1.0
     """
+    if component is not None:
+        x, y = (deviations(_ranks_within(each, component), component) for each in (x, y))
+        size = float(x @ x) * float(y @ y)
+        return round(float(x @ y) / size**0.5, 12) if size > 0.0 else 0.0
     if len(x) == 0 or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
         return 0.0
     return round(float(np.corrcoef(mean_ranks(x), mean_ranks(y))[0, 1]), 12)
+
+
+def _ranks_within(values: FloatArray, component: IntArray) -> FloatArray:
+    found = np.empty(len(values))
+    for own in members(component, len(values)):
+        found[own] = mean_ranks(values[own]) / (len(own) + 1)
+    return found
 
 
 def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:

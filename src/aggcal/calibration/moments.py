@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.aggregation.uncertainty import Covariance
+from aggcal.calibration.within import deviations, n_levels, telling
 
 if TYPE_CHECKING:
     from aggcal.calibration.shapes import MixedBase
@@ -116,6 +117,7 @@ def moments(
     model_variance: float | None = None,
     second: FloatArray | None = None,
     base: MixedBase | None = None,
+    component: IntArray | None = None,
 ) -> Moments:
     """Estimate by moments, which are steadier here than likelihoods.
 
@@ -132,6 +134,9 @@ def moments(
         none.
     base
         What the model's score is expected to be at each consensus score; None for a line.
+    component
+        Connected component of each item, None where there is one: only deviations from the means of
+        components tell how model and consensus relate.
 
     Examples
     --------
@@ -140,20 +145,30 @@ def moments(
     >>> round(found.slope, 6), round(found.crowd / found.residual, 2) == round(found.hedged, 2)
     (2.0, True)
     """
-    n = len(model)
-    line, used = regressed(model, consensus), 2.0
+    n, levels = len(model), n_levels(component)
+    line, used = regressed(model, consensus, component), 2.0
     variances = np.zeros(n) if covariance is None else covariance.variances
     if base is not None and base.slope > 0.0:
-        expected, used = base(consensus), base.used
-        line = Line(base.slope, model - expected, float(expected.var()), line.rise)
+        expected, used = base.fitted(consensus), base.used
+        explained = np.square(deviations(expected, component)).mean()
+        line = Line(base.slope, model - expected, float(explained), line.rise)
         variances = np.square(base.rise(consensus)) * variances
         consensus = base.straightened(consensus)
     slope, left = line.slope, line.left
-    wide = float(variances.mean())
-    free = max(n - used, _LEAST_FREE * n, 1.0)
+    wide = float(variances.sum()) / (n - levels)
+    free = max(n - levels - used, _LEAST_FREE * n, 1.0)
     total = float(left @ left) / free
-    residual, ranking = _divided(np.square(left) * (n / free), slope**2 * variances)
-    degrees_of_freedom = max(int(n - used), 1)
+    if component is None:
+        residual, ranking = _divided(np.square(left) * (n / free), slope**2 * variances)
+    else:
+        told, wider = telling(component)
+        if not told.any():
+            return _untold(model_variance)
+        single, share = wider[told], (n - levels - 1) / free
+        left = left[told] * np.sqrt(single)
+        line = replace(line, left=left)
+        residual, ranking = _divided(np.square(left) * share, slope**2 * single * variances[told])
+    degrees_of_freedom = max(int(n - levels - used), 1)
     alone = Moments(slope, ranking, residual, 0.0, residual, None, total, degrees_of_freedom)
     # What is left over is a difference of estimates: it is shrunk by as much as may be chance.
     noise_variance = (residual + ranking) ** 2 / degrees_of_freedom
@@ -162,14 +177,21 @@ def moments(
         crowd = shrunk(residual - model_variance, noise_variance)
         return replace(alone, crowd=crowd, noise=model_variance, known="model sd")
     if second is not None:
-        common = _common(line, model, consensus, second, wide)
+        common = _common(line, (model, consensus, second), wide, component)
         if common is not None:
             most = (1.0 - LEAST_SHARE) * residual
             crowd = min(shrunk(common, 0.5 * noise_variance), most)
             return replace(alone, crowd=crowd, noise=residual - crowd, known="second model")
-    share = _hedge(alone, line, n)
+    share = _hedge(alone, line, n, levels)
     crowd = share * residual
     return replace(alone, crowd=crowd, noise=residual - crowd, hedged=share)
+
+
+def _untold(model_variance: float | None) -> Moments:
+    """Return what single items tell: nothing."""
+    stated = model_variance is not None
+    noise = model_variance if model_variance is not None else 0.0
+    return Moments(0.0, 0.0, 0.0, 0.0, noise, "model sd" if stated else None, hedged=None)
 
 
 def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
@@ -194,33 +216,39 @@ def _divided(squares: FloatArray, ranking: FloatArray) -> tuple[float, float]:
 
 
 def _common(
-    line: Line, model: FloatArray, consensus: FloatArray, second: FloatArray, wide: float
+    line: Line,
+    scores: tuple[FloatArray, FloatArray, FloatArray],
+    wide: float,
+    component: IntArray | None,
 ) -> float | None:
     """Return the variance that two models share beyond the consensus, in the first's units.
 
     None where the second does not clearly rise with the consensus: a model that knows nothing of
     the items tells nothing of the first.
     """
+    model, consensus, second = scores
     both = np.isfinite(second)
-    other = regressed(second[both], consensus[both])
+    part = None if component is None else component[both]
+    other = regressed(second[both], consensus[both], part)
     if other.rise <= SURE:
         return None
-    mine = regressed(model[both], consensus[both]).left
-    shared = float(mine @ other.left) / max(int(both.sum()) - 2, 1)
+    mine = regressed(model[both], consensus[both], part).left
+    shared = float(mine @ other.left) / max(int(both.sum()) - 2 - n_levels(part), 1)
     # On another scale the second model's slope tells how much of a unit is one of ours.
     return (shared - line.slope * other.slope * wide) * line.slope / other.slope
 
 
-def _hedge(found: Moments, line: Line, n: int) -> float:
+def _hedge(found: Moments, line: Line, n: int, levels: int) -> float:
     """Return the share of the residual that counts as the annotators' where nothing tells it.
 
     If they are exact, a share h adds h² of the residual to the expected error of the fused scores,
-    which is what the uncertainty of the ranking leaves, and what fitting the base costs.
+    which is what the uncertainty of the ranking leaves, and what fitting the base costs, the levels
+    of components among it.
     """
     if found.residual <= 0.0:
         return 0.0
     ranking = found.ranking * found.residual / (found.ranking + found.residual)
-    expected = ranking + _FITTED / n * found.residual
+    expected = ranking * (1.0 - levels / n) + (_FITTED + levels) / n * found.residual
     share = sqrt(_TOLERATED * expected / found.residual)
     signal = max(line.explained - found.ranking, 0.0)
     related = signal / (signal + found.residual)
@@ -263,14 +291,14 @@ class Line:
     rise: float
 
 
-def regressed(y: FloatArray, x: FloatArray) -> Line:
-    """Fit the line of y on x that does not fall."""
-    centred, level = x - x.mean(), y - y.mean()
+def regressed(y: FloatArray, x: FloatArray, component: IntArray | None = None) -> Line:
+    """Fit the line of y on x that does not fall, of one slope in all components."""
+    centred, level = deviations(x, component), deviations(y, component)
     scatter = float(centred @ centred)
     own = float(centred @ level) / scatter if scatter > 0.0 else 0.0
     slope = max(0.0, own)
     left = np.asarray(level - slope * centred)
-    error = float(left @ left) / max(len(x) - 2, 1)
+    error = float(left @ left) / max(len(x) - 2 - n_levels(component), 1)
     se = sqrt(error / scatter) if scatter > 0.0 else 0.0
     rise = own / se if se > 0.0 else inf if own > 0.0 else 0.0
     return Line(slope, left, slope**2 * scatter / len(x), rise)

@@ -15,9 +15,10 @@ from itertools import combinations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.calibration.moments import LEAST_SHARE, SURE, Line, regressed, shrunk
+from aggcal.calibration.within import n_levels
 
 _FEWEST_SHARED = 5
 """Items that two models must share for their residuals to be compared: fewer tell by chance."""
@@ -45,6 +46,7 @@ def pool(
     consensus: FloatArray,
     wide: float,
     first_variance: float | None = None,
+    component: IntArray | None = None,
 ) -> Pooled | None:
     """Pool models; None where none of the further ones rises clearly with the consensus.
 
@@ -56,6 +58,8 @@ def pool(
         The consensus, and the mean variance of its estimate.
     first_variance
         The variance of the first model's error, where it is known.
+    component
+        Connected component of each item; None where there is one.
 
     Examples
     --------
@@ -67,7 +71,10 @@ def pool(
     (array([4., 1.]), True)
     """
     both = [np.isfinite(model) for model in models]
-    lines = [regressed(m[b], consensus[b]) for m, b in zip(models, both, strict=True)]
+    parts = [None if component is None else component[b] for b in both]
+    lines = [
+        regressed(m[b], consensus[b], part) for m, b, part in zip(models, both, parts, strict=True)
+    ]
     used = [0, *(k for k in range(1, len(models)) if lines[k].rise > SURE)]
     if len(used) == 1 or lines[0].slope <= 0.0:
         return None
@@ -77,12 +84,13 @@ def pool(
         left[k, both[k]] = lines[k].left * slope / lines[k].slope
         values[k, both[k]] = _in_units(models[0], models[k], both[k], lines[0], lines[k])
     ranking = slope**2 * wide
-    crowd = _common(left, used, ranking)
+    crowd = _common(left, used, ranking, component)
     if crowd is None:
         return None
     errors = np.full(len(models), np.nan)
     for k in used:
-        own = float(np.nansum(np.square(left[k]))) / max(int(both[k].sum()) - 2, 1)
+        freedom = int(both[k].sum()) - 2 - n_levels(parts[k])
+        own = float(np.nansum(np.square(left[k]))) / max(freedom, 1)
         errors[k] = max(own - ranking - crowd, LEAST_SHARE * own)
     if first_variance is not None:
         errors[0] = first_variance
@@ -99,13 +107,16 @@ def _in_units(
     return np.asarray(first[both].mean() + centred * mine.slope / line.slope)
 
 
-def _common(left: FloatArray, used: list[int], ranking: float) -> float | None:
+def _common(
+    left: FloatArray, used: list[int], ranking: float, component: IntArray | None
+) -> float | None:
     """Return the variance that residuals have in common beyond the ranking's, shrunk by chance."""
     found, weights = [], []
     for j, k in combinations(used, 2):
         product = left[j] * left[k]
         here = np.isfinite(product)
-        freedom = int(here.sum()) - 2
+        part = None if component is None else component[here]
+        freedom = int(here.sum()) - 2 - n_levels(part)
         if freedom + 2 < _FEWEST_SHARED:
             continue
         common = float(product[here].sum()) / freedom - ranking

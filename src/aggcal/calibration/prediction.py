@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, TextArray, frozen
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.tables import Columns, as_frame
-from aggcal.calibration.alignment import align
+from aggcal.aggregation.consensus import Consensus
+from aggcal.calibration.alignment import Order, align
 from aggcal.calibration.anchors import conformal_radius, shrunk_mean, split
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.smooth_base import Base, fit_base
+from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import count
 
@@ -80,8 +82,53 @@ class Prediction:
         return as_frame(self.item_columns(), self.backend)
 
 
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """New items with places in the consensus, and their components where there are several.
+
+    The places are then what an item differs from the mean of its component's calibrated items by.
+    """
+
+    scores: Scores
+    home: IntArray | None = None
+
+    @classmethod
+    def of(cls, scores: Scores, fit: Consensus, inputs: Inputs, home: IntArray) -> Placed:
+        """Leave out items of components in which nothing is calibrated, or of several (-1)."""
+        component = Order.of(fit).component
+        if component is None:
+            return cls(scores)
+        # By number: all calibrated items are in the consensus.
+        where = np.argsort(fit.item_ids)
+        here = where[np.searchsorted(fit.item_ids, inputs.item_ids, sorter=where)]
+        theirs, raw = component[here], fit.scores[here]
+        kept = np.isin(home, theirs)
+        sd = None if scores.sd is None else scores.sd[kept]
+        ids, values, home = scores.item_ids[kept], scores.values[kept], home[kept]
+        if inputs.component is None:
+            return cls(Scores(ids, values, sd, scores.source))
+        mean = np.bincount(theirs, raw) / np.maximum(np.bincount(theirs), 1)
+        return cls(Scores(ids, values - mean[home], sd, scores.source), home)
+
+
+def homes(fit: Consensus, judgments: AnyJudgments, ids: TextArray) -> IntArray:
+    """Return the component that judgments place each new item in; -1 where it is several."""
+    component = Order.of(fit).component
+    if component is None:
+        return np.zeros(len(ids), dtype=np.int64)
+    rows = judgments.on_one_machine("placing items")
+    known = align(rows.item_ids, {"of": (fit.item_ids, component.astype(np.float64))})["of"]
+    least, most = np.full(len(known), np.inf), np.full(len(known), -np.inf)
+    for one, other in ((rows.left, rows.right), (rows.right, rows.left)):
+        met = np.isfinite(known[other])
+        np.minimum.at(least, one[met], known[other][met])
+        np.maximum.at(most, one[met], known[other][met])
+    found = np.where(least == most, least, -1.0)
+    return align(ids, {"home": (rows.item_ids, found)})["home"].astype(np.int64)
+
+
 def predict(
-    inputs: Inputs, ids: TextArray, model: FloatArray, placed: Scores | None, backend: str | None
+    inputs: Inputs, ids: TextArray, model: FloatArray, placed: Placed | None, backend: str | None
 ) -> Prediction:
     """Predict from model scores, and from places in the consensus where there are any.
 
@@ -106,12 +153,16 @@ def predict(
         seen = replace(seen, radius=np.inf)
     predicted, outside = seen(model), seen.outside(model)
     judged = np.zeros(len(ids), dtype=bool)
-    if placed is not None and placed.sd is not None:
-        tables = {"at": (placed.item_ids, placed.values), "sd": (placed.item_ids, placed.sd)}
+    if placed is not None and placed.scores.sd is not None:
+        there = placed.scores.item_ids
+        tables = {"at": (there, placed.scores.values), "sd": (there, placed.scores.sd)}
+        if placed.home is not None:
+            tables["home"] = there, placed.home.astype(np.float64)
         found = align(ids, tables)
         judged = np.isfinite(found["at"])
         at, sd = found["at"][judged], found["sd"][judged]
-        predicted[judged] = inputs.fused.at(at, model[judged], np.square(sd))
+        home = None if placed.home is None else found["home"][judged].astype(np.int64)
+        predicted[judged] = inputs.fused.at(at, model[judged], np.square(sd), home)
     wide = np.where(judged | ~np.isfinite(seen.radius), np.nan, seen.radius)
     low, high = predicted - wide, predicted + wide
     model, predicted, low, high = (frozen(column) for column in (model, predicted, low, high))

@@ -18,7 +18,7 @@ from aggcal.calibration.anchors import Gain
 from aggcal.calibration.calibrator import FullCalibrator
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.interpolation import Interpolated, Neighbours
-from aggcal.calibration.prediction import Prediction, predict
+from aggcal.calibration.prediction import Placed, Prediction, homes, predict
 from aggcal.calibration.recommendation import Recommendation
 from aggcal.calibration.scale import Scale
 from aggcal.data.base import AnyJudgments
@@ -128,7 +128,8 @@ class Calibration:
             over): `Scores`, or anything that `read_scores` takes.
         judgments
             Judgments that compare some of them with calibrated items: these are placed in the
-            consensus, with everything else held fixed, and fused.
+            consensus, with everything else held fixed, and fused. Items that are compared with
+            several connected components are not placed: nothing relates these.
 
         Notes
         -----
@@ -158,9 +159,11 @@ class Calibration:
                     "new judgments need the consensus they belong to; calibrate with the Consensus "
                     "that aggcal.aggregate returned."
                 )
-            placed = self.fit.place(
-                judgments if isinstance(judgments, AnyJudgments) else read_judgments(judgments)
-            )
+            if not isinstance(judgments, AnyJudgments):
+                judgments = read_judgments(judgments)
+            later = self.fit.place(judgments)
+            home = homes(self.fit, judgments, later.item_ids)
+            placed = Placed.of(later, self.fit, self.inputs, home)
         ids, model = scores.item_ids[new], scores.values[new]
         found = predict(self.inputs, ids, model, placed, scores.backend or self.backend)
         return replace(
@@ -340,7 +343,7 @@ def _between(
 ) -> Interpolated | None:
     """Interpolate where the model scored nothing; None where it scored all."""
     known, consensus, (values, low, high) = order.uncertainty, sort(order.heights), made
-    component = None if known is None else known.component
+    component = order.component
     if component is None:
         component = np.zeros(len(order.heights), dtype=np.int64)
     found = Neighbours(

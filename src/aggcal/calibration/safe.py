@@ -57,10 +57,11 @@ class Safe(FullCalibrator):
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Keep as much of the model as the scores do."""
         even, kept = np.ones(len(inputs.model)), 0.0 if found.kept is None else found.kept
+        component = inputs.component
         shift = level_of(_shrunk(inputs)[0], inputs.anchors)
 
         def shrunk(drawn: FloatArray) -> FloatArray:
-            base = projected_values(drawn, inputs.model, even)
+            base = projected_values(drawn, inputs.model, even, component)
             return np.asarray(base + kept * (inputs.model - base) + shift)
 
         return shrunk
@@ -106,7 +107,7 @@ class Safe(FullCalibrator):
 
 
 def _shrunk(inputs: Inputs) -> tuple[FloatArray, float]:
-    projected, block = project(inputs.consensus, inputs.model)
+    projected, block = project(inputs.consensus, inputs.model, None, inputs.component)
     return james_stein(inputs.model, projected, int(block.max()), inputs.model_variance)
 
 

@@ -18,11 +18,12 @@ from functools import partial
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.text import brief
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import BENDS, bend_of
 from aggcal.calibration.smooth_base import bagged
+from aggcal.calibration.within import deviations, levelled, means, n_levels
 
 _SHARPNESS = 0.4
 """By how much a unit of Cp lowers the log weight of a shape. Smaller ones average more, larger ones
@@ -63,8 +64,8 @@ class Shape:
     __repr__ = brief
 
 
-Fit = Callable[[FloatArray, FloatArray, int, int], Shape]
-"""Fits a shape to x and y, with a number of curves to average and a seed."""
+Fit = Callable[[FloatArray, FloatArray, int, int, IntArray | None], Shape]
+"""Fits a shape to x and y, with a number of curves to average, a seed and the components."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,10 @@ class MixedBase:
     lines: FloatArray
     slope: float
     """Its mean slope over the items."""
+    component: IntArray | None = None
+    """Connected components of the items, None where there is one; then x and y are None, too."""
+    x: FloatArray | None = None
+    y: FloatArray | None = None
 
     __repr__ = brief
 
@@ -88,6 +93,24 @@ class MixedBase:
         """Evaluate it."""
         parts = zip(self.weights.tolist(), self.shapes, strict=True)
         return np.asarray(sum(weight * shape.at(x) for weight, shape in parts if weight))
+
+    def fitted(self, x: FloatArray) -> FloatArray:
+        """Evaluate it for the very items that it was fitted to, at these places."""
+        found = self(x)
+        return found if self.y is None else levelled(found, self.y, self.component)
+
+    def further(self, x: FloatArray, home: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the places of further items, and their expected scores.
+
+        Of several components, ``home`` is that of each item, and ``x`` what the item differs from
+        the mean of its home's items by.
+        """
+        if home is None or self.component is None or self.x is None or self.y is None:
+            return x, self(x)
+        first = np.array([int(np.argmax(self.component == own)) for own in home], dtype=np.int64)
+        place = x + means(self.x, self.component)[first]
+        level = means(self.y - self(self.x), self.component)[first]
+        return place, self(place) + level
 
     @property
     def straight(self) -> float:
@@ -113,12 +136,19 @@ class MixedBase:
         """Fit the same shapes to a draw of x, with their weights held, and evaluate them there."""
         kept = np.flatnonzero(self.weights >= _NO_WEIGHT)
         weights = self.weights[kept] / self.weights[kept].sum()
-        fitted = (self.fits[k](x, y, _DRAW_BAGS, seed).at(x) for k in kept)
-        return np.asarray(sum(w * f for w, f in zip(weights.tolist(), fitted, strict=True)))
+        part = self.component
+        fitted = (self.fits[k](x, y, _DRAW_BAGS, seed, part).at(x) for k in kept)
+        found = np.asarray(sum(w * f for w, f in zip(weights.tolist(), fitted, strict=True)))
+        return levelled(found, y, part)
 
 
-def mixed_base(x: FloatArray, y: FloatArray, seed: int = 0) -> MixedBase:
+def mixed_base(
+    x: FloatArray, y: FloatArray, seed: int = 0, component: IntArray | None = None
+) -> MixedBase:
     """Fit E[y | x], increasing in x, at these very x.
+
+    Of several components, placed by y (see `within`), only the deviations from their means say how
+    well a shape fits: that their means do is no evidence.
 
     Examples
     --------
@@ -127,19 +157,23 @@ def mixed_base(x: FloatArray, y: FloatArray, seed: int = 0) -> MixedBase:
     >>> base(np.array([0.5])).round(2), round(base.slope, 2)
     (array([1.]), 2.0)
     """
-    fits = _FITS if len(x) >= _FEWEST else _FITS[:1]
-    shapes = tuple(fit(x, y, _BAGS, seed) for fit in fits)
-    left = np.array([float(np.square(y - shape.at(x)).sum()) for shape in shapes])
+    levels = n_levels(component)
+    fits = _FITS if len(x) - levels >= _FEWEST else _FITS[:1]
+    shapes = tuple(fit(x, y, _BAGS, seed, component) for fit in fits)
+    apart = (y - levelled(shape.at(x), y, component) for shape in shapes)
+    left = np.array([float(np.square(each).sum()) for each in apart])
     used = np.array([shape.used for shape in shapes])
     prior = np.where([k in _BENT_LINES for k in range(len(fits))], _BENT_PRIOR, 1.0)
-    noise = _noise(left, used, len(x))
+    noise = _noise(left, used + levels, len(x))
     criterion = left / noise + 2.0 * used
     log_weights = np.log(prior) - _SHARPNESS * criterion
     weights = _shares(log_weights)
     straight = np.array([shape.rises is not None for shape in shapes])
     lines = _shares(np.where(straight, log_weights, -np.inf))
     slope = float(_steepness(shapes, lines, x).mean())
-    return MixedBase(fits, shapes, weights, lines, slope)
+    if component is None:
+        return MixedBase(fits, shapes, weights, lines, slope)
+    return MixedBase(fits, shapes, weights, lines, slope, component, x, y)
 
 
 def log_likelihood(base: MixedBase, x: FloatArray, y: FloatArray) -> float:
@@ -152,7 +186,7 @@ def log_likelihood(base: MixedBase, x: FloatArray, y: FloatArray) -> float:
     >>> log_likelihood(mixed_base(x, y), x, y) > log_likelihood(mixed_base(x, x), x, y + x)
     True
     """
-    left, size = float(np.square(y - base(x)).sum()), float(np.square(y).sum())
+    left, size = float(np.square(y - base.fitted(x)).sum()), float(np.square(y).sum())
     return -0.5 * len(y) * float(np.log(max(left, 1e-24 * size, 1e-300))) - base.used
 
 
@@ -179,14 +213,23 @@ def _steepness(shapes: tuple[Shape, ...], lines: FloatArray, x: FloatArray) -> F
 # ------------------------------------------------------------------------------- shapes
 
 
-def _line(x: FloatArray, y: FloatArray, bags: int, seed: int, *, strength: float = 0.0) -> Shape:
+def _line(
+    x: FloatArray,
+    y: FloatArray,
+    bags: int,
+    seed: int,
+    component: IntArray | None = None,
+    *,
+    strength: float = 0.0,
+) -> Shape:
     """Fit the line that does not fall, on a scale that is bent."""
     del bags, seed
     bend = bend_of(x, strength)
     z = bend(x)
     centre, level = float(z.mean()), float(y.mean())
-    scatter = float(np.square(z - centre).sum())
-    slope = max(0.0, float((z - centre) @ y) / scatter) if scatter > 0.0 else 0.0
+    within = z - centre if component is None else deviations(z, component)
+    scatter = float(np.square(within).sum())
+    slope = max(0.0, float(within @ y) / scatter) if scatter > 0.0 else 0.0
     return Shape(
         lambda new: np.asarray(level + slope * (bend(new) - centre)),
         _BENT if strength else 2.0,
@@ -194,18 +237,23 @@ def _line(x: FloatArray, y: FloatArray, bags: int, seed: int, *, strength: float
     )
 
 
-def _curve(x: FloatArray, y: FloatArray, bags: int, seed: int) -> Shape:
+def _curve(
+    x: FloatArray, y: FloatArray, bags: int, seed: int, component: IntArray | None = None
+) -> Shape:
     """Average centred isotonic curves of random halves."""
+    del component
     curve, used = bagged(x, y, bags, np.random.default_rng(seed))
     return Shape(curve, used)
 
 
-def _steps(x: FloatArray, y: FloatArray, bags: int, seed: int) -> Shape:
+def _steps(
+    x: FloatArray, y: FloatArray, bags: int, seed: int, component: IntArray | None = None
+) -> Shape:
     """Fit steps: the projection, and a line between its steps.
 
     It uses as many degrees of freedom as it has steps if σ² is known; as it is not, one more.
     """
-    del bags, seed
+    del bags, seed, component
     fitted, block = project(x, y)
     used = 1.0 + float(block.max())
     order = np.argsort(x, kind="stable")
@@ -213,14 +261,16 @@ def _steps(x: FloatArray, y: FloatArray, bags: int, seed: int) -> Shape:
     return Shape(lambda new: np.asarray(np.interp(new, knots, values)), used)
 
 
-def _groups(x: FloatArray, y: FloatArray, bags: int, seed: int) -> Shape:
+def _groups(
+    x: FloatArray, y: FloatArray, bags: int, seed: int, component: IntArray | None = None
+) -> Shape:
     """Fit two levels, the higher one above a border.
 
     The border is looked for between any two items, which uses about log n degrees of freedom. With
     one alone, poor models of 60 items (errors three times the spread of the truth) were divided
     into groups that were not there, which raised the error by a third.
     """
-    del bags, seed
+    del bags, seed, component
     used = 2.0 + float(np.log(len(x)))
     order = np.argsort(x, kind="stable")
     n, total, level = len(x), np.cumsum(y[order]), float(y.mean())

@@ -22,7 +22,7 @@ from aggcal.report.histogram import reliability_figure
 from aggcal.report.listing import script_json
 from aggcal.report.markdown import markdown
 from aggcal.report.page import file, grid_lines, page
-from aggcal.report.parts import PARTS_SAID
+from aggcal.report.parts import parts_said
 from aggcal.report.report import Report
 from aggcal.report.ribbon import FEWEST, ribbon
 
@@ -97,7 +97,7 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         summary=dict(report.summary),
         rows=shown,
         static_items=_static_items(report),
-        parts_said=PARTS_SAID,
+        parts_said=parts_said(calibrated=report.rows.model is not None),
         annotators=annotators,
         states=rows.STATES,
         facts=facts(report),

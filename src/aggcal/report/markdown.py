@@ -12,7 +12,7 @@ from aggcal.report.control import CAVEAT
 from aggcal.report.first_screen import facts as facts_of
 from aggcal.report.ground import Ground
 from aggcal.report.listing import Listing, cut
-from aggcal.report.parts import PARTS_SAID
+from aggcal.report.parts import parts_said
 from aggcal.report.report import Report
 
 TOP = 20
@@ -103,7 +103,7 @@ def _results(report: Report) -> Iterable[str]:
     shown = shown if len(asked) > 1 or chance else {*shown, "consensus"}
     parts = report.rows.parts[:_MOST_PARTS]
     if parts:
-        yield PARTS_SAID
+        yield parts_said(calibrated=report.rows.model is not None)
     for part in parts:
         yield f"### {part.title}: {plain(part.says, 200)}"
         yield _table(listing, shown, part.rows[:TOP])

@@ -12,11 +12,16 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import Columns
 from aggcal.errors import count, cut
 
-PARTS_SAID = (
-    "Each component is ranked on its own. Comparisons do not link them, so ranks and scores of "
-    "different components cannot be compared."
+_APART = (
+    "Each component is ranked on its own. Comparisons do not link them, so ranks and consensus "
+    "scores of different components cannot be compared."
 )
 _NAME = 60  # characters of the leader's name in a heading
+_CALIBRATED = (
+    "Each component is calibrated by itself; how calibrated scores of different components compare "
+    "comes from the model alone."
+)
+
 _LISTED = 5  # sizes of components that a sentence names
 
 
@@ -71,6 +76,17 @@ def own_ranks(items: Columns) -> Columns:
     if "rank_high" in items:
         found["rank_high"] = np.asarray(items["rank_high"], dtype=np.float64) - others
     return found
+
+
+def parts_said(*, calibrated: bool) -> str:
+    """Say what components mean for ranks and scores, and for calibrated ones.
+
+    Examples
+    --------
+    >>> print(parts_said(calibrated=False))
+    Each component is ranked on its own. Comparisons do not link them, so ranks and consensus ...
+    """
+    return f"{_APART} {_CALIBRATED}" if calibrated else _APART
 
 
 def parts_of(items: Columns) -> list[Part]:

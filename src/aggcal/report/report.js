@@ -167,7 +167,7 @@
   }
   const blocks = (() => {
     const found = [], members = new Map();
-    (C.block ? C.block.values : []).forEach((value, k) => { if (value !== null && !S.parts) members.has(value) ? members.get(value).push(k) : members.set(value, [k]); });
+    (C.block ? C.block.values : []).forEach((value, k) => { if (value !== null) members.has(value) ? members.get(value).push(k) : members.set(value, [k]); });
     let turn = 0;
     for (const own of members.values()) if (own.length > 1) { turn++; own.forEach((k, at) => { found[k] = [at, own.length, turn]; }); }
     return found;

@@ -165,7 +165,7 @@ class ItemRows:
         The turn counts the blocks of several items from the top: every other one is tinted.
         """
         column = self.listing.column("block")
-        if column is None or self.parts:  # blocks reach across components
+        if column is None:
             return [(0, 1, 0)] * self.n
         found, turn, members = [(0, 1, 0)] * self.n, 0, self.members
         for own in members.values():

@@ -20,7 +20,8 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import PriorChoice
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.calibration import Calibration, Calibrator, calibrate
-from aggcal.calibration.prediction import predict
+from aggcal.calibration.inputs import Inputs
+from aggcal.calibration.prediction import Placed, predict
 from aggcal.data.scores import Scores
 from aggcal.errors import OptionError
 from aggcal.models.general.terms import Terms
@@ -175,7 +176,7 @@ class AggregateCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc] 
         found = np.where(same, known, np.nan)
         new = np.flatnonzero(np.isnan(found))
         if len(new):
-            placed = _placed(self.consensus_, ids[new])
+            placed = _placed(self.consensus_, done.inputs, ids[new])
             made = predict(done.inputs, ids[new], model[new], placed, None)
             found[new] = done.scale.scores(made.predicted)
         return found
@@ -208,11 +209,14 @@ def _anchors(rows: Any, y: Any, ids: TextArray) -> Scores | None:
     return Scores(ids[known], truth[known], None, "y") if known.any() else None
 
 
-def _placed(consensus: Consensus, ids: TextArray) -> Scores | None:
+def _placed(consensus: Consensus, inputs: Inputs, ids: TextArray) -> Placed | None:
     """Return the places of these items in the consensus, with their standard errors."""
     known = consensus.uncertainty
     wanted = set(ids.tolist())
     there = np.array([item in wanted for item in consensus.item_ids.tolist()], dtype=bool)
     if known is None or not there.any():
         return None
-    return Scores(consensus.item_ids[there], consensus.scores[there], known.se[there])
+    component = np.zeros(len(there), dtype=np.int64)
+    home = (component if known.component is None else known.component)[there]
+    places = Scores(consensus.item_ids[there], consensus.scores[there], known.se[there])
+    return Placed.of(places, consensus, inputs, home)

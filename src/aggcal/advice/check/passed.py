@@ -22,6 +22,7 @@ from aggcal.advice.check.presentation import BothOrders
 from aggcal.advice.check.speed import typical_time
 from aggcal.advice.verdicts import FEW
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.components import several
 from aggcal.calibration.matching import ENOUGH_TO_TELL, rank_correlation
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
@@ -127,7 +128,8 @@ def of_scores(judgments: Judgments, consensus: Consensus, scores: Scores) -> lis
         )
     if len(both) >= ENOUGH_TO_TELL:
         model = np.array([value[item] for item in consensus.item_ids[both].tolist()])
-        together = rank_correlation(consensus.scores[both], model)
+        component = None if consensus.component is None else several(consensus.component[both])
+        together = rank_correlation(consensus.scores[both], model, component)
         found.append(
             Passed(
                 "direction",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aggcal.advice.guarantees.statement import MODEL, UNSEEN, independent
 from aggcal.advice.independence import Independence
+from aggcal.aggregation.uncertainty.components import n_components
 from aggcal.calibration import Calibration
 from aggcal.calibration.anchors import Gain
 from aggcal.calibration.claims import Condition, Guarantee
@@ -166,12 +167,23 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "The intervals",
         f"{covers} The interval reflects the limited number of judgments. The truth may be "
         "outside: only anchors (items whose true score is known) give intervals that cover it."
-        f"{gaps}",
+        f"{_across(calibration)}{gaps}",
         "consensus",
         "estimate",
         {"level": calibration.level},
         (MODEL, independent(independence), UNSEEN),
         claim=covers,
+    )
+
+
+def _across(calibration: Calibration) -> str:
+    """Say what intervals leave out where there are several components: how these compare."""
+    if calibration.inputs.component is None:
+        return ""
+    return (
+        f" Each of {n_components(calibration.inputs.component):,} components is calibrated by "
+        "itself; how they compare comes from the model alone, and the intervals claim nothing "
+        "about it."
     )
 
 

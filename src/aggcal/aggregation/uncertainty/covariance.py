@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.prior_sd import centred
 
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
@@ -52,6 +53,10 @@ class Covariance(ABC):
     @abstractmethod
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
+
+    @abstractmethod
+    def within(self, component: IntArray) -> Covariance:
+        """Return that about the mean of each component, and none between components."""
 
     @abstractmethod
     def times(self, factor: float) -> Covariance:
@@ -116,6 +121,12 @@ class DenseCovariance(Covariance):
         """Return the covariance of some of the scores."""
         return DenseCovariance(self.matrix[np.ix_(positions, positions)])
 
+    def within(self, component: IntArray) -> Covariance:
+        """Return that about the mean of each component, and none between components."""
+        number = np.unique(component, return_inverse=True)[1]
+        same = number[:, None] == number[None, :]
+        return DenseCovariance(np.where(same, centred(self.matrix, number), 0.0))
+
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
         return DenseCovariance(factor * self.matrix)
@@ -170,6 +181,12 @@ class DrawnCovariance(Covariance):
     def of(self, positions: IntArray) -> Covariance:
         """Return the covariance of some of the scores."""
         return DrawnCovariance(self._draws[:, positions])
+
+    def within(self, component: IntArray) -> Covariance:
+        """Return that about the mean of each component; of many scores also what draws share."""
+        if len(component) <= MOST_DENSE:
+            return DenseCovariance(self.matrix).within(component)
+        return DrawnCovariance(np.stack([_about_means(draw, component) for draw in self._draws]))
 
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
@@ -243,10 +260,28 @@ class MatrixFreeCovariance(Covariance):
 
         return MatrixFreeCovariance(self.variances[positions], product)
 
+    def within(self, component: IntArray) -> Covariance:
+        """Return that about the mean of each component, where it is none between components."""
+        n, solve, size = len(self.variances), self._solve, np.bincount(component)[component]
+        shared, own = solve(np.full(n, 1.0 / n)), solve(1.0 / size)
+        mean = own - _about_means(own, component)
+        # Those of the scores themselves, before they were taken about the mean of all.
+        whole = self.variances + 2.0 * shared - shared.mean()
+        about = np.where(size > 1, np.maximum(whole - 2.0 * own + mean, 0.0), 0.0)
+        return MatrixFreeCovariance(
+            about, lambda v: _about_means(solve(_about_means(v, component)), component)
+        )
+
     def times(self, factor: float) -> Covariance:
         """Return it multiplied by a factor."""
         solve = self._solve
         return MatrixFreeCovariance(factor * self.variances, lambda v: factor * solve(v))
+
+
+def _about_means(values: FloatArray, component: IntArray) -> FloatArray:
+    """Return values less the mean of their component."""
+    size = np.maximum(np.bincount(component), 1)
+    return np.asarray(values - (np.bincount(component, values) / size)[component])
 
 
 def independent(sd: FloatArray) -> Covariance:

@@ -108,12 +108,36 @@ def calibrate(options: argparse.Namespace) -> int:
         warn=False,
     )
     result = Assessment(None, calibration, seconds=time.perf_counter() - began, titles=titles)
+    _say_of_table(options, consensus, console)
+    return finish(with_decisions(result, options, wishes), options, console)
+
+
+def _say_of_table(options: argparse.Namespace, consensus: Scores, console: Console) -> None:
+    """Say what a table does not have: correlations, and what components would change."""
+    from pathlib import Path
+
+    import numpy as np
+
+    from aggcal.errors import AggcalError
+    from aggcal.io.scores import read_item_columns
+
     if consensus.sd is not None:
         console.say(
             "note: the table has standard errors but not their correlations. They are treated as "
             "independent, so intervals and 'fused' differ from those of 'aggcal run'."
         )
-    return finish(with_decisions(result, options, wishes), options, console)
+    if not Path(options.consensus).is_file():  # a pipe is read once
+        return
+    try:
+        _, columns = read_item_columns(options.consensus, ("component",))
+    except AggcalError:  # no such column, or one of the user's that has words
+        return
+    number = len(np.unique(columns["component"][np.isfinite(columns["component"])]))
+    if number > 1:
+        console.say(
+            f"note: the table has {number:,} components, which nothing compares, but it is treated "
+            "as one order of all items. 'aggcal run' calibrates each component by itself."
+        )
 
 
 def _check_model(options: argparse.Namespace) -> None:
