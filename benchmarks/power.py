@@ -140,7 +140,7 @@ def before(pool: Executor, tasks: list[Task], studies: int, seed: int) -> list[d
     for (shape, text), said in zip(
         tasks, pool.map(partial(said_before, seed=seed), tasks), strict=True
     ):
-        row = {"shape": shape.name, "goal": text, "needed": said.needed}
+        row: dict[str, Any] = {"shape": shape.name, "goal": text, "needed": said.needed}
         if said.needed is not None:
             each = [(shape, text, said.needed, seed * 1000 + k) for k in range(studies)]
             values = list(pool.map(reached_before, each))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import aggcal
-from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import leave_one_out
 from aggcal.simulation import simulate
 
@@ -60,7 +59,7 @@ def test_all_ways_of_solving_agree() -> None:
     whole = np.eye(n)
     for i, j, w in zip(left.ravel(), right.ravel(), curve.ravel(), strict=True):
         whole[[i, j, i, j], [i, j, j, i]] += w * np.array([1.0, 1.0, -1.0, -1.0])
-    inverse: FloatArray = np.linalg.inv(whole)
+    inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
     found = leave_one_out._by_lu(inverse, leave_one_out._Left(left, right, pull, curve))
     for k in range(3):
         one = leave_one_out._Left(left[[k]], right[[k]], pull[[k]], curve[[k]])
