@@ -8,7 +8,8 @@ prior, with the probabilities averaged over what is uncertain (`judgment_probabi
 mode's own plug-in F(γ d), which was the default before. The table has log-likelihoods a judgment.
 
 A file of rankings is read twice, with the weights that allow for the dependence of a ranking's
-pairs (the default) and with every pair as a judgment of its own. Held-out pairs of a ranking share
+pairs (the default) and with every pair as a judgment of its own; with weights also in folds of
+whole annotators, who are new to the fit. Held-out pairs of a ranking share
 its accidents with those that were fitted, so that trusting a ranking more predicts them better: on
 sushi the log-likelihood of weighted pairs rises with the spread of the reliabilities all the way
 from the estimated 0.38 (-0.595) to 1 (-0.583; one fold), and at equal spreads the default is ahead
@@ -36,35 +37,42 @@ written by `python benchmarks/held_out.py FILE... --output benchmarks/results/he
 averaged over what is uncertain; plugged in, they are F(γ d) at the mode, as they were before.
 Rankings are read twice: weighted pairs give each ranking less trust, and what is held out of a
 ranking shares its accidents, so that an estimate of the reliabilities' spread from them predicts
-worse than the wider one that the mode assumes."""
+worse than the wider one that the mode assumes. With whole annotators held out nothing is shared."""
 
 
-def readings(path: Path) -> list[tuple[str, aggcal.Judgments]]:
-    """Return the judgments of a file; of rankings, also with every pair as a judgment."""
+def readings(path: Path) -> list[tuple[str, aggcal.Judgments, bool]]:
+    """Return the judgments of a file; of rankings, in three ways (the last: annotators apart)."""
     name, whole = path.parent.name, aggcal.read_judgments(path)
     if np.array_equal(whole.weight, whole.count):
-        return [(name, whole)]
+        return [(name, whole, False)]
     pairs = aggcal.read_judgments(path, ranking_weight="pair")
-    return [(f"{name}, pairs", pairs), (f"{name}, pairs weighted as rankings", whole)]
+    return [
+        (f"{name}, pairs", pairs, False),
+        (f"{name}, pairs weighted as rankings", whole, False),
+        (f"{name}, weighted, whole annotators held out", whole, True),
+    ]
 
 
-def measured(whole: aggcal.Judgments, folds: int) -> list[float]:
+def measured(whole: aggcal.Judgments, folds: int, *, apart: bool) -> list[float]:
     """Return the mean log-likelihood of each way."""
     row = np.repeat(np.arange(len(whole.count)), whole.count)
-    fold = np.random.default_rng(0).integers(folds, size=len(row))
+    random = np.random.default_rng(0)
+    fold = random.integers(folds, size=whole.n_annotators if apart else len(row))
+    if apart:
+        fold = fold[whole.annotator[row]]
     totals, number = dict.fromkeys(WAYS, 0.0), 0.0
     for k in range(folds):
         train, test = part(whole, row[fold != k]), part(whole, row[fold == k])
         items = {*train["left"], *train["right"]}
         kept = among(test["left"], items) & among(test["right"], items)
-        kept &= among(test["annotator"], {*train["annotator"]})
+        kept &= apart | among(test["annotator"], {*train["annotator"]})
         rows = aggcal.read_judgments({name: column[kept] for name, column in test.items()})
         judgments = aggcal.read_judgments(train)
         marginal = aggcal.aggregate(judgments, warn=False)
         mode = aggcal.aggregate(judgments, estimator="mode", warn=False)
         gap = height(mode, rows.item_ids)
         slope = dict(zip(mode.annotator_ids, mode.reliabilities, strict=True))
-        slopes = np.array([slope[u] for u in rows.annotator_ids])
+        slopes = np.array([slope.get(u, 1.0) for u in rows.annotator_ids])
         plugged = expit(slopes[rows.annotator] * (gap[rows.left] - gap[rows.right]))
         chances = (
             marginal.judgment_probabilities(rows),
@@ -116,8 +124,8 @@ def main() -> None:
         "|---|---|" + "---|" * len(WAYS),
     ]
     for path in options.files:
-        for name, whole in readings(path):
-            found = measured(whole, options.folds)
+        for name, whole, apart in readings(path):
+            found = measured(whole, options.folds, apart=apart)
             numbers = " | ".join(f"{value:.4f}" for value in found)
             lines.append(f"| {name} | {whole.n_judgments:,} | {numbers} |")
             print(lines[-1], flush=True)
