@@ -31,6 +31,7 @@ from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
 from aggcal.io.rows import Reading, looked_at, opened_rows, rows_of
 from aggcal.io.several import united_rows
+from aggcal.io.sides import checked_sides
 from aggcal.io.tables.database import connected
 from aggcal.registry.literals import FormatName
 
@@ -164,15 +165,17 @@ def read_judgments(
         with united_rows(given, choices, **how) as united:
             kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
-            return encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
+            whole = encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
+            return checked_sides(whole)
     with looked_at(data if given is None else given.files[0], choices, **how) as brought:
         left_out = () if given is None else given.notes
         plain = quickly(brought, criterion, left_out, memory=memory)
         if plain is not None:
-            return plain
+            return checked_sides(plain)
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
-        return _encoded(replace(found, notes=(*left_out, *found.notes)), choices, criterion)
+        found = replace(found, notes=(*left_out, *found.notes))
+        return checked_sides(_encoded(found, choices, criterion))
 
 
 def read_more(data: Any, others: Judgments) -> Judgments | None:
@@ -227,7 +230,7 @@ def read_part(
     ) as brought:
         plain = quickly(brought, criterion, memory=memory, threads=threads)
         if plain is not None:
-            return plain
+            return checked_sides(plain)
         found = rows_of(brought)
         if not isinstance(found.format, TableFormat):
             raise OptionError(
@@ -236,7 +239,7 @@ def read_part(
             )
         if not found.source.rows():
             return None
-        return _encoded(found, choices, criterion, part=True)
+        return checked_sides(_encoded(found, choices, criterion, part=True))
 
 
 def natural_order(ids: TextArray) -> TextArray:
