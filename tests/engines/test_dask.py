@@ -171,6 +171,20 @@ def test_what_terms_need_is_read(engine: Dask, tmp_path: Path) -> None:
     assert_same_terms(found, wanted)
 
 
+@pytest.mark.parametrize("last", ["left", "right"])
+def test_sides_are_told_by_all_files(engine: Dask, tmp_path: Path, last: str) -> None:
+    columns = {
+        "annotator": ["u", "v", "w"] * 10,
+        "left": [f"i{k % 7}" for k in range(30)],
+        "right": [f"i{(k + 1) % 7}" for k in range(30)],
+        "outcome": ["left"] * 29 + [last],
+    }
+    folder = write_parts(tmp_path / "sides", columns, 3)
+    read, held = aggcal.read_judgments(folder), engine.read(str(folder))
+    assert held.sided == read.sided == (last == "right")
+    assert held.notes == read.notes
+
+
 def test_rankings_are_numbered_on_one_machine(engine: Dask, tmp_path: Path) -> None:
     columns = {"annotator": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "c"], "screen": [1, 1]}
     folder = write_parts(tmp_path / "screens", columns, 2)

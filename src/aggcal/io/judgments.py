@@ -230,7 +230,7 @@ def read_part(
     ) as brought:
         plain = quickly(brought, criterion, memory=memory, threads=threads)
         if plain is not None:
-            return checked_sides(plain)
+            return plain
         found = rows_of(brought)
         if not isinstance(found.format, TableFormat):
             raise OptionError(
@@ -239,7 +239,7 @@ def read_part(
             )
         if not found.source.rows():
             return None
-        return checked_sides(_encoded(found, choices, criterion, part=True))
+        return _encoded(found, choices, criterion, part=True)
 
 
 def natural_order(ids: TextArray) -> TextArray:

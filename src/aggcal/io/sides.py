@@ -28,19 +28,33 @@ def checked_sides(judgments: Judgments) -> Judgments:
     >>> read_judgments([*rows, ("ann", "i3", "i1", "right")]).sided
     True
     """
-    if not judgments.sided or not len(judgments.outcome):
+    note = no_sides(*chosen_sides(judgments)) if judgments.sided else None
+    if note is None:
         return judgments
-    low, high = judgments.outcome.min(), judgments.outcome.max()
-    side = "left" if low >= _EITHER < high else "right" if high <= _EITHER > low else None
-    if side is None:
-        return judgments
-    decided = int(judgments.count[judgments.outcome != _EITHER].sum())
-    if decided < _FEWEST:
-        return judgments
-    note = (
-        f"Every decided judgment is for the {side} item, so left and right are taken for winner "
-        "and loser, not for the sides on which items were shown."
-    )
-    if side == "right":
-        note = note.replace("winner and loser", "loser and winner")
     return replace(judgments, sided=False, notes=(*judgments.notes, note))
+
+
+def chosen_sides(judgments: Judgments) -> tuple[int, int]:
+    """Return how many judgments are for the left item, and how many for the right one."""
+    left = judgments.outcome > _EITHER
+    right = judgments.outcome < _EITHER
+    return int(judgments.count[left].sum()), int(judgments.count[right].sum())
+
+
+def no_sides(left: int, right: int) -> str | None:
+    """Say that so many judgments for either item show that they had no sides; None if they had.
+
+    Examples
+    --------
+    >>> no_sides(40, 1), no_sides(0, 3)
+    (None, None)
+    >>> print(no_sides(0, 40))
+    Every decided judgment is for the right item, so right and left are taken for winner and ...
+    """
+    if min(left, right) > 0 or left + right < _FEWEST:
+        return None
+    side, other = ("left", "right") if left else ("right", "left")
+    return (
+        f"Every decided judgment is for the {side} item, so {side} and {other} are taken for "
+        "winner and loser, not for the sides on which items were shown."
+    )

@@ -29,6 +29,7 @@ from aggcal.errors import FileError, InputError, OptionError, TooLittleDataError
 from aggcal.io.encoding import is_without, without_note
 from aggcal.io.formats._base import Choices
 from aggcal.io.judgments import natural_order, read_part
+from aggcal.io.sides import chosen_sides, no_sides
 from aggcal.io.writing.scratch import scratch_folder
 from aggcal.models.general.facts import codes_of
 
@@ -107,6 +108,8 @@ class Summary:
     without: Mapping[str, int] = field(default_factory=dict)
     """How many judgments have none of them."""
     context_name: str = "context"
+    chosen: tuple[int, int] = (0, 0)
+    """Judgments for the left item and for the right one."""
 
 
 def summary(path: str, part: Judgments | None) -> Summary:
@@ -140,6 +143,7 @@ def summary(path: str, part: Judgments | None) -> Summary:
         _parted(part),
         {name: int(part.count[code < 0].sum()) for name, code in codes_of(part).items()},
         part.context_name,
+        chosen_sides(part),
     )
 
 
@@ -179,6 +183,7 @@ def merged(parts: Sequence[Summary]) -> Summary:
         _united(parts),
         dict(sum((Counter(part.without) for part in parts), Counter())),
         next((part.context_name for part in parts if CONTEXT in part.parted), "context"),
+        (sum(part.chosen[0] for part in parts), sum(part.chosen[1] for part in parts)),
     )
 
 
@@ -251,6 +256,7 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
     item_order, annotator_order = np.argsort(items), np.argsort(annotators)
     at = np.searchsorted(total.annotator_ids, annotators)
     parted = {name: natural_order(ids) for name, ids in total.parted.items()}
+    unsided = no_sides(*total.chosen) if total.sided else None
     about = {
         "item_ids": items,
         "annotator_ids": annotators,
@@ -258,9 +264,9 @@ def numbered(total: Summary, path: str, criterion: str | None) -> Numbering:
         "criteria": tuple(sorted(total.criteria)),
         "source": printable(Path(path).name),
         "seconds": _seconds(total.timed[:, at]),
-        "sided": total.sided,
+        "sided": total.sided and unsided is None,
         "format": next(iter(total.formats)),
-        "notes": (*(total.notes or ()), *_without(total)),
+        "notes": (*(total.notes or ()), *_without(total), *([unsided] if unsided else [])),
         "duplicates": total.duplicates if total.further else None,
         "context_ids": parted.get(CONTEXT),
         "context_name": total.context_name,
