@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -60,4 +61,6 @@ def test_a_run_of_plain_tables_loads_no_more_than_it_needs(tmp_path: Path) -> No
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     code, loaded = json.loads(said.splitlines()[-1])
     assert code == 0
-    assert [name for name in _NEEDLESS if name in loaded] == []
+    # DuckDB 1 loads what is there to see whether it was given a frame.
+    older = ("pandas", "pyarrow") if version("duckdb").startswith("1.") else ()
+    assert [name for name in _NEEDLESS if name in loaded and name not in older] == []
