@@ -64,11 +64,12 @@ def read_results(
     --------
     >>> read_results("nowhere")
     Traceback (most recent call last):
-    aggcal.errors.FileError: nowhere: no such folder; give one that 'aggcal run' wrote.
+    aggcal.errors.FileError: nowhere: no such folder; give a folder that 'aggcal run' wrote.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise FileError(f"{folder}: no such folder; give one that 'aggcal run' wrote.")
+        what = "is a file" if folder.is_file() else "no such folder"
+        raise FileError(f"{folder}: {what}; give a folder that 'aggcal run' wrote.")
     try:
         with settled(folder, repair=repair):
             return _read(folder, force=force)

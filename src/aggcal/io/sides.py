@@ -10,14 +10,16 @@ _FEWEST = 12
 """Decided judgments for one side to be no chance: it would choose one side alone once in 2,000
 studies of so many; with more, small files of winners would keep a preference that is none."""
 
-_EITHER = 0.5
+_EITHER = 0.5  # a tie is for no side: it neither shows a preference nor hides one
 
 
 def checked_sides(judgments: Judgments) -> Judgments:
     """Take left and right for winner and loser where one of them was chosen every time.
 
     A table that was written with the winner on the left would otherwise show nothing but a
-    preference for the left side, which explains every answer, and no order.
+    preference for the left side, which explains every answer, and no order. If annotators did
+    choose a side blindly, and items stood on random sides, the answers are coin tosses between
+    items: no order is claimed then.
 
     Examples
     --------
@@ -56,5 +58,6 @@ def no_sides(left: int, right: int) -> str | None:
     side, other = ("left", "right") if left else ("right", "left")
     return (
         f"Every decided judgment is for the {side} item, so {side} and {other} are taken for "
-        "winner and loser, not for the sides on which items were shown."
+        "winner and loser. If they are the sides on which items were shown, these answers show a "
+        "preference for a side and nothing else."
     )

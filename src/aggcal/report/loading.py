@@ -69,7 +69,7 @@ def load_report(
     --------
     >>> load_report("nowhere")
     Traceback (most recent call last):
-    aggcal.errors.FileError: nowhere: no such folder; give one that 'aggcal run' wrote.
+    aggcal.errors.FileError: nowhere: no such folder; give a folder that 'aggcal run' wrote.
     """
     summary, items, annotators = read_results(folder, force=force, repair=repair)
     met = read_comparisons(folder, items, repair=repair)
