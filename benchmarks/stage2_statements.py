@@ -26,6 +26,7 @@ from aggcal.calibration.calibrator import find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.inputs import Inputs
 from aggcal.calibration.intervals import calibrated_intervals
+from aggcal.calibration.refits import Refits
 
 SD = 10.0
 """Of the truth, in the model's units."""
@@ -78,7 +79,7 @@ def covered(method: str, made: Study) -> tuple[float, float, float]:
         return np.nan, 0.0, np.nan
     base = project(made.exact, inputs.model)[0]
     if method == "fused":
-        base = inputs.base.refitted(made.exact, inputs.model, inputs.seed)
+        base = Refits(inputs.base, inputs.model, inputs.seed)(made.exact)
     if inputs.covariance is None:
         return np.nan, 0.0, np.nan
     kept = 0.0 if values.kept is None else values.kept

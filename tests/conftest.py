@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import aggcal
 from aggcal.simulation import Simulation, simulate
@@ -24,6 +25,10 @@ _STARTING = {"LC_ALL", "LANG", "LANGUAGE", "PYTHONIOENCODING", "PYTHONUTF8"}
 _BEFORE = frozenset(os.environ)
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# The same examples every time, and none fails because the machine is busy.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 # It is somebody else's package: on the path of the tests its formats would count as installed.
 collect_ignore = ["example_package"]

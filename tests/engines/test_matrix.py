@@ -218,7 +218,7 @@ ON_ONE_MACHINE: dict[str, Callable[[Any], Any]] = {
     "swapped fit": lambda j: by_mode(j.swapped()),
     "plot": drawn,
     "influence": lambda j: aggcal.influence(j, by_mode(j)).annotator_columns(),
-    "power": lambda j: aggcal.power("tau=0.2", j, studies=8).to_dict(),
+    "power": lambda j: aggcal.power("tau=0.2", j, studies=4).to_dict(),
 }  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 - `aggregate`, here, is the door: it checks options, prepares the judgments and lets a method fit.
 - `thurstone` (hra-*, btl, tcv), `crowd` and `from_features` are the methods; `start` says where
-  they begin; `marginal` and `no_prior` are ways of fitting that several share.
+  they begin; `marginal` and `no_prior` are ways of fitting that several share; `adapted` calls any.
 - `solve`: how an optimum is found. `uncertainty`: how sure it is; `estimate` works that out.
 - `selection`: methods compared by what they predict, and ``"auto"``, which takes one of them.
 - `consensus`: the result.
@@ -17,14 +17,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from aggcal._core.frames import Frame, check_frame, framed
-from aggcal._core.loaded import is_a
 from aggcal._core.machine import check_seed
+from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
-from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.methods import Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import refuse_auto, start_scores
-from aggcal.aggregation.thurstone import ThurstoneAggregator, check_estimator
+from aggcal.aggregation.start import refuse_auto
+from aggcal.aggregation.thurstone import check_estimator
 from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features
@@ -123,51 +122,12 @@ def aggregate(
     check_engine(method, engine, prior=prior, estimator=estimator)
     if isinstance(judgments, AnyJudgments) and not judgments.integrates:
         check_estimation(method, prior, estimator)
-    consensus = framed(fitted(aggregator, prepare(judgments, engine), start, on_iteration), frame)
+    consensus = aggregator.fit(prepare(judgments, engine), start=start, on_iteration=on_iteration)
+    consensus = framed(consensus, frame)
     if warn:
         for warning in consensus.warnings:
             warnings.warn(warning, stacklevel=2)
     return consensus
-
-
-def fitted(
-    aggregator: Aggregator,
-    judgments: AnyJudgments,
-    start: Start = None,
-    on_iteration: Progress | None = None,
-) -> Consensus:
-    """Let a method fit judgments that are prepared.
-
-    Examples
-    --------
-    >>> import aggcal
-    >>> rows = aggcal.read_judgments([("ann", "a", "b"), ("bob", "a", "b")])
-    >>> fitted(aggcal.BTL(), rows).item_ids[0]
-    'a'
-    """
-    start_scores(start, judgments)  # a wrong start is refused also where it is not used
-    any_fit: Any = aggregator.fit  # of these, with more than every aggregator takes
-    found: Consensus
-    if _by_rows(aggregator):
-        found = any_fit(judgments, start=start, on_iteration=on_iteration)
-        return found
-    if is_a(aggregator, "aggcal.aggregation.from_features", "GPPL", "BARCW"):
-        found = any_fit(judgments, on_iteration=on_iteration)
-        return found
-    if is_a(aggregator, "aggcal.aggregation.selection", "Auto"):
-        found = any_fit(judgments.on_one_machine("comparing methods"), on_iteration=on_iteration)
-        return found
-    here = judgments.on_one_machine(type(aggregator).__name__)
-    consensus = aggregator.fit(here)
-    if consensus.quantifier is not None:
-        return consensus
-    return replace(consensus, quantifier=Quantify(aggregator, here))
-
-
-def _by_rows(aggregator: Any) -> bool:
-    """Whether a method is fitted by sums over rows, wherever those are."""
-    crowd = is_a(aggregator, "aggcal.aggregation.crowd", "CrowdAggregator")
-    return crowd or isinstance(aggregator, ThurstoneAggregator)
 
 
 def check_engine(
@@ -185,7 +145,7 @@ def check_engine(
         return
     if engine == GPU or not getattr(engine, "integrates", True):
         check_estimation(method, prior, estimator)
-    if _by_rows(method):
+    if by_rows(method):
         return
     if not isinstance(method, str) or "prior" not in METHODS.find(method).takes:
         raise OptionError(
@@ -209,7 +169,7 @@ def check_estimation(
         )
     if isinstance(method, str):
         name, apart = method, METHODS.find(method).integrates
-    elif _by_rows(method):
+    elif by_rows(method):
         own = cast("Any", method)
         name, apart, prior = own.name, own.heterogeneous, own.prior
     else:
@@ -239,21 +199,19 @@ def aggregator_of(
     seed: int | None,
     *,
     terms: Terms | None = None,
-) -> Aggregator:
+) -> FullAggregator:
     """Make the method that a name and its options stand for, or check the one that was given."""
     check_method(method, prior, estimator, given_features=features is not None, terms=terms)
     check_seed(seed or 0)
     if not isinstance(method, str):
-        seeded: Aggregator = method if seed is None else _seeded(method, seed)
-        return seeded
+        return adapted(method if seed is None else _seeded(method, seed))
     info = METHODS.find(method)
     chosen: dict[str, Any] = {} if estimator is None else {"estimator": estimator}
     if terms is not None:
         chosen["terms"] = terms
     if info.from_features:
         chosen["features"] = feature_choice(features)
-    made: Aggregator = info.make(prior=prior, seed=seed or 0, **chosen)
-    return made
+    return adapted(info.make(prior=prior, seed=seed or 0, **chosen))
 
 
 def _seeded(method: Any, seed: int) -> Any:

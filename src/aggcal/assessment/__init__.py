@@ -20,7 +20,6 @@ from aggcal.aggregation import (
     check_method,
     check_uncertainty,
     feature_choice,
-    fitted,
 )
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.methods import Estimator, PriorChoice
@@ -45,7 +44,6 @@ from aggcal.calibration.scale import Scale
 from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
-from aggcal.data.spelling import Spelling
 from aggcal.engines import Engine, prepare
 from aggcal.errors import OptionError
 from aggcal.io import read_scores
@@ -125,23 +123,21 @@ def assess(
         features = feature_choice(features)
     judgments = prepare(judgments, engine)
     if judgments.spelling is not None:
-        scores, features, known = _respelt(judgments.spelling, scores, features, known)
+        known = judgments.spelling.tables({"scores": scores, "features": features, **known})
+        scores, features = known.pop("scores"), known.pop("features")
     if not judgments.integrates:
         check_estimation(method, prior, estimator)
     tables = None if scores is None else Given(scores, weights, **known)
     _check_stage_2(calibrator, tables, known["anchors"], judgments.item_ids)
     aggregator = aggregator_of(method, prior, estimator, features, seed, terms=terms)
-    consensus = framed(fitted(aggregator, judgments, on_iteration=on_iteration), frame)
+    consensus = aggregator.fit(judgments, on_iteration=on_iteration)
+    consensus = framed(consensus, frame)
     if uncertainty is None:
         consensus = replace(consensus, quantifier=None, stated=None)
     elif uncertainty != LAPLACE.name or consensus.quantifiable:
-        errors: dict[str, Any] = {
-            "level": level,
-            "draws": draws,
-            "seed": seed or 0,
-            "on_draw": on_draw,
-        }
-        consensus = consensus.quantify(uncertainty, **errors)
+        consensus = consensus.quantify(
+            uncertainty, level=level, draws=draws, seed=seed or 0, on_draw=on_draw
+        )
     report("calibrating the scores")
     calibration = by_anchors = None
     if tables is not None:
@@ -221,22 +217,6 @@ def _check_stage_2(
         check_tables(find(calibrator), tables, ids)
     elif anchors is not None:
         check_anchors(anchors, ids)
-
-
-def _respelt(
-    spelling: Spelling, scores: Scores | None, features: Any, known: dict[str, Any]
-) -> tuple[Scores | None, Any, dict[str, Any]]:
-    """Spell the ids of all tables as those of the judgments."""
-
-    def respelt(table: Any) -> Any:
-        if isinstance(table, tuple):
-            return tuple(respelt(each) for each in table)
-        return spelling.table(table) if isinstance(table, Scores) else table
-
-    tables = {name: respelt(table) for name, table in {"scores": scores, **known}.items()}
-    if isinstance(features, Features):
-        features = spelling.table(features)
-    return tables.pop("scores"), features, tables
 
 
 def _provenance(

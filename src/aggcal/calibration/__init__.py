@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray
 from aggcal._core.frames import Frame, check_frame, framed
 from aggcal._core.machine import check_seed
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -20,12 +19,12 @@ from aggcal.calibration.anchored import Anchored, anchored, check_anchors
 from aggcal.calibration.calibrator import Calibrator, FullCalibrator, find
 from aggcal.calibration.contradictions import contradictions
 from aggcal.calibration.intervals import calibrated_intervals
-from aggcal.calibration.matching import alike_warnings, direction_warnings, unmatched_warnings
+from aggcal.calibration.matching import direction_warnings, matching_warnings
 from aggcal.calibration.recommendation import Auto, Recommendation, recommend
 from aggcal.calibration.result import SHOWN, Calibration, arranged
 from aggcal.calibration.scale import Scale, scale_of
 from aggcal.data.scores import Scores
-from aggcal.errors import AggcalWarning, OptionError
+from aggcal.errors import OptionError
 from aggcal.io import read_scores
 from aggcal.io.scores import read_truth
 from aggcal.registry import AUTO_CALIBRATOR, CALIBRATORS, DEFAULT_CALIBRATOR
@@ -148,7 +147,7 @@ def calibrated(
     made = calibrator.calibrate(inputs)
     ends = calibrated_intervals(calibrator, inputs, made)
     said = (
-        *_matching(given.scores, order, found.both),
+        *matching_warnings(order.item_ids, given.scores.item_ids, found.both),
         *direction_warnings(inputs.consensus, inputs.model, inputs.component),
         *found.warnings,
         *ends.warnings,
@@ -224,15 +223,6 @@ def _tables(
     if not isinstance(consensus, Consensus | Scores):
         consensus = replace(read_scores(consensus), source="the consensus")
     return given, Order.of(consensus)
-
-
-def _matching(scores: Scores, order: Order, both: BoolArray) -> list[AggcalWarning]:
-    seen = set(order.item_ids)
-    unjudged = [item for item in scores.item_ids if item not in seen]
-    return [
-        *alike_warnings(order.item_ids, scores.item_ids),
-        *unmatched_warnings(list(order.item_ids[~both]), unjudged),
-    ]
 
 
 def read_known(

@@ -24,6 +24,7 @@ from aggcal.calibration.anchors import Anchors
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.draws import FEW
 from aggcal.calibration.moments import LEEWAY, MEDIAN_SQUARE, Moments
+from aggcal.calibration.refits import Refits
 from aggcal.calibration.shapes import MixedBase
 from aggcal.calibration.tuning import Tuned, Untuned
 from aggcal.calibration.within import n_levels, telling
@@ -83,8 +84,10 @@ class Fused(FullCalibrator):
             return held
 
         # The base of an exact consensus would be another one: it is fitted to each draw.
+        again = Refits(base, model, inputs.seed)
+
         def expected(drawn: FloatArray) -> FloatArray:
-            return base.refitted(inputs.located(drawn), model, inputs.seed)
+            return again(inputs.located(drawn))
 
         if inputs.covariance is None:
             raise ValueError("there is nothing to draw from")

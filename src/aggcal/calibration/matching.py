@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.calibration.within import deviations, n_levels
 from aggcal.data.alike import alike_warning, groups, key
@@ -75,6 +75,13 @@ def _ranks_within(values: FloatArray, component: IntArray) -> FloatArray:
     for own in members(component, len(values)):
         found[own] = mean_ranks(values[own]) / (len(own) + 1)
     return found
+
+
+def matching_warnings(ranked: TextArray, scored: TextArray, both: BoolArray) -> list[AggcalWarning]:
+    """Warn of ids in only one of the two tables, where ``both`` marks the ranked ones in both."""
+    judged = set(ranked)
+    unjudged = [item for item in scored if item not in judged]
+    return [*alike_warnings(ranked, scored), *unmatched_warnings(list(ranked[~both]), unjudged)]
 
 
 def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:

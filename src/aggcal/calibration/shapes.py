@@ -37,15 +37,11 @@ _BENT_PRIOR = 0.2
 """The weight of each of ten bent lines before the data are looked at, where the straight one has 1.
 With 0.1, steep truths gain less (errors are 3% larger); with 0.3, straight ones lose 1%."""
 
-_BAGS, _DRAW_BAGS = 60, 6
-"""Curves that are averaged, for the scores and for each draw of intervals: more are smoother and
-take longer."""
+_BAGS = 60
+"""Curves that are averaged: more are smoother and take longer."""
 
 _FEWEST = 8
 """Items that shapes are told apart from: of fewer a line is taken."""
-
-_NO_WEIGHT = 1e-4
-"""Shapes of less weight are left out of draws: they cost time and change nothing."""
 
 _LEAST_FREEDOM = 0.25
 """The least share of the items that counts as free where σ² is estimated."""
@@ -132,15 +128,6 @@ class MixedBase:
         """Return the scale of the consensus on which it is a line with its mean slope."""
         return np.asarray(self(x) / self.slope) if self.slope > 0.0 else x
 
-    def refitted(self, x: FloatArray, y: FloatArray, seed: int = 0) -> FloatArray:
-        """Fit the same shapes to a draw of x, with their weights held, and evaluate them there."""
-        kept = np.flatnonzero(self.weights >= _NO_WEIGHT)
-        weights = self.weights[kept] / self.weights[kept].sum()
-        part = self.component
-        fitted = (self.fits[k](x, y, _DRAW_BAGS, seed, part).at(x) for k in kept)
-        found = np.asarray(sum(w * f for w, f in zip(weights.tolist(), fitted, strict=True)))
-        return levelled(found, y, part)
-
 
 def mixed_base(
     x: FloatArray, y: FloatArray, seed: int = 0, component: IntArray | None = None
@@ -193,7 +180,7 @@ def log_likelihood(base: MixedBase, x: FloatArray, y: FloatArray) -> float:
 def _noise(left: FloatArray, used: FloatArray, n: int) -> float:
     """Return σ²: what the straight line or the curve leaves, whichever is less."""
     free = np.maximum(n - used, max(_LEAST_FREEDOM * n, 1.0))
-    own = [0] if len(left) == 1 else [0, _CURVE]
+    own = [0] if len(left) == 1 else [0, CURVE]
     return max(float((left / free)[own].min()), 1e-12 * float(left.max()), 1e-300)
 
 
@@ -289,4 +276,4 @@ _FITS: tuple[Fit, ...] = (
     _line, *(partial(_line, strength=strength) for strength in BENDS), _curve, _steps, _groups,
 )  # fmt: skip
 _BENT_LINES = range(1, 1 + len(BENDS))
-_CURVE = 1 + len(BENDS)
+CURVE, STEPS, GROUPS = range(1 + len(BENDS), len(_FITS))

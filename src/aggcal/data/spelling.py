@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from aggcal._core.arrays import TextArray
 from aggcal._core.tables import as_text
@@ -109,6 +109,26 @@ class Spelling:
                     "merged, and have a row each; keep one of them."
                 )
         return replace(table, item_ids=now)
+
+    def tables(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was given, its tables under the spelling of the judgments.
+
+        Examples
+        --------
+        >>> spelling = Spelling({"item": {"no. 7": "Essay 7"}})
+        >>> found = spelling.tables({"anchors": (Scores.of({"no. 7": 1.5}),), "level": 0.9})
+        >>> found["anchors"][0].item_ids.tolist(), found["level"]
+        (['Essay 7'], 0.9)
+        """
+
+        def respelt(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(respelt(each) for each in value)
+            if isinstance(value, Scores):
+                return self.table(value)
+            return self.table(value) if isinstance(value, Features) else value
+
+        return {name: respelt(value) for name, value in given.items()}
 
     def texts(self, by_item: Mapping[str, str]) -> dict[str, str]:
         """Return texts under the spelling of the judgments; of two for an item, the first."""
