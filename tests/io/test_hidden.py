@@ -57,13 +57,14 @@ def _prefixed(folder: Path) -> Path:
     with zipfile.ZipFile(path) as book:
         text = book.read("xl/worksheets/sheet1.xml")
     tags = (b"worksheet", b"sheetData", b"row", b"cols", b"col", b"c", b"v", b"is", b"t")
-    changes = [(b"xmlns=", b"xmlns:x=")]
-    for tag in tags:
-        for end in (b" ", b">", b"/>"):
-            for start in (b"<", b"</"):
-                if start + tag + end in text:
-                    changes.append((start + tag + end, start + b"x:" + tag + end))
-    return _again(path, "xl/worksheets/sheet1.xml", *changes)
+    changes = [
+        (start + tag + end, start + b"x:" + tag + end)
+        for tag in tags
+        for start in (b"<", b"</")
+        for end in (b" ", b">", b"/>")
+        if start + tag + end in text
+    ]
+    return _again(path, "xl/worksheets/sheet1.xml", (b"xmlns=", b"xmlns:x="), *changes)
 
 
 def _ods(folder: Path) -> Path:

@@ -20,9 +20,7 @@ _AT_ONCE = 1 << 22
 """Bytes that are unpacked at once: more take more memory, fewer take longer."""
 _LONGEST = 1 << 26
 """Bytes of one row from which on a sheet is not looked at: it is none that a program writes."""
-_XLSX = re.compile(
-    rb"""<(?:\w+:)?(row|col)\s[^>]*?\bhidden=["'](?:1|true)["'][^>]*>|<(?:\w+:)?(filterColumn)\b"""
-)
+_XLSX = re.compile(rb"""<(?:\w+:)?(row|col)\s[^>]*\bhidden=["'](?:1|true)["']""")
 _ODS = re.compile(rb"<table:table(?:-row|-column)?(?=[\s/>])[^>]*>")
 _CONTENT = {"xlsx": re.compile(rb"<(?:\w+:)?(?:v|is)[\s>]"), "ods": re.compile(rb"<text:p|:value=")}
 """What a cell with something in it holds."""
@@ -97,17 +95,29 @@ def _of_xlsx(path: Path, part: str, header: int) -> Hidden:
     with zipfile.ZipFile(path) as book, book.open(part) as file:
         prefix = re.search(rb"<(\w+:)?worksheet\b", file.read(_AT_ONCE))
     for text in _pieces(path, part, b"<" + (prefix[1] or b"" if prefix else b"") + b"row "):
-        for mark in _XLSX.finditer(text):
-            tag = mark[0]
-            if mark[2]:
-                found.filtered = True
-            elif mark[1] == b"col":
+        found.filtered |= b"filterColumn " in text
+        for tag, end in _hiding(text):
+            kind = _XLSX.match(tag)
+            if kind is None:
+                continue
+            if kind[1] == b"col":
                 columns.append((_number(tag, b"min") - 1, _number(tag, b"max") - 1))
             elif _number(tag, b"r", header + 2) - 1 > header and not tag.endswith(b"/>"):
-                end = text.find(b"row>", mark.end())
-                found.rows += bool(_CONTENT["xlsx"].search(text, mark.end(), max(end, mark.end())))
+                close = text.find(b"row>", end)
+                found.rows += bool(_CONTENT["xlsx"].search(text, end, max(close, end)))
     found.columns = tuple(columns)
     return found
+
+
+def _hiding(text: bytes) -> Iterator[tuple[bytes, int]]:
+    """Find the tags that hide something, and where each ends."""
+    at = text.find(b"hidden=")
+    while at >= 0:
+        end = text.find(b">", at) + 1
+        if not end:
+            return
+        yield text[text.rfind(b"<", 0, at) : end], end
+        at = text.find(b"hidden=", end)
 
 
 def _of_ods(path: Path, sheet: str, header: int) -> Hidden:
