@@ -422,6 +422,52 @@ SAMPLES: dict[str, tuple[str, str, Judged]] = {
         ),
         [("~A1", "q", "p", 1.0)],
     ),
+    "mt-bench single": (
+        "mt-bench-single",
+        text(
+            *(
+                {
+                    "question_id": 81,
+                    "model": model,
+                    "judge": ["gpt-4", "single-v1"],
+                    "user_prompt": "[Instruction] ...",
+                    "judgment": "Rating: [[9]]",
+                    "score": score,
+                    "turn": turn,
+                    "tstamp": 1687222781.1,
+                }
+                for turn, model, score in (
+                    *((1, "alpaca", 4), (1, "vicuna", 8.5), (1, "llama", -1)),
+                    *((2, "alpaca", 7), (2, "vicuna", 5), (2, "llama", 5)),
+                )
+            )
+        ),
+        [
+            ("gpt-4 single-v1", "alpaca", "llama", 1.0),
+            ("gpt-4 single-v1", "alpaca", "vicuna", 1.0),
+            ("gpt-4 single-v1", "vicuna", "alpaca", 1.0),
+            ("gpt-4 single-v1", "vicuna", "llama", 0.5),
+        ],
+    ),
+    "hotcrp narrow": (
+        "hotcrp",
+        (
+            "pid,review,email,round,status,field,format,data\n"
+            "1,1A,ann@x.org,,complete,Overall merit,,4\n1,1A,ann@x.org,,complete,Novelty,,1\n"
+            '1,1A,ann@x.org,,complete,Comments,,"Fine,\nbut"\n'
+            "2,2A,ann@x.org,,complete,Overall merit,,2\n2,2A,ann@x.org,,complete,Novelty,,3\n"
+            "3,3A,ann@x.org,,draft,Overall merit,,5\n"
+        ),
+        [("ann@x.org", "1", "2", 1.0)],
+    ),
+    "hotcrp wide": (
+        "hotcrp",
+        (
+            "pid,review,email,round,Overall merit,Novelty\n1,1A,ann@x.org,R1,4. Accept,1\n"
+            "2,2A,ann@x.org,R1,2. Reject,3\n2,2B,bob@x.org,R1,5. Accept,3\n"
+        ),
+        [("ann@x.org", "1", "2", 1.0)],
+    ),
     "ratings": (
         "ratings",
         "annotator,item,rating\nann,a,3\nann,b,5\nbob,a,40\nbob,b,40\n",

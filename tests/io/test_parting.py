@@ -81,6 +81,7 @@ CONTEXTS = {
     "arena 55k": ("prompt", ["p", "p", "p"]),
     "mt-bench human": ("prompt", ["58210e39…", "58210e39…"]),
     "mt-bench pair": ("prompt", ["81", "81"]),
+    "mt-bench single": ("prompt", ["81"] * 4),
     "alpaca-eval": ("prompt", None),
     "preference pairs": ("prompt", ["…"]),
     "rankings, wide": ("ranking", ["ranking 1"] * 3),

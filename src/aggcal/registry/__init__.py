@@ -344,6 +344,8 @@ _OWN_FORMATS = (
     _format("vote-log", "vote_log:FORMAT", "the raw vote log of a FastChat server"),
     _format("mt-bench", "mt_bench:FORMAT",
             "MT-Bench pair judgments: model_1, model_2, g1_winner, g2_winner"),
+    _format("mt-bench-single", "mt_bench:SINGLE",
+            "MT-Bench scores of single answers: question_id, model, judge, score, turn"),
     _format("alpaca-eval", "alpaca_eval:FORMAT",
             "AlpacaEval annotations: generator_1, generator_2, preference"),
     _format("arena", "arena:FORMAT",
@@ -358,6 +360,7 @@ _OWN_FORMATS = (
             "No More Marking's decisions: judgeId, chosen, notChosen"),
     _format("preference-pairs", "preference_pairs:FORMAT", "preference pairs: chosen, rejected"),
     _format("openreview", "openreview:FORMAT", "OpenReview's reviews: forum, content.rating"),
+    _format("hotcrp", "hotcrp:FORMAT", "HotCRP's review table: pid, review, email, field, data"),
     _format("evalica", "evalica:FORMAT", "evalica: left, right, winner (left, right or tie)"),
     _format("best-worst", "rankings:BEST_WORST",
             "best-worst choices: annotator, best, worst and what was shown (item1, item2, ... or "
