@@ -166,7 +166,7 @@ def read_judgments(
             kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
             whole = encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
-            return checked_sides(whole)
+            return _with_aliases(checked_sides(whole))
     with looked_at(data if given is None else given.files[0], choices, **how) as brought:
         left_out = () if given is None else given.notes
         plain = quickly(brought, criterion, left_out, memory=memory)
@@ -175,7 +175,17 @@ def read_judgments(
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
         found = replace(found, notes=(*left_out, *found.notes))
-        return checked_sides(_encoded(found, choices, criterion))
+        return _with_aliases(checked_sides(_encoded(found, choices, criterion)))
+
+
+def _with_aliases(judgments: Judgments) -> Judgments:
+    """Say which aliases were followed, and which no id had."""
+    spelling = judgments.spelling
+    if spelling is None:
+        return judgments
+    ids = (*judgments.item_ids, *judgments.annotator_ids)
+    said = (*spelling.notes, *map(spoken, spelling.unseen(ids)))
+    return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
 
 
 def read_more(data: Any, others: Judgments) -> Judgments | None:

@@ -87,8 +87,11 @@ class Source:
 
     def one(self, expression: str, where: str = "true") -> int:
         """Evaluate one integer aggregate over the rows."""
-        row = self.connection.execute(f"SELECT {expression} FROM raw WHERE {where}").fetchone()
-        return int(row[0]) if row and row[0] is not None else 0
+        # All of it: DuckDB 2 does nothing else while a result is not fetched to its end.
+        ((value,),) = self.connection.execute(
+            f"SELECT {expression} FROM raw WHERE {where}"
+        ).fetchall()
+        return int(value or 0)
 
     def any_row(self, conditions: Iterable[str]) -> bool:
         """Whether some row meets one of the conditions: one question for faults that are rare."""
