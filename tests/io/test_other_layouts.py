@@ -205,7 +205,7 @@ def _scores(folder: Path, text: str, **options: Any) -> Any:
     return aggcal.read_scores(path, **options)
 
 
-@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student"])
+@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student", "ID", "Model"])
 def test_items_of_scores_under_a_usual_name(tmp_path: Path, name: str) -> None:
     found = _scores(tmp_path, f"Scores of May\n\n{name},Score\na,1\nb,3\nAverage,2\n")
     assert found.item_ids.tolist() == ["a", "b"]
@@ -218,6 +218,10 @@ def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
 
 
 def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
+    assert _scores(tmp_path, "id,paper,score\n7,x,1\n8,y,2\n").item_ids.tolist() == ["x", "y"]
+    assert len(aggcal.read_scores({"model": ["a", "b"], "score": [1.0, 2.0]})) == 2
+    with pytest.raises(TableError, match="name the ids with item="):
+        _scores(tmp_path, "id,model,score\n7,x,1\n8,y,2\n")
     assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
     with pytest.raises(TableError, match="column 'item' missing"):
         _scores(tmp_path, "essay,paper,score\na,x,1\nb,y,2\n")

@@ -25,6 +25,7 @@ from aggcal.io.per_item import (
     OTHERS,
     fetch,
     ids,
+    is_one_by_one,
     items_named,
     numbers,
     read_as_numbers,
@@ -75,7 +76,7 @@ def read_scores(
     check_blank(blank)
     if column.strip().lower() == item.strip().lower():
         raise OptionError(f"the column '{item}' names the items; give the column that scores them.")
-    if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
+    if is_one_by_one(data, item):
         return Scores.of(_mapped(data))
     shapes = {2: (item, column), 3: (item, column, "sd")}
     wanted = {"sd": "sd", **(OTHERS if item == "item" else {})}
