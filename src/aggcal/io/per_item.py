@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
-from aggcal.io.formats._synonyms import ITEM
+from aggcal.io.formats._synonyms import ITEM, PER_ITEM
 from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.source import Source, quoted
 
@@ -18,9 +18,7 @@ LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""
 
 
-_LAST = ("id", "model", "system", "name")
-"""What the column of items may be called where no name is surer: often it is something else."""
-OTHERS = {name: f"item_{k}" for k, name in enumerate((*ITEM, *_LAST)) if k}
+OTHERS = {name: f"item_{k}" for k, name in enumerate((*ITEM, *PER_ITEM)) if k}
 """What the column of items may be called beside ``item``, and our own names of such columns."""
 
 
@@ -45,7 +43,7 @@ def items_named(source: Source) -> tuple[Source, list[str]]:
     ``OTHERS`` must be among the columns that were wanted.
     """
     every = [(name, own) for name, own in OTHERS.items() if own in source.columns]
-    found = [(name, own) for name, own in every if name not in _LAST] or every
+    found = [(name, own) for name, own in every if name not in PER_ITEM] or every
     if "item" in source.columns or len(found) != 1:
         return source, []
     name, own = found[0]

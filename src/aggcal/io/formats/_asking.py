@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from aggcal.errors import OptionError, some
+from aggcal.io.formats._guessing import PEOPLE
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sheets import rated_columns
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
     ITEM,
     LEFT_RIGHT,
+    PER_ITEM,
     RANKS,
     RATING,
     WINNER_LOSER,
@@ -31,7 +33,8 @@ def ask_for_ratings(sample: Sample) -> None:
     aggcal.errors.OptionError: f.csv: has several numbers for each item ('anna', 'bob'); if each...
     """
     have = sample.columns
-    known = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
+    pairs = [pair for pair in (*LEFT_RIGHT, *WINNER_LOSER) if sample.has(*pair)]
+    known = any(not _goes_on(pair, sample) for pair in pairs)
     if known or have & {*RATING, "winner", "loser", "left", "right", "outcome"}:
         return
     _refuse_ranks(sample)
@@ -57,15 +60,31 @@ def ask_for_ratings(sample: Sample) -> None:
             f"the items and the numbers their ratings, say {_SAY}, or {_SAY} --order lowest if 1 "
             "is the best"
         )
+        if item := next((name for name in PER_ITEM if name in rest), None):
+            what += (
+                f"; if '{item}' names what was rated, say --column item={item} "
+                f"--column 'rating={numbers[0]}'"
+            )
     elif len(rest) == 1:
         what = (
             f"has several numbers for each '{rest[0]}' ({some(numbers)}); if each column is one "
             f"annotator's ratings, say so with {_SAY} --column 'item={rest[0]}'; if each is an "
             f"item, with {_SAY} --column 'annotator={rest[0]}'"
         )
+    elif people := [name for name in rest if PEOPLE.search(name)]:
+        what = (
+            f"has numbers in {some(numbers)}; if these columns are the items and the numbers their "
+            f"ratings, say {_SAY} --column 'annotator={people[0]}'"
+        )
     else:
         return
     raise OptionError(f"{sample.name}: {what}.")
+
+
+def _goes_on(pair: tuple[str, str], sample: Sample) -> bool:
+    """Whether two columns that may be sides are the first of more: x, y and z."""
+    third = {("x", "y"): "z", ("a", "b"): "c"}.get(pair)
+    return third is not None and third in sample.columns
 
 
 def _refuse_ranks(sample: Sample) -> None:

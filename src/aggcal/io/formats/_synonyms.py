@@ -24,10 +24,11 @@ ANNOTATOR = _spaced((
     "annotator", "annotator_id", "worker", "worker_id", "workerid", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
     "reviewer_id", "reviewer_name", "reviewername", "member name", "member #",
-    "reviewer_email", "annotator_name", "rater_name", "judge_name", "participant_id",
+    "reviewer_email", "annotator_name", "rater_name", "judge_name", "judgename", "participant_id",
     "prolific_pid", "prolific_id", "respondent_id", "email address",
     "teacher", "marker", "examiner", "coder", "labeler", "labeller",
     "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
+    "response_id",
 ))
 """Who judged, the surest name first."""
 
@@ -59,6 +60,9 @@ ITEM = _spaced((
     "submission number", "pid", "essay", "script", "poster", "product", "forum", "student", "pupil",
 ))
 """What was rated, the surest name first."""
+
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
 
 RATING = (
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",

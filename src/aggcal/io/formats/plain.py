@@ -25,7 +25,7 @@ UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
-    " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
+    " say which column is which, as in --column annotator=Coder --column 'winner=Better text', or"
     " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
 )
 

@@ -1,0 +1,130 @@
+"""Tables that are laid out otherwise than a row for each answer: refused, each in its own words."""
+
+from __future__ import annotations
+
+import re
+
+from aggcal.errors import TableError, some
+from aggcal.io.formats._labels import is_label
+from aggcal.io.formats._sample import Sample
+from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, OUTCOME, RATING
+from aggcal.io.tables.delimited import names_table
+
+_FORM = "annotator,left,right,outcome"
+_EACH = f"write a row for each answer, under the columns {_FORM}"
+_KNOWN = {*ANNOTATOR, *OUTCOME, *ITEM, *RATING, "winner", "loser"}
+_VERSUS = re.compile(r"\S\s+(?:vs?\.?|versus)\s+\S", re.IGNORECASE)
+_OR = re.compile(r"\S\s+or\s+\S", re.IGNORECASE)
+"""How a question names two items."""
+_MARKS = {"true", "false", "0", "1", "x"}
+"""How a tool marks which of several answers was given, in a column for each of them."""
+_ANSWERS = re.compile(r"answer|choice|prefer|select|label|vote|better|output|response")
+"""What such columns are called."""
+
+
+def refuse_other_layouts(sample: Sample) -> None:
+    """Refuse tables without a header, or with a pair in one column, in their own words.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> refuse_other_layouts(of_records("f.csv", [{"name": "ann", "A vs B": "A", "B vs C": "C"}]))
+    Traceback (most recent call last):
+    aggcal.errors.TableError: f.csv: has a column for each pair ('a vs b', 'b vs c'); write a row...
+    """
+    if len(sample.columns) == 1 and names_table(next(iter(sample.columns)).split(), _KNOWN):
+        raise TableError(
+            f"{sample.name}: its columns are parted by spaces; save it with commas or tabs between "
+            "them."
+        )
+    _refuse_headers(sample)
+    _refuse_pairs_in_a_cell(sample)
+
+
+def _refuse_headers(sample: Sample) -> None:
+    """Refuse a table without a header, or with one in two rows."""
+    if not sample.text.lstrip().startswith(("{", "[")):
+        data = {name for name in sample.columns if name in map(str.lower, sample.values(name))}
+        labels = {name for name in sample.columns if is_label(name) and _all_labels(sample, name)}
+        if (data or labels) and not sample.columns & _KNOWN:
+            raise TableError(
+                f"{sample.name}: the first line holds data ({some(sorted(sample.columns))}), not "
+                f"the names of columns; add a first line such as {_FORM} or "
+                "annotator,winner,loser."
+            )
+    first = sample.mappings[0] if sample.mappings else {}
+    below = str(first.get("", ""))
+    if below and not any(first.get(name) for name in ANNOTATOR if name in first):
+        raise TableError(
+            f"{sample.name}: its header is in two rows, and columns have no name in the first "
+            f"('{below}' is in the second); write all names into the first row and remove the "
+            "second."
+        )
+
+
+def _refuse_pairs_in_a_cell(sample: Sample) -> None:
+    headed = [name for name in sample.columns if _VERSUS.search(name) or _asks(sample, name)]
+    if len(headed) > 1:
+        raise TableError(
+            f"{sample.name}: has a column for each pair ({some(sorted(headed))}); {_EACH}."
+        )
+    for name in sorted(sample.columns):
+        values = sample.values(name)
+        if values and all(map(_VERSUS.search, values)):
+            raise TableError(
+                f"{sample.name}: column '{name}' holds both items ('{values[0]}'); split it into "
+                "two columns, left and right."
+            )
+
+
+def _asks(sample: Sample, name: str) -> bool:
+    """Whether the name of a column is a question for one of two that its cells answer."""
+    values = sample.values(name)
+    return bool(_OR.search(name) and values) and all(one.lower() in name for one in values)
+
+
+def refuse_columns_of_answers(sample: Sample) -> None:
+    """Refuse tables with a column for each answer, question or annotator, and JSON in cells.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> row = {"left": "e1", "right": "e2", "Anna": "left", "Bob": "tie"}
+    >>> refuse_columns_of_answers(of_records("f.csv", [row]))
+    Traceback (most recent call last):
+    aggcal.errors.TableError: f.csv: has a column for each annotator ('anna', 'bob'); write a row...
+    """
+    if sample.columns & {*OUTCOME}:
+        return
+    others = sorted(sample.columns - {*ANNOTATOR, ""})
+    marked = [
+        name
+        for name in others
+        if _ANSWERS.search(name) and {*map(str.lower, sample.values(name))} <= _MARKS
+    ]
+    if len([name for name in marked if sample.values(name)]) > 1:
+        raise TableError(
+            f"{sample.name}: has a column for each answer ({some(marked)}); add a column 'outcome' "
+            "that says left, right or tie."
+        )
+    packed = next((n for n in others if _ANSWERS.search(n) and _is_json(sample.values(n))), None)
+    if packed is not None:
+        raise TableError(
+            f"{sample.name}: column '{packed}' holds answers as JSON; add a column 'outcome' that "
+            "says left, right or tie."
+        )
+    sides = {name for pair in LEFT_RIGHT for name in pair}
+    voted = [name for name in others if name not in sides and _all_labels(sample, name)]
+    if len(voted) > 1:
+        paired = any(sample.has(*pair) for pair in LEFT_RIGHT)
+        what = "annotator" if paired else "question"
+        raise TableError(f"{sample.name}: has a column for each {what} ({some(voted)}); {_EACH}.")
+
+
+def _is_json(values: list[str]) -> bool:
+    return bool(values) and all(one.startswith(("{", "[{")) for one in values)
+
+
+def _all_labels(sample: Sample, name: str) -> bool:
+    values = sample.values(name)
+    return bool(values) and all(map(is_label, values))
