@@ -252,6 +252,9 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
             remedy = f"rename the column to '{column}'."
             if flag is not None:
                 remedy = f"rename the column, or name it with --{flag}-column."
+        elif not source.found[0].strip() and "item" in missing:
+            remedy = "if the first column names the items, write 'item' above it"
+            remedy += "." if missing == ["item"] else ", and name the scores with --score-column."
         elif _is_number(source.found[-1:]):
             remedy = f"the first line holds data; add a first line item,{column}."
         else:

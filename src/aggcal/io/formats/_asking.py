@@ -8,6 +8,7 @@ from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sheets import rated_columns
 from aggcal.io.formats._synonyms import (
     ANNOTATOR,
+    GROUP,
     ITEM,
     LEFT_RIGHT,
     PER_ITEM,
@@ -35,6 +36,8 @@ def ask_for_ratings(sample: Sample) -> None:
     have = sample.columns
     pairs = [pair for pair in (*LEFT_RIGHT, *WINNER_LOSER) if sample.has(*pair)]
     known = any(not _goes_on(pair, sample) for pair in pairs)
+    if not known and not have & {*ITEM, *GROUP} and have & {*ANNOTATOR}:
+        _ask_for_items(sample)
     if known or have & {*RATING, "winner", "loser", "left", "right", "outcome"}:
         return
     _refuse_ranks(sample)
@@ -79,6 +82,18 @@ def ask_for_ratings(sample: Sample) -> None:
     else:
         return
     raise OptionError(f"{sample.name}: {what}.")
+
+
+def _ask_for_items(sample: Sample) -> None:
+    """Ask which column names what was rated, where there are annotators and ratings."""
+    rating = next((name for name in RATING if name in sample.columns), None)
+    if rating is None or sample.columns & {"winner", "loser", "left", "right", "outcome"}:
+        return
+    rest = sorted(sample.columns - {*ANNOTATOR, *RATING, ""})
+    raise OptionError(
+        f"{sample.name}: holds ratings ('{rating}') and names no items; say which column names "
+        f"what was rated with --column item=NAME (there are {some(rest, 10)})."
+    )
 
 
 def _goes_on(pair: tuple[str, str], sample: Sample) -> bool:
