@@ -449,6 +449,29 @@ SAMPLES: dict[str, tuple[str, str, Judged]] = {
             ("gpt-4 single-v1", "vicuna", "llama", 0.5),
         ],
     ),
+    "arena-hard": (
+        "arena-hard",
+        text(
+            {
+                "uid": "q1",
+                "judge": "gpt-4.1",
+                "model": "m",
+                "baseline": "o3",
+                "games": [{"score": "A>B", "judgment": {}}, {"score": "A=B"}],
+            },
+            {
+                "question_id": "q2",
+                "judge": "gpt-4.1",
+                "model": "m",
+                "games": [{"score": "B>A", "judgment": "..."}, {"score": None}],
+            },
+        ),
+        [
+            ("gpt-4.1", "baseline", "m", 0.0),
+            ("gpt-4.1", "m", "o3", 0.5),
+            ("gpt-4.1", "o3", "m", 1.0),
+        ],
+    ),
     "hotcrp narrow": (
         "hotcrp",
         (

@@ -237,3 +237,19 @@ def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
 def test_scores_under_other_names(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(TableError, match=said):
         _scores(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "annotator,winner,loser;a,e1,e2;annotator,winner,loser;b,e2,e3",
+        "Judge,Chosen,Rejected;a,e1,e2;Judge,Chosen,Rejected;b,e2,e3",
+        "annotator,r1,r2;a,e1,e2;annotator,r1,r2;b,e2,e3",
+        "annotator,left,right,outcome;a,e1,e2,left;annotator,left,right,outcome;b,e2,e3,left",
+        "annotator,left,right,winner;a,e1,e2,e1;annotator,left,right,winner;b,e2,e3,e3",
+        "annotator,item,rating;a,e1,3;a,e2,4;annotator,item,rating",
+    ],
+)
+def test_a_repeated_header_is_no_judgment(tmp_path: Path, lines: str) -> None:
+    with pytest.raises(TableError, match=r"repeats the header \("):
+        _read(tmp_path, lines.replace(";", "\n"))

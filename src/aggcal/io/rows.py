@@ -35,6 +35,7 @@ from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED
 from aggcal.io.marking import Marks
 from aggcal.io.memory import look_at, native
 from aggcal.io.naming import Parting, plain_columns, under_our_names
+from aggcal.io.repeated import repeated_header, repeats
 from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.row_table import RowTable
 from aggcal.io.tables.database import connected
@@ -378,7 +379,9 @@ class Brought:
                 f"SELECT {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
                 [start, start + _AT_ONCE],
             ).fetchall()
-            for values in found:
+            for number, values in enumerate(found, start + 1):
+                if repeats(values, [names[k] for k in present]):
+                    raise repeated_header(self.name, f"row {number}", values)
                 yield {spelt[k]: value for k, value in zip(present, values, strict=True)}
 
     def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:

@@ -350,6 +350,7 @@ _OWN_FORMATS = (
             "AlpacaEval annotations: generator_1, generator_2, preference"),
     _format("arena", "arena:FORMAT",
             "FastChat and LMArena battles, MT-Bench human judgments: model_a, model_b, winner"),
+    _format("arena-hard", "arena_hard:FORMAT", "Arena-Hard's judgments: model, judge, games"),
     CROWD_KIT,
     _format("gavel", "gavel:FORMAT", "Gavel's decisions: Annotator ID, Winner ID, Loser ID"),
     _format("all-our-ideas", "all_our_ideas:VOTES",
