@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from workbooks import write_xlsx
 
 import aggcal
 from aggcal.errors import AggcalError, TooLittleDataError
@@ -44,6 +45,14 @@ TOLD = {
     "questions of a form": (
         "At,Your name,Which is better: A or B?,Which is better: B or C?\n9:00,Ann,A,C\n",
         "has a column for each pair",
+    ),
+    "a matrix of wins": (
+        ",A,B,C\nA,0,3,2\nB,1,0,4\nC,2,0,0\n",
+        "has a row and a column for each item ('a', 'b', 'c'); if it counts wins, write a row",
+    ),
+    "votes for each side": (
+        "left,right,left_votes,right_votes\nx1,x2,3,1\nx2,x3,0,2\n",
+        "counts the answers for each side ('left_votes', 'right_votes')",
     ),
     "surveymonkey": (
         "Respondent ID,Rate the posters,,\n,Poster A,Poster B,Other\n118,5,3,\n119,4,4,\n",
@@ -95,6 +104,36 @@ def test_what_a_survey_adds_is_no_rating(tmp_path: Path) -> None:
     found = _read(tmp_path, text, format="ratings")
     assert found.item_ids.tolist() == ["Poster A", "Poster B"]
     assert any("are not used: 'Last page', 'StartDate'" in note for note in found.notes)
+
+
+def test_how_often_is_no_weight_unasked(tmp_path: Path) -> None:
+    text = "annotator,winner,loser,{}\nu,a,b,3\nu,b,c,1\n"
+    said = "the column 'count' is not used; columns={'weight': 'count'} weighs by it"
+    assert said in _read(tmp_path, text.format("count")).notes
+    longer = text.replace("winner,loser", "chosen,rejected").format("count")
+    assert said in _read(tmp_path, longer).notes
+    asked = _read(tmp_path, text.format("count"), columns={"weight": "count"})
+    assert (asked.weight.tolist(), asked.notes) == ([3.0, 1.0], ())
+    assert not _read(tmp_path, text.format("count").replace("3", "1")).notes
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("annotator,left,right,outcome", "a,e1,e3,letf"),
+        ("judge,left,right,outcome", "a,e1,e3,letf"),
+        ("judge,item,rating,x", "a,e3,letf,"),
+        ("judge,winner,loser,weight", "a,e3,e1,letf"),
+    ],
+)
+def test_rows_are_counted_as_the_spreadsheet_does(tmp_path: Path, header: str, row: str) -> None:
+    good = row.replace("letf", "1" if "letf," in row or "weight" in header else "left")
+    lines = [header, good.replace("e3", "e2"), ",,,", row]
+    book = write_xlsx(
+        tmp_path / "b.xlsx", {"S": [[c or None for c in x.split(",")] for x in lines]}
+    )
+    with pytest.raises(AggcalError, match=r"b\.xlsx: row 4"):
+        aggcal.read_judgments(book)
 
 
 def _task(kind: str, value: dict[str, Any]) -> dict[str, Any]:

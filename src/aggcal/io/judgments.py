@@ -26,6 +26,7 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._steps import stated_scale
+from aggcal.io.formats.plain import unused_times
 from aggcal.io.quick import quickly
 from aggcal.io.repeated import refuse_repeated_header
 from aggcal.io.respelling import read_spelling
@@ -172,21 +173,21 @@ def read_judgments(
         left_out = () if given is None else given.notes
         plain = quickly(brought, criterion, left_out, memory=memory)
         if plain is not None:
-            return _finished(plain, brought.name)
+            return _finished(plain, brought.name, unused_times(brought.sample, choices))
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
         found = replace(found, notes=(*left_out, *found.notes))
         return _finished(_encoded(found, choices, criterion), brought.name)
 
 
-def _finished(read: Judgments, name: str) -> Judgments:
+def _finished(read: Judgments, name: str, notes: Sequence[str] = ()) -> Judgments:
     """Check what only all rows show; say which aliases were followed, and which no id had."""
     judgments = checked_sides(refuse_repeated_header(read, name))
     spelling = judgments.spelling
-    if spelling is None:
-        return judgments
-    ids = (*judgments.item_ids, *judgments.annotator_ids)
-    said = (*spelling.notes, *map(spoken, spelling.unseen(ids)))
+    said = tuple(map(spoken, notes))
+    if spelling is not None:
+        ids = (*judgments.item_ids, *judgments.annotator_ids)
+        said += (*spelling.notes, *map(spoken, spelling.unseen(ids)))
     return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
 
 

@@ -7,7 +7,7 @@ import re
 from aggcal.errors import TableError, some
 from aggcal.io.formats._labels import is_label
 from aggcal.io.formats._sample import Sample
-from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, OUTCOME, RATING
+from aggcal.io.formats._synonyms import ANNOTATOR, ITEM, LEFT_RIGHT, OUTCOME, PER_ITEM, RATING
 from aggcal.io.tables.delimited import names_table
 
 _FORM = "annotator,left,right,outcome"
@@ -20,6 +20,8 @@ _MARKS = {"true", "false", "0", "1", "x"}
 """How a tool marks which of several answers was given, in a column for each of them."""
 _ANSWERS = re.compile(r"answer|choice|prefer|select|label|vote|better|output|response")
 """What such columns are called."""
+_COUNTS = re.compile(r"win|vote|count|score|prefer|n_|num|#")
+"""What columns are called that count answers."""
 
 
 def refuse_other_layouts(sample: Sample) -> None:
@@ -37,6 +39,7 @@ def refuse_other_layouts(sample: Sample) -> None:
             f"{sample.name}: its columns are parted by spaces; save it with commas or tabs between "
             "them."
         )
+    _refuse_matrix(sample)
     _refuse_headers(sample)
     _refuse_pairs_in_a_cell(sample)
 
@@ -54,11 +57,23 @@ def _refuse_headers(sample: Sample) -> None:
             )
     first = sample.mappings[0] if sample.mappings else {}
     below = str(first.get("", ""))
-    if below and not any(first.get(name) for name in ANNOTATOR if name in first):
+    if below and sum(not value for value in first.values()) > 0:
         raise TableError(
             f"{sample.name}: its header is in two rows, and columns have no name in the first "
             f"('{below}' is in the second); write all names into the first row and remove the "
             "second."
+        )
+
+
+def _refuse_matrix(sample: Sample) -> None:
+    """Refuse a square table of wins: a row and a column for each item."""
+    rows = {one.lower() for name in ("", *ITEM, *PER_ITEM) for one in sample.values(name)}
+    across = sample.columns - {"", *ITEM, *PER_ITEM}
+    if len(across) > 1 and rows == across:
+        raise TableError(
+            f"{sample.name}: has a row and a column for each item ({some(sorted(across))}); if it "
+            "counts wins, write a row for each pair, under the columns "
+            "annotator,winner,loser,weight."
         )
 
 
@@ -113,12 +128,23 @@ def refuse_columns_of_answers(sample: Sample) -> None:
             f"{sample.name}: column '{packed}' holds answers as JSON; add a column 'outcome' that "
             "says left, right or tie."
         )
+    counted = [name for name in others if _COUNTS.search(name) and _all_whole(sample, name)]
+    if len(counted) > 1 and any(sample.has(*pair) for pair in LEFT_RIGHT):
+        raise TableError(
+            f"{sample.name}: counts the answers for each side ({some(counted)}); write a row for "
+            "each side that has any, under the columns annotator,winner,loser,weight."
+        )
     sides = {name for pair in LEFT_RIGHT for name in pair}
     voted = [name for name in others if name not in sides and _all_labels(sample, name)]
     if len(voted) > 1:
         paired = any(sample.has(*pair) for pair in LEFT_RIGHT)
         what = "annotator" if paired else "question"
         raise TableError(f"{sample.name}: has a column for each {what} ({some(voted)}); {_EACH}.")
+
+
+def _all_whole(sample: Sample, name: str) -> bool:
+    values = sample.values(name)
+    return bool(values) and all(one.isdecimal() for one in values)
 
 
 def _is_json(values: list[str]) -> bool:

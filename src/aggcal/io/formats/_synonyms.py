@@ -81,6 +81,9 @@ GROUP = (
 )
 """What was ranked or rated together."""
 
+TIMES = ("count", "counts", "n", "freq", "frequency", "times", "n_votes", "num_votes", "votes")
+"""How often a judgment was made, where a table has one row for all of them: this is only said."""
+
 SECONDS = {
     "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
     "response time (s)": 1.0, "response_time_ms": 1e-3,

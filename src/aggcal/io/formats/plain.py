@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.errors import TableError
-from aggcal.io.formats._base import Choices, Notes, TableFormat, not_needed
+from aggcal.io.formats._base import Choices, Notes, TableFormat, not_needed, number_of
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sides import side_of
 from aggcal.io.formats._synonyms import (
@@ -15,6 +15,7 @@ from aggcal.io.formats._synonyms import (
     OUTCOME,
     RATING,
     SECONDS,
+    TIMES,
     WINNER_LOSER,
 )
 from aggcal.io.tables.source import Source, cell, quoted
@@ -103,6 +104,25 @@ def _say(found: Mapping[str, str], notes: Notes) -> None:
     if others:
         listed = ", ".join(f"{other} as {own}" for own, other in others.items())
         notes.append(f"columns taken: {listed}")
+
+
+def unused_times(sample: Sample, choices: Choices) -> Notes:
+    """Say that a column may tell how often each judgment was made, where nothing uses it.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> unused_times(of_records("f", [{"winner": "a", "loser": "b", "count": 3}]), Choices())
+    ["the column 'count' is not used; --column weight=count weighs by it"]
+    """
+    named = {other.strip().lower() for other in choices.columns.values()}
+    if "weight" in {*sample.columns, *choices.columns}:
+        return []
+    found = next((name for name in TIMES if name in sample.columns - named), None)
+    values = [] if found is None else map(number_of, sample.values(found))
+    if not any(value is not None and value > 1.0 for value in values):
+        return []
+    return [f"the column '{found}' is not used; --column weight={found} weighs by it"]
 
 
 def _uses(sample: Sample) -> tuple[str, ...]:
