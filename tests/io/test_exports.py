@@ -54,6 +54,18 @@ TOLD = {
         "left,right,left_votes,right_votes\nx1,x2,3,1\nx2,x3,0,2\n",
         "counts the answers for each side ('left_votes', 'right_votes')",
     ),
+    "labels in a grid": (
+        "Email Address,Rank [A],Rank [B]\na@x,Top,Low\nb@x,Low,Top\n",
+        "in 'rank [a]', 'rank [b]' ('Low', 'Top'); if these columns are the items",
+    ),
+    "decisions": (
+        "Reviewer,Paper,Decision\nR1,p1,Accept\nR1,p2,Reject\n",
+        "say which column it is ('decision'), as in columns={'rating': 'decision'}, and if it",
+    ),
+    "sides by number": (
+        "Who,Option 1,Option 2,Preferred\nAnn,e1,e2,1\nBob,e2,e3,2\n",
+        "read it with columns={'annotator': 'who', 'outcome': 'preferred'}.",
+    ),
     "surveymonkey": (
         "Respondent ID,Rate the posters,,\n,Poster A,Poster B,Other\n118,5,3,\n119,4,4,\n",
         "its header is in two rows",
@@ -104,6 +116,23 @@ def test_what_a_survey_adds_is_no_rating(tmp_path: Path) -> None:
     found = _read(tmp_path, text, format="ratings")
     assert found.item_ids.tolist() == ["Poster A", "Poster B"]
     assert any("are not used: 'Last page', 'StartDate'" in note for note in found.notes)
+
+
+def test_items_may_be_called_a_b_and_c(tmp_path: Path) -> None:
+    found = _read(tmp_path, "voter,A,B,C\nv1,1,2,3\nv2,2,1,\n", format="ratings", order="lowest")
+    assert (found.item_ids.tolist(), found.n_judgments) == (["A", "B", "C"], 4)
+
+
+def test_a_rating_that_does_not_apply_is_blank(tmp_path: Path) -> None:
+    found = _read(tmp_path, "reviewer,paper,rating\nR1,p1,3\nR1,p2,N/A\nR1,p3,4\n")
+    assert (found.n_judgments, found.unfitted.counts) == (1, {"not answered": 1})
+
+
+def test_rejected_work_is_read_and_said(tmp_path: Path) -> None:
+    text = "WorkerId,AssignmentStatus,left,right,choice\nA,Approved,a,b,left\nB,{},a,b,right\n"
+    said = "rows that are 'Rejected' in the column 'assignmentstatus' are read like the others"
+    assert said in _read(tmp_path, text.format("Rejected")).notes
+    assert said not in _read(tmp_path, text.format("Submitted")).notes
 
 
 def test_how_often_is_no_weight_unasked(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._steps import stated_scale
-from aggcal.io.formats.plain import unused_times
+from aggcal.io.formats.plain import unused_columns
 from aggcal.io.quick import quickly
 from aggcal.io.repeated import refuse_repeated_header
 from aggcal.io.respelling import read_spelling
@@ -173,7 +173,7 @@ def read_judgments(
         left_out = () if given is None else given.notes
         plain = quickly(brought, criterion, left_out, memory=memory)
         if plain is not None:
-            return _finished(plain, brought.name, unused_times(brought.sample, choices))
+            return _finished(plain, brought.name, unused_columns(brought.sample, choices))
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
         found = replace(found, notes=(*left_out, *found.notes))

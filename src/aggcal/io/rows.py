@@ -31,7 +31,7 @@ from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._steps import on_scale
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
-from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED, unused_times
+from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED, unused_columns
 from aggcal.io.marking import Marks
 from aggcal.io.memory import frame_rows, look_at, native
 from aggcal.io.naming import Parting, plain_columns, under_our_names
@@ -40,7 +40,7 @@ from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.row_table import RowTable
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
-from aggcal.io.tables.numerals import plain_numbers
+from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
 from aggcal.io.tables.prepared import Prepared, prepared
@@ -148,7 +148,7 @@ def rows_of(brought: Brought) -> Reading:
     found = brought.format
     if isinstance(found, TableFormat):
         source = brought.table(found, notes)
-        notes += unused_times(brought.sample, choices)
+        notes += unused_columns(brought.sample, choices)
     else:
         source = brought.taken_apart(found, notes)
     if choices.spelling is not None:
@@ -359,6 +359,7 @@ class Brought:
         for k in present:
             numbers = (*RATING, "rank", "weight", "confidence", *wide)
             if renamed.get(names[k], names[k]) in numbers:
+                blank_words(source, f"cell_{k}")
                 self.told += plain_numbers(source, f"cell_{k}", names[k])
         self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")

@@ -27,19 +27,20 @@ _SIDES = (
 PEOPLE = re.compile(
     r"worker|annotator|judge|rater|reviewer|assessor|coder|label+er|participant|subject|respondent"
     r"|voter|user|person|pid$|email|e-mail|teacher|marker|examiner|prüfer|lehrer|gutachter|^name$"
-    r"|^your name$|jury|juror|response ?id"
+    r"|^your name$|jury|juror|response ?id|^who$|^wer$|^by$"
 )
 """What columns are called that name people."""
 _LIKELY = re.compile(r"item|image|stimul|text|essay|option|model|answer|input|id$|name|response")
 """What columns are called, beside their sides, that hold items."""
 _DECIDED = re.compile(
     r"outcome|choice|chosen|answer|response|winner|prefer|better|best|result|label|vote|decision"
-    r"|select|verdict|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r"
+    r"|select|verdict|decid|urteil|ergebnis|wahl|gewinner|r[eé]sultat|pr[eé]f[eé]r"
 )
 """What columns are called that say which of two won."""
 _BEATEN = (
     ("winner", "loser"), ("won", "lost"), ("winning", "losing"), ("wins", "loses"),
     ("chosen", "notchosen"), ("chosen", "unchosen"), ("chosen", "rejected"), ("better", "worse"),
+    ("best", "worst"),
     ("preferred", "other"), ("selected", "rejected"), ("gewinner", "verlierer"),
     ("gagnant", "perdant"), ("ganador", "perdedor"), ("vincitore", "perdente"),
 )  # fmt: skip
@@ -170,9 +171,10 @@ def _outcome(sample: Sample, sides: tuple[str, str]) -> str | None:
     rows = list(_cells(sample))
 
     def says(name: str) -> bool:
+        numbers = ("1", "2") if _DECIDED.search(name) else ()
         given = [(row[name], {row.get(side) for side in sides}) for row in rows if name in row]
         chosen = sum(
-            value in items or value in sides or is_label(value) or _arrow(value)
+            value in items or value in sides or is_label(value) or _arrow(value) or value in numbers
             for value, items in given
         )
         return bool(given) and 2 * chosen > len(given)

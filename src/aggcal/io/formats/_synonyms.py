@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from aggcal.io.formats._base import Choices
@@ -90,6 +90,21 @@ SECONDS = {
 }
 """How long a judgment took, and how many seconds one unit is."""
 # fmt: on
+
+
+def paired(columns: Collection[str]) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of more.
+
+    Examples
+    --------
+    >>> paired({"a", "b"}), paired({"a", "b", "c"}), paired({"chosen", "rejected"})
+    (True, False, True)
+    """
+    third = {("a", "b"): "c", ("x", "y"): "z"}
+    return any(
+        one in columns and two in columns and third.get((one, two)) not in columns
+        for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
+    )
 
 
 def first_of(cells: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -106,23 +106,30 @@ def _say(found: Mapping[str, str], notes: Notes) -> None:
         notes.append(f"columns taken: {listed}")
 
 
-def unused_times(sample: Sample, choices: Choices) -> Notes:
-    """Say that a column may tell how often each judgment was made, where nothing uses it.
+def unused_columns(sample: Sample, choices: Choices) -> Notes:
+    """Say that columns tell how often a judgment was made, or that it was rejected.
+
+    Nothing uses them unasked.
 
     Examples
     --------
     >>> from aggcal.io.formats._sample import of_records
-    >>> unused_times(of_records("f", [{"winner": "a", "loser": "b", "count": 3}]), Choices())
+    >>> unused_columns(of_records("f", [{"winner": "a", "loser": "b", "count": 3}]), Choices())
     ["the column 'count' is not used; --column weight=count weighs by it"]
     """
     named = {other.strip().lower() for other in choices.columns.values()}
+    status = next((name for name in sorted(sample.columns) if name.endswith("status")), None)
+    said = [value for value in sample.values(status or "") if value.lower() == "rejected"]
+    notes = []
+    if status is not None and said:
+        notes.append(f"rows that are '{said[0]}' in the column '{status}' are read like the others")
     if "weight" in {*sample.columns, *choices.columns}:
-        return []
+        return notes
     found = next((name for name in TIMES if name in sample.columns - named), None)
     values = [] if found is None else map(number_of, sample.values(found))
-    if not any(value is not None and value > 1.0 for value in values):
-        return []
-    return [f"the column '{found}' is not used; --column weight={found} weighs by it"]
+    if any(value is not None and value > 1.0 for value in values):
+        notes.append(f"the column '{found}' is not used; --column weight={found} weighs by it")
+    return notes
 
 
 def _uses(sample: Sample) -> tuple[str, ...]:
