@@ -101,8 +101,8 @@ def _read_cells(data: Any) -> tuple[str, list[tuple[Any, ...]], tuple[str, str] 
         ).fetchall()
         if not found and told:
             raise TableError(f"{source.name}: has a header but no row; add aliases.")
-        original = [name.strip() for name in source.found if name.strip().lower() in two]
-        return source.name, found, None if told else (original[0], original[1])
+        header = [name.strip() for name in source.found if name.strip().lower() in two]
+        return source.name, found, None if told else (header[0], header[1])
 
 
 def _is_mapping(source: Source) -> bool:

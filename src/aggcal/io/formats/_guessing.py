@@ -100,11 +100,9 @@ def _ask(sample: Sample, asked: Mapping[str, str], who: str | None) -> None:
 
 def _ask_for_winners(sample: Sample, beaten: tuple[str, str], *, known: bool) -> None:
     """Ask for the columns of winners, losers and annotators that have other names."""
-    if any(name in sample.columns for name in ANNOTATOR):
-        who, asked = "", {}
-    else:
-        who = _who(sample, beaten)
-        asked = {} if who is None else {"annotator": who}
+    own = next((name for name in ANNOTATOR if name in sample.columns), None)
+    who = own or _who(sample, beaten)
+    asked = {"annotator": who} if own is None and who is not None else {}
     if not known:
         asked |= dict(zip(("winner", "loser"), beaten, strict=True))
     if asked:
