@@ -104,8 +104,8 @@ def refuse_columns_of_answers(sample: Sample) -> None:
     Examples
     --------
     >>> from aggcal.io.formats._sample import of_records
-    >>> row = {"left": "e1", "right": "e2", "Anna": "left", "Bob": "tie"}
-    >>> refuse_columns_of_answers(of_records("f.csv", [row]))
+    >>> row = {"left": "e1", "right": "e2", "Anna": "left", "Bob": "left"}
+    >>> refuse_columns_of_answers(of_records("f.csv", [row, row]))
     Traceback (most recent call last):
     aggcal.errors.TableError: f.csv: has a column for each annotator ('anna', 'bob'); write a row...
     """
@@ -136,7 +136,10 @@ def refuse_columns_of_answers(sample: Sample) -> None:
         )
     sides = {name for pair in LEFT_RIGHT for name in pair}
     voted = [name for name in others if name not in sides and _all_labels(sample, name)]
-    if len(voted) > 1:
+    answers = [{*sample.values(name)} for name in voted]
+    # Items may be called A and B, too: answers are given more than once.
+    repeated = len(sample.mappings) > 1 and len(set().union(*answers)) < sum(map(len, answers))
+    if len(voted) > 1 and repeated:
         paired = any(sample.has(*pair) for pair in LEFT_RIGHT)
         what = "annotator" if paired else "question"
         raise TableError(f"{sample.name}: has a column for each {what} ({some(voted)}); {_EACH}.")
