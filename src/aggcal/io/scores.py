@@ -238,6 +238,16 @@ def _is_number(names: Sequence[str]) -> bool:
     return any(re.fullmatch(r"[+-]?\d+([.,]\d+)? ?%?", name.strip()) for name in names)
 
 
+def _remedy(source: Source, column: str, flag: str | None) -> str:
+    """Say how to name the scores of a table that names its items."""
+    if flag is None:
+        return f"rename the column to '{column}'."
+    rest = [name for name in source.found if name.strip().lower() not in ("", "item", *OTHERS)]
+    if len(rest) == 1:
+        return f"say --{flag}-column '{rest[0]}'."
+    return f"rename the column, or name it with --{flag}-column."
+
+
 def _require(source: Source, column: str, flag: str | None, item: str = "item") -> None:
     missing = [c for n, c in (("item", item), ("value", column)) if n not in source.columns]
     if missing:
@@ -249,9 +259,7 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
                 "further judgments come after --judgments."
             )
         elif "item" in source.columns:
-            remedy = f"rename the column to '{column}'."
-            if flag is not None:
-                remedy = f"rename the column, or name it with --{flag}-column."
+            remedy = _remedy(source, column, flag)
         elif not source.found[0].strip() and "item" in missing:
             remedy = "if the first column names the items, write 'item' above it"
             remedy += "." if missing == ["item"] else ", and name the scores with --score-column."
