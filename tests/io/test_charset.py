@@ -117,5 +117,5 @@ def test_lines_above_the_header(tmp_path: Path, above: str) -> None:
 
 def test_a_row_of_ids_that_are_called_like_columns_is_no_header(tmp_path: Path) -> None:
     text = "Coder,Better text,Worse text\nann,a,b\nann,left,right\nx,winner,loser\n"
-    with pytest.raises(InputError, match="found: Coder, Better text, Worse text"):
+    with pytest.raises(InputError, match=r"read it with .*'winner': 'better text'"):
         _read(tmp_path / "votes.csv", text.encode())

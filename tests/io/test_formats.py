@@ -422,6 +422,75 @@ SAMPLES: dict[str, tuple[str, str, Judged]] = {
         ),
         [("~A1", "q", "p", 1.0)],
     ),
+    "mt-bench single": (
+        "mt-bench-single",
+        text(
+            *(
+                {
+                    "question_id": 81,
+                    "model": model,
+                    "judge": ["gpt-4", "single-v1"],
+                    "user_prompt": "[Instruction] ...",
+                    "judgment": "Rating: [[9]]",
+                    "score": score,
+                    "turn": turn,
+                    "tstamp": 1687222781.1,
+                }
+                for turn, model, score in (
+                    *((1, "alpaca", 4), (1, "vicuna", 8.5), (1, "llama", -1)),
+                    *((2, "alpaca", 7), (2, "vicuna", 5), (2, "llama", 5)),
+                )
+            )
+        ),
+        [
+            ("gpt-4 single-v1", "alpaca", "llama", 1.0),
+            ("gpt-4 single-v1", "alpaca", "vicuna", 1.0),
+            ("gpt-4 single-v1", "vicuna", "alpaca", 1.0),
+            ("gpt-4 single-v1", "vicuna", "llama", 0.5),
+        ],
+    ),
+    "arena-hard": (
+        "arena-hard",
+        text(
+            {
+                "uid": "q1",
+                "judge": "gpt-4.1",
+                "model": "m",
+                "baseline": "o3",
+                "games": [{"score": "A>B", "judgment": {}}, {"score": "A=B"}],
+            },
+            {
+                "question_id": "q2",
+                "judge": "gpt-4.1",
+                "model": "m",
+                "games": [{"score": "B>A", "judgment": "..."}, {"score": None}],
+            },
+        ),
+        [
+            ("gpt-4.1", "baseline", "m", 0.0),
+            ("gpt-4.1", "m", "o3", 0.5),
+            ("gpt-4.1", "o3", "m", 1.0),
+        ],
+    ),
+    "hotcrp narrow": (
+        "hotcrp",
+        (
+            "pid,review,email,round,status,field,format,data\n"
+            "1,1A,ann@x.org,,complete,Overall merit,,4\n1,1A,ann@x.org,,complete,Novelty,,1\n"
+            '1,1A,ann@x.org,,complete,Comments,,"Fine,\nbut"\n'
+            "2,2A,ann@x.org,,complete,Overall merit,,2\n2,2A,ann@x.org,,complete,Novelty,,3\n"
+            "3,3A,ann@x.org,,draft,Overall merit,,5\n"
+        ),
+        [("ann@x.org", "1", "2", 1.0)],
+    ),
+    "hotcrp wide": (
+        "hotcrp",
+        (
+            "pid,review,email,round,Overall merit,Novelty\n1,1A,ann@x.org,R1,4. Accept,1\n"
+            "2,2A,ann@x.org,R1,2. Reject,3\n2,2B,bob@x.org,R1,5. Accept,3\n"
+        ),
+        [("ann@x.org", "1", "2", 1.0)],
+    ),
     "ratings": (
         "ratings",
         "annotator,item,rating\nann,a,3\nann,b,5\nbob,a,40\nbob,b,40\n",
@@ -977,7 +1046,7 @@ def test_scores_in_the_place_of_judgments_are_known(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="looks like a table of judgments"):
         aggcal.read_scores(path)
     path.write_text("model,mmlu\na,1\nb,2\n")
-    with pytest.raises(TableError, match="say item='model' column='mmlu'"):
+    with pytest.raises(TableError, match="say column='mmlu'"):
         aggcal.read_scores(path)
     assert aggcal.read_scores(path, column="mmlu", item="model").values.tolist() == [1.0, 2.0]
 

@@ -112,7 +112,7 @@ def test_formats_that_say_it_without_labels() -> None:
     assert set(FORMATS) - set(BY_LABEL) == {
         *("preflib", "argilla", "mt-bench", "gavel", "all-our-ideas", "all-our-ideas-non-votes"),
         *("no-more-marking", "preference-pairs", "best-worst", "rankings", "ratings", "choix"),
-        "openreview",
+        *("openreview", "hotcrp", "mt-bench-single", "arena-hard"),
     }
 
 

@@ -205,7 +205,7 @@ def _scores(folder: Path, text: str, **options: Any) -> Any:
     return aggcal.read_scores(path, **options)
 
 
-@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student"])
+@pytest.mark.parametrize("name", ["Essay", "Paper ID", "student", "ID", "Model"])
 def test_items_of_scores_under_a_usual_name(tmp_path: Path, name: str) -> None:
     found = _scores(tmp_path, f"Scores of May\n\n{name},Score\na,1\nb,3\nAverage,2\n")
     assert found.item_ids.tolist() == ["a", "b"]
@@ -218,6 +218,10 @@ def test_a_scored_item_may_be_called_total(tmp_path: Path) -> None:
 
 
 def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
+    assert _scores(tmp_path, "id,paper,score\n7,x,1\n8,y,2\n").item_ids.tolist() == ["x", "y"]
+    assert len(aggcal.read_scores({"model": ["a", "b"], "score": [1.0, 2.0]})) == 2
+    with pytest.raises(TableError, match="name the ids with item="):
+        _scores(tmp_path, "id,model,score\n7,x,1\n8,y,2\n")
     assert _scores(tmp_path, "item,paper,score\na,x,1\nb,y,2\n").item_ids.tolist() == ["a", "b"]
     with pytest.raises(TableError, match="column 'item' missing"):
         _scores(tmp_path, "essay,paper,score\na,x,1\nb,y,2\n")
@@ -233,3 +237,19 @@ def test_names_of_items_and_ids_side_by_side(tmp_path: Path) -> None:
 def test_scores_under_other_names(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(TableError, match=said):
         _scores(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "annotator,winner,loser;a,e1,e2;annotator,winner,loser;b,e2,e3",
+        "Judge,Chosen,Rejected;a,e1,e2;Judge,Chosen,Rejected;b,e2,e3",
+        "annotator,r1,r2;a,e1,e2;annotator,r1,r2;b,e2,e3",
+        "annotator,left,right,outcome;a,e1,e2,left;annotator,left,right,outcome;b,e2,e3,left",
+        "annotator,left,right,winner;a,e1,e2,e1;annotator,left,right,winner;b,e2,e3,e3",
+        "annotator,item,rating;a,e1,3;a,e2,4;annotator,item,rating",
+    ],
+)
+def test_a_repeated_header_is_no_judgment(tmp_path: Path, lines: str) -> None:
+    with pytest.raises(TableError, match=r"repeats the header \("):
+        _read(tmp_path, lines.replace(";", "\n"))

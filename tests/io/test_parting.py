@@ -81,6 +81,8 @@ CONTEXTS = {
     "arena 55k": ("prompt", ["p", "p", "p"]),
     "mt-bench human": ("prompt", ["58210e39…", "58210e39…"]),
     "mt-bench pair": ("prompt", ["81", "81"]),
+    "arena-hard": ("prompt", ["q1", "q1", "q2"]),
+    "mt-bench single": ("prompt", ["81"] * 4),
     "alpaca-eval": ("prompt", None),
     "preference pairs": ("prompt", ["…"]),
     "rankings, wide": ("ranking", ["ranking 1"] * 3),
@@ -235,6 +237,7 @@ def test_converting_writes_contexts_and_categories(tmp_path: Path) -> None:
 SIDED = {
     "label-studio", "label-studio lines", "label-studio min", "label-studio csv", "fastchat battle",
     "fastchat log", "lmarena 140k", "arena 55k", "mt-bench human", "mt-bench pair", "crowd-kit",
+    "arena-hard",
     "evalica", "all-our-ideas", "synonyms", "the winner by name",
 }  # fmt: skip
 

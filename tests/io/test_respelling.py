@@ -127,7 +127,10 @@ def test_aliases_from_a_table(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("alias,id\na,b\nb,a\n", "are aliases of each other"),
+        ("alias,id\na,b\nb,a\n", "'a', 'b' are aliases of each other"),
+        ("alias,id\nx,a\na,b\nb,c\nc,a\n", "'a', 'b', 'c' are aliases of each other"),
+        ("alias,id\n", "has a header but no row"),
+        ('{"a": "b", "c": null}', "'c' is alone in its row"),
         ("alias,id\na,b\na,c\n", "'a' is an alias of both 'b' and 'c'"),
         ("alias,id\na,\n", "'a' is alone in its row"),
         ("alias,id,note\na,b,c\n", "has two columns"),
@@ -149,6 +152,40 @@ def test_an_alias_of_an_item_and_of_an_annotator_needs_its_kind(tmp_path: Path) 
     path.write_text("alias,id,kind\n1,one,item\n", encoding="utf-8")
     found = aggcal.read_judgments(rows, aliases=path)
     assert (found.n_annotators, found.n_items) == (2, 2)
+
+
+VOTES = [("Bob", "a", "b"), ("rob", "b", "c"), ("ann", "a", "c")]
+
+
+@pytest.mark.parametrize(
+    ("aliases", "items", "said"),
+    [
+        ({"zzz": "a", "q": "b"}, "abc", "2 aliases are no ids of the judgments ('zzz', 'q')"),
+        ({"BOB": "rob"}, "abc", "('BOB'); 'BOB' is 'Bob' but for its spelling: normalize_ids=True"),
+        ({"a": "x", "x": "z"}, "bcz", "aliases of aliases were followed ('a' is 'x' is 'z')"),
+        ({"a": "b"}, "bc", "1 judgment compares two spellings of one item and is set aside"),
+        ({"a": " x "}, "bcx", "1 spelling of items was changed ('a' to 'x')"),
+    ],
+)
+def test_what_becomes_of_aliases_is_said(aliases: dict[str, str], items: str, said: str) -> None:
+    found = aggcal.read_judgments(VOTES, aliases=aliases)
+    assert "".join(found.item_ids) == items
+    assert any(said in note for note in found.notes)
+
+
+@pytest.mark.parametrize("known", ["alias,id", "short,long"])
+def test_nothing_is_said_of_aliases_that_ids_have(tmp_path: Path, known: str) -> None:
+    path = tmp_path / "alias.csv"
+    path.write_text(f"{known}\nBob,rob\na,x\n", encoding="utf-8")
+    assert len(aggcal.read_judgments(VOTES, aliases=path).notes) == 2
+
+
+def test_aliases_as_one_object_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "alias.json"
+    path.write_text('{"a": "x", "b": "y"}', encoding="utf-8")
+    assert aggcal.read_judgments(VOTES, aliases=path).item_ids.tolist() == ["c", "x", "y"]
+    with pytest.raises(TableError, match="'a' is alone"):
+        read_spelling({"a": None})
 
 
 def test_aliases_and_the_rule_together() -> None:

@@ -133,7 +133,9 @@ def test_merged_cells_hidden_sheets_and_empty_columns(tmp_path: Path) -> None:
     found = aggcal.read_judgments(_change(path, change))
     assert found.annotator_ids.tolist() == ["Jürgen", "bob"]
     assert found.n_judgments == 3
-    assert found.notes == ()
+    assert found.notes == ("'Old' is hidden in the workbook and not read",)
+    named = aggcal.read_judgments(f"{path}#Old")
+    assert named.notes == ("sheet 'Old' is hidden in the workbook; it is read like any other",)
 
 
 @pytest.mark.parametrize(

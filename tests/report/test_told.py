@@ -271,6 +271,9 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
         ({"item": ["a", "b"], "text": [t for _, t in rows]}, {}),
         (pd.DataFrame(rows, columns=["item", "text"]), {}),
         (file, {"column": "answer"}),
+        ({"ID": ["a", "b"], "text": [t for _, t in rows]}, {}),
+        ([{"model": item, "name": "x", "paper": item, "text": t} for item, t in rows], {}),
+        ([{"id": item, "essay": t} for item, t in rows], {"column": "essay"}),
     ]
     for data, options in forms:
         assert read_texts(data, **options).by_item == dict(rows)
@@ -279,6 +282,10 @@ def test_texts_come_from_any_table(tmp_path: Path) -> None:
 def test_bad_texts_are_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"column 'text' missing .*column="):
         read_texts([{"item": "a", "answer": "x"}])
+    with pytest.raises(TableError, match="if the texts are in 'answer', say column='answer'"):
+        read_texts([{"id": "a", "answer": "x"}])
+    with pytest.raises(TableError, match=r"column 'item' missing .* the column of the ids 'item'"):
+        read_texts([{"id": "a", "name": "b", "text": "x"}])
     with pytest.raises(TableError, match="duplicate item 'a'"):
         read_texts([("a", "x"), ("a", "y")])
     with pytest.raises(OptionError, match="names the items"):

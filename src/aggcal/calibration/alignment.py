@@ -149,6 +149,15 @@ class Alignment:
     warnings: tuple[AggcalWarning, ...]
 
 
+def _small(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _without_zeros(ids: TextArray) -> set[str]:
+    """Return ids that are numbers as a spreadsheet would write them."""
+    return {label.lstrip("0") or "0" for label in ids.tolist() if label.isdecimal()}
+
+
 def inputs_of(
     calibrator: FullCalibrator, given: Given, order: Order, level: float, seed: int
 ) -> Alignment:
@@ -172,9 +181,14 @@ def inputs_of(
     both = np.isfinite(found["model"])
     if not both.any():
         alike = alike_warnings(order.item_ids, given.scores.item_ids)
-        same = (
-            f"{alike[0].what}: {alike[0].remedy}" if alike else "check that both use the same ids"
-        )
+        same = "check that both use the same ids"
+        if alike:
+            same = f"{alike[0].what.rstrip('.')}; {_small(alike[0].remedy).rstrip('.')}"
+        elif _without_zeros(order.item_ids) & _without_zeros(given.scores.item_ids):
+            same = (
+                "they differ in leading zeros, which spreadsheets drop: format the column as text "
+                "and enter the ids again, or list which is which with --alias FILE"
+            )
         raise TooLittleDataError(
             f"no item is in both tables (the consensus has {some(order.item_ids)}, "
             f"{given.scores.source} has {some(given.scores.item_ids)}); {same}."

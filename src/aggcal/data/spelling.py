@@ -12,7 +12,7 @@ from aggcal._core.tables import as_text
 from aggcal.data.alike import key, visible
 from aggcal.data.features import Features
 from aggcal.data.scores import Scores
-from aggcal.errors import FeatureError, InputError, OptionError, ScoreError, count
+from aggcal.errors import FeatureError, InputError, OptionError, ScoreError, count, some
 
 Kind: TypeAlias = Literal["item", "annotator"]
 KINDS: tuple[Kind, ...] = ("item", "annotator")
@@ -48,6 +48,12 @@ class Spelling:
     normalize: bool = False
     known: dict[Kind, dict[str, str]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
     """The spelling that stands for each key."""
+    notes: tuple[str, ...] = ()
+    """What was made of the aliases."""
+    header: frozenset[str] = frozenset()
+    """What may be an alias, or the name of the column of aliases."""
+    seen: set[str] = field(default_factory=set)
+    """The aliases that ids had so far."""
 
     def __post_init__(self) -> None:
         if not self.normalize:
@@ -66,7 +72,10 @@ class Spelling:
     def learn(self, kind: Kind, counts: Mapping[str, int]) -> dict[str, str]:
         """Settle the spelling of ids that occur so often; return those that change."""
         aliases = self.aliases.get(kind, {})
+        self.seen.update(aliases.keys() & counts.keys())
         if self.normalize:
+            keys = {key(label) for label in counts} if aliases else ()
+            self.seen.update(alias for alias in aliases if key(alias) in keys)
 
             def preferred(label: str) -> tuple[int, bool, str]:
                 return -counts[label], not unicodedata.is_normalized("NFC", label), label
@@ -83,6 +92,30 @@ class Spelling:
         if label in aliases:
             return aliases[label]
         return self.known[kind].get(key(label), label) if self.normalize else label
+
+    def unseen(self, ids: Iterable[str]) -> list[str]:
+        """Say which aliases no id had so far, given how ids are spelt now.
+
+        Examples
+        --------
+        >>> Spelling({"item": {"BOB": "rob", "eve": "ann"}}).unseen(["Bob"])
+        ["2 aliases are no ids of the judgments ('BOB', 'eve'); 'BOB' is 'Bob' but for its ...
+        """
+        every = dict.fromkeys(alias for kind in KINDS for alias in self.aliases.get(kind, {}))
+        missing = [alias for alias in every if alias not in self.seen | self.header]
+        if not missing:
+            return []
+        alike = {key(label): label for label in ids}
+        near = next((alias for alias in missing if key(alias) in alike), None)
+        hint = ""
+        if near is not None:
+            hint = (
+                f"; '{visible(near)}' is '{visible(alike[key(near)])}' but for its spelling: "
+                "--normalize-ids takes such ids for one"
+            )
+        verb = "is no id" if len(missing) == 1 else "are no ids"
+        said = f"{count(len(missing), 'alias', 'aliases')} {verb} of the judgments"
+        return [f"{said} ({some(missing)}){hint}"]
 
     def ids(self, labels: Iterable[str]) -> TextArray:
         """Return items as they are spelt here."""

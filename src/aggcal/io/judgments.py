@@ -26,7 +26,9 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._steps import stated_scale
+from aggcal.io.formats.plain import unused_columns
 from aggcal.io.quick import quickly
+from aggcal.io.repeated import refuse_repeated_header
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
 from aggcal.io.rows import Reading, looked_at, opened_rows, rows_of
@@ -166,16 +168,27 @@ def read_judgments(
             kept = choose_criterion(united.reading.source, criterion)
             chosen = criterion is not None
             whole = encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
-            return checked_sides(whole)
+            return _finished(whole, "judgments")
     with looked_at(data if given is None else given.files[0], choices, **how) as brought:
         left_out = () if given is None else given.notes
         plain = quickly(brought, criterion, left_out, memory=memory)
         if plain is not None:
-            return checked_sides(plain)
+            return _finished(plain, brought.name, unused_columns(brought.sample, choices))
         found = rows_of(brought)
         refuse_options(found.format, choices, found.source.name)
         found = replace(found, notes=(*left_out, *found.notes))
-        return checked_sides(_encoded(found, choices, criterion))
+        return _finished(_encoded(found, choices, criterion), brought.name)
+
+
+def _finished(read: Judgments, name: str, notes: Sequence[str] = ()) -> Judgments:
+    """Check what only all rows show; say which aliases were followed, and which no id had."""
+    judgments = checked_sides(refuse_repeated_header(read, name))
+    spelling = judgments.spelling
+    said = tuple(map(spoken, notes))
+    if spelling is not None:
+        ids = (*judgments.item_ids, *judgments.annotator_ids)
+        said += (*spelling.notes, *map(spoken, spelling.unseen(ids)))
+    return replace(judgments, notes=(*judgments.notes, *said)) if said else judgments
 
 
 def read_more(data: Any, others: Judgments) -> Judgments | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,3 +61,23 @@ def _plain_lists(rows: Sequence[Any]) -> list[Any]:
 
 def _listed(value: Any) -> Any:
     return [_listed(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def frame_rows(data: Any) -> Iterator[dict[str, Any]]:
+    """Go through a frame or a mapping of columns, lists in its cells as they are.
+
+    Examples
+    --------
+    >>> list(frame_rows({"a": [1, 2], "b": ["x", "y"]}))
+    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}]
+    """
+    if isinstance(data, Mapping):
+        for row in zip(*data.values(), strict=True):
+            yield dict(zip(data, row, strict=True))
+        return
+    import narwhals as nw
+
+    frame: Any = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    yield from frame.iter_rows(named=True)

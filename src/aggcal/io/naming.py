@@ -9,7 +9,7 @@ from aggcal.io.formats._base import Choices, Notes
 from aggcal.io.formats._parting import column_of, no_such_column, wished
 from aggcal.io.formats.plain import OWN
 from aggcal.io.tables.numerals import plain_numbers
-from aggcal.io.tables.source import Source, cell
+from aggcal.io.tables.source import FILE_ROW, Source, cell
 
 
 def plain_columns(source: Source, columns: Iterable[str]) -> Notes:
@@ -32,10 +32,14 @@ def under_our_names(source: Source, expressions: Mapping[str, str]) -> Source:
         f"nullif(trim(({expression})::VARCHAR), '') AS \"{own}\""
         for own, expression in expressions.items()
     )
+    # Where blank rows were taken out, a new table would number the others otherwise.
+    gaps = source.rows() > 0 and source.one("max(rowid) + 1 - count(*)") > 0
+    cells += f", rowid AS {FILE_ROW}" if gaps else ""
     run("ALTER TABLE raw RENAME TO given_rows")
     run(f"CREATE TEMP TABLE raw AS SELECT {cells} FROM given_rows")
     run("DROP TABLE given_rows")
-    return replace(source, columns=frozenset(expressions))
+    number = FILE_ROW if gaps else source.row_number
+    return replace(source, columns=frozenset(expressions), row_number=number)
 
 
 @dataclass(frozen=True)

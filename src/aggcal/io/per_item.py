@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.errors import InputError, ScoreError, TableError, count
-from aggcal.io.formats._synonyms import ITEM
+from aggcal.io.formats._synonyms import ITEM, PER_ITEM
 from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.source import Source, quoted
 
@@ -18,8 +18,23 @@ LARGEST = 1e50
 """In size; beyond it squares and sums would overflow."""
 
 
-OTHERS = {name: f"item_{k}" for k, name in enumerate(ITEM) if k}
+OTHERS = {name: f"item_{k}" for k, name in enumerate((*ITEM, *PER_ITEM)) if k}
 """What the column of items may be called beside ``item``, and our own names of such columns."""
+
+
+def is_one_by_one(data: Any, item: str) -> bool:
+    """Whether data map each item to what belongs to it, and not names to columns.
+
+    Examples
+    --------
+    >>> is_one_by_one({"a": 1.5}, "item"), is_one_by_one({"model": ["a"], "score": [1.5]}, "item")
+    (True, False)
+    """
+    return (
+        isinstance(data, Mapping)
+        and not any(str(key).strip().lower() == item.strip().lower() for key in data)
+        and all(isinstance(value, str) or not hasattr(value, "__len__") for value in data.values())
+    )
 
 
 def items_named(source: Source) -> tuple[Source, list[str]]:
@@ -27,7 +42,8 @@ def items_named(source: Source) -> tuple[Source, list[str]]:
 
     ``OTHERS`` must be among the columns that were wanted.
     """
-    found = [(name, own) for name, own in OTHERS.items() if own in source.columns]
+    every = [(name, own) for name, own in OTHERS.items() if own in source.columns]
+    found = [(name, own) for name, own in every if name not in PER_ITEM] or every
     if "item" in source.columns or len(found) != 1:
         return source, []
     name, own = found[0]

@@ -14,7 +14,9 @@ from aggcal.errors import (
 )
 from aggcal.io.formats._base import MEANINGS, OUTCOMES, STRONG, Blank, TableFormat
 from aggcal.io.formats._labels import is_both_bad
+from aggcal.io.formats._synonyms import LEFT_RIGHT, OUTCOME
 from aggcal.io.per_item import refuse_damaged_ids
+from aggcal.io.repeated import repeated_header
 from aggcal.io.rows import Reading
 from aggcal.io.tables.source import Source, quoted
 
@@ -263,8 +265,10 @@ def refuse_between(source: Source, means: str) -> None:
 
 
 def _refuse_respelt(source: Source, unknown: str, location: str, value: str) -> None:
-    """Refuse an outcome that names one of the two items in another spelling."""
+    """Refuse an outcome that names an item in another spelling, or the column that it is in."""
     _, items = source.first(unknown, """coalesce("left", '') || chr(0) || coalesce("right", '')""")
+    if value.lower() in OUTCOME and tuple(items.lower().split("\0")) in LEFT_RIGHT:
+        raise repeated_header(source.name, location, [*items.split("\0"), value])
     same = [item for item in items.split("\0") if item and key(item) == key(value)]
     if same:
         raise OutcomeError(

@@ -31,15 +31,16 @@ from aggcal.io.formats._sides import labelled, side_of
 from aggcal.io.formats._steps import on_scale
 from aggcal.io.formats._stream import json_records
 from aggcal.io.formats._synonyms import GROUP, ITEM, OUTCOME, RATING, SECONDS
-from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED
+from aggcal.io.formats.plain import EXTRA, OWN, UNSIDED, unused_columns
 from aggcal.io.marking import Marks
-from aggcal.io.memory import look_at, native
+from aggcal.io.memory import frame_rows, look_at, native
 from aggcal.io.naming import Parting, plain_columns, under_our_names
+from aggcal.io.repeated import repeated_header, repeats
 from aggcal.io.respelling import respell, respell_sides
 from aggcal.io.row_table import RowTable
 from aggcal.io.tables.database import connected
 from aggcal.io.tables.files import load_file, look
-from aggcal.io.tables.numerals import plain_numbers
+from aggcal.io.tables.numerals import blank_words, plain_numbers
 from aggcal.io.tables.opening import load_memory
 from aggcal.io.tables.parquet import parquet_rows
 from aggcal.io.tables.prepared import Prepared, prepared
@@ -147,6 +148,7 @@ def rows_of(brought: Brought) -> Reading:
     found = brought.format
     if isinstance(found, TableFormat):
         source = brought.table(found, notes)
+        notes += unused_columns(brought.sample, choices)
     else:
         source = brought.taken_apart(found, notes)
     if choices.spelling is not None:
@@ -309,14 +311,15 @@ class Brought:
         if isinstance(self.data, list | tuple):
             values = iter(self.data)
         elif self.path is None:
-            values = self._frame_rows()
+            values = frame_rows(self.data)
         elif self.path.is_dir() or (head := peek(self.path, self.name)).startswith(b"PAR1"):
             values = parquet_rows(self.connection, self.path, self.name, self.scratch)
         elif is_json(head):
             yield from json_records(self.name, text_pieces(self.path, self.name))
             return
         else:
-            values = self._table_rows()
+            yield from self._table_rows()
+            return
         for k, value in enumerate(values, 1):
             yield Record(f"row {k}", native(value))
 
@@ -340,20 +343,7 @@ class Brought:
         self.connection.register("everything", {"h": np.array(found, dtype=np.int64)})
         return "SELECT h FROM everything"
 
-    def _frame_rows(self) -> Iterator[Any]:
-        """Go through a frame or a mapping of columns, lists in its cells as they are."""
-        if isinstance(self.data, Mapping):
-            for row in zip(*self.data.values(), strict=True):
-                yield dict(zip(self.data, row, strict=True))
-            return
-        import narwhals as nw
-
-        frame: Any = nw.from_native(self.data, pass_through=True)
-        if isinstance(frame, nw.LazyFrame):
-            frame = frame.collect()
-        yield from frame.iter_rows(named=True)
-
-    def _table_rows(self) -> Iterator[dict[str, Any]]:
+    def _table_rows(self) -> Iterator[Record]:
         """Go through a CSV file; columns without a name, such as an index, are none."""
         names = sorted(name for name in self.sample.columns if name)
         # Names of our own: theirs may be any, also one that DuckDB has for itself.
@@ -369,17 +359,23 @@ class Brought:
         for k in present:
             numbers = (*RATING, "rank", "weight", "confidence", *wide)
             if renamed.get(names[k], names[k]) in numbers:
+                blank_words(source, f"cell_{k}")
                 self.told += plain_numbers(source, f"cell_{k}", names[k])
         self.told += [note for note in source.notes if note not in self.told]
         last = source.one("max(rowid)")
         cells = ", ".join(f"cell_{k}" for k in present)
+        first = 1 if source.first_row is None else source.first_row
         for start in range(0, last + 1, _AT_ONCE):
             found = self.connection.execute(
-                f"SELECT {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
+                f"SELECT rowid, {cells} FROM raw WHERE rowid >= ? AND rowid < ? ORDER BY rowid",
                 [start, start + _AT_ONCE],
             ).fetchall()
-            for values in found:
-                yield {spelt[k]: value for k, value in zip(present, values, strict=True)}
+            for number, *values in found:
+                location = f"row {first + number}"
+                if repeats(values, [names[k] for k in present]):
+                    raise repeated_header(self.name, location, values)
+                cells_of = {spelt[k]: value for k, value in zip(present, values, strict=True)}
+                yield Record(location, native(cells_of))
 
     def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
         if self.given is not None:

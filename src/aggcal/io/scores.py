@@ -25,6 +25,7 @@ from aggcal.io.per_item import (
     OTHERS,
     fetch,
     ids,
+    is_one_by_one,
     items_named,
     numbers,
     read_as_numbers,
@@ -75,7 +76,7 @@ def read_scores(
     check_blank(blank)
     if column.strip().lower() == item.strip().lower():
         raise OptionError(f"the column '{item}' names the items; give the column that scores them.")
-    if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
+    if is_one_by_one(data, item):
         return Scores.of(_mapped(data))
     shapes = {2: (item, column), 3: (item, column, "sd")}
     wanted = {"sd": "sd", **(OTHERS if item == "item" else {})}
@@ -237,6 +238,16 @@ def _is_number(names: Sequence[str]) -> bool:
     return any(re.fullmatch(r"[+-]?\d+([.,]\d+)? ?%?", name.strip()) for name in names)
 
 
+def _remedy(source: Source, column: str, flag: str | None) -> str:
+    """Say how to name the scores of a table that names its items."""
+    if flag is None:
+        return f"rename the column to '{column}'."
+    rest = [name for name in source.found if name.strip().lower() not in ("", "item", *OTHERS)]
+    if len(rest) == 1:
+        return f"say --{flag}-column '{rest[0]}'."
+    return f"rename the column, or name it with --{flag}-column."
+
+
 def _require(source: Source, column: str, flag: str | None, item: str = "item") -> None:
     missing = [c for n, c in (("item", item), ("value", column)) if n not in source.columns]
     if missing:
@@ -248,9 +259,10 @@ def _require(source: Source, column: str, flag: str | None, item: str = "item") 
                 "further judgments come after --judgments."
             )
         elif "item" in source.columns:
-            remedy = f"rename the column to '{column}'."
-            if flag is not None:
-                remedy = f"rename the column, or name it with --{flag}-column."
+            remedy = _remedy(source, column, flag)
+        elif not source.found[0].strip() and "item" in missing:
+            remedy = "if the first column names the items, write 'item' above it"
+            remedy += "." if missing == ["item"] else ", and name the scores with --score-column."
         elif _is_number(source.found[-1:]):
             remedy = f"the first line holds data; add a first line item,{column}."
         else:

@@ -288,7 +288,9 @@ def _cell(part: _Part, column: str, pair: tuple[str, str]) -> str:
     if column == "weight":
         return "weight::VARCHAR" if column in have else "'1'"
     if column == "location":
-        here = "'row ' || (rowid + 1)"
+        source = part.reading.source
+        first = 1 if source.first_row is None else source.first_row
+        here = f"'row ' || ({source.row_number} + {first})"
         known = f"coalesce(location, {here})" if column in have else here
         return f"{quoted(part.label + ': ')} || {known}"
     if column == "screen":

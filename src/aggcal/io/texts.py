@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggcal.errors import OptionError, TableError, TooLittleDataError, did_you_mean
-from aggcal.io.per_item import refuse_double_items
+from aggcal.io.per_item import OTHERS, is_one_by_one, items_named, refuse_double_items
 from aggcal.io.tables.opening import opened
+from aggcal.io.tables.source import Source
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Texts:
 
 def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
     """Read a table of texts: ``item, text``; items without a text are left out.
+
+    The ids may be called as those of scores may be: ``id``, ``model``, ``essay``, ``paper``, ...
 
     Parameters
     ----------
@@ -42,23 +45,39 @@ def read_texts(data: Any, *, column: str = "text", item: str = "item") -> Texts:
         return data
     if column.strip().lower() == item.strip().lower():
         raise OptionError(f"the column '{item}' names the items; give the column of their texts.")
-    if isinstance(data, Mapping) and not any(str(key).lower() == item.lower() for key in data):
+    if is_one_by_one(data, item):
         return Texts({str(name): str(text) for name, text in data.items() if text is not None})
-    aliases, shapes = {"item": item, "text": column}, {2: (item, column)}
-    with opened(data, ("item", "text"), what="texts", shapes=shapes, aliases=aliases) as source:
-        missing = [c for name, c in aliases.items() if name not in source.columns]
-        if missing:
-            named = " and ".join(f"'{name}'" for name in missing)
-            raise TableError(
-                f"{source.name}: column {named} missing{did_you_mean(missing[-1], source.found)} "
-                f"(found: {source.columns_found}); the texts "
-                "need the columns item and text: rename one, or name that of the texts with "
-                "--text-column."
-            )
+    wanted = {**(OTHERS if item == "item" else {}), item.strip().lower(): "item"}
+    wanted[column.strip().lower()] = "text"
+    with opened(data, wanted, what="texts", shapes={2: (item, column)}) as loaded:
+        source, notes = items_named(loaded)
+        _require(source, item, column)
         if not source.rows():
             raise TooLittleDataError(f"{source.name}: has a header but no row; add items.")
         refuse_double_items(source, TableError)
         found = source.connection.execute(
             "SELECT item, text FROM raw WHERE text IS NOT NULL ORDER BY rowid"
         ).fetchall()
-        return Texts(dict(found), source.name, source.notes)
+        return Texts(dict(found), source.name, (*notes, *source.notes))
+
+
+def _require(source: Source, item: str, column: str) -> None:
+    """Refuse a table without ids or without texts, and say how to name them."""
+    if {"item", "text"} <= source.columns:
+        return
+    missing = [c for name, c in (("item", item), ("text", column)) if name not in source.columns]
+    named = " and ".join(f"'{name}'" for name in missing)
+    known = {item, column, *OTHERS}
+    rest = [name for name in source.found if name.strip() and name.strip().lower() not in known]
+    remedy = "call the column of the ids 'item'"
+    if missing == [column]:
+        remedy = "name the column of the texts with --text-column NAME"
+        if len(rest) == 1:
+            remedy = f"if the texts are in '{rest[0]}', say --text-column '{rest[0]}'"
+    elif len(missing) > 1:
+        remedy += ", and name that of the texts with --text-column NAME"
+    noun = "column" if len(missing) == 1 else "columns"
+    raise TableError(
+        f"{source.name}: {noun} {named} missing{did_you_mean(missing[-1], source.found)} "
+        f"(found: {source.columns_found}); {remedy}."
+    )

@@ -28,10 +28,10 @@ UncertaintyName: TypeAlias = Literal[
 ]
 """A kind of uncertainty of the consensus."""
 FormatName: TypeAlias = Literal[
-    "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "alpaca-eval", "arena",
-    "crowd-kit", "gavel", "all-our-ideas", "all-our-ideas-non-votes", "no-more-marking",
-    "preference-pairs", "openreview", "evalica", "best-worst", "rankings", "ratings", "choix",
-    "table",
+    "preflib", "label-studio", "argilla", "vote-log", "mt-bench", "mt-bench-single",
+    "alpaca-eval", "arena", "arena-hard", "crowd-kit", "gavel", "all-our-ideas",
+    "all-our-ideas-non-votes", "no-more-marking", "preference-pairs", "openreview", "hotcrp",
+    "evalica", "best-worst", "rankings", "ratings", "choix", "table",
 ]
 """A format of judgments."""
 DatasetName: TypeAlias = Literal[

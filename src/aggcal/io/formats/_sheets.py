@@ -31,9 +31,12 @@ SUMMARIES = (
 _NO_RATINGS = {
     *SUMMARIES, "sd", "stdev", "std", "variance", "count", "min", "max", "range",
     "progress", "duration (in seconds)", "finished", "locationlatitude", "locationlongitude",
-    "userlanguage", "timestamp", "age", *RANKS,
+    "userlanguage", "timestamp", "age", *RANKS, "startdate", "enddate", "recordeddate",
+    "start date", "end date", "date", "time", "start time", "completion time", "date submitted",
+    "date started", "date last action", "last page", "seed", "total time", "year", "id",
+    "collector id", "total points", "quiz feedback",
 }  # fmt: skip
-"""Columns of numbers that nobody rates with; among them what Qualtrics adds."""
+"""Columns of numbers that nobody rates with; among them what tools for surveys add."""
 _BESIDE = re.compile(r"confidence|expertise|familiarity|weight|\bnumber\b|\bid\b|#$")
 """What columns of numbers beside ratings are called."""
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+$")
@@ -74,7 +77,10 @@ def rated_columns(sample: Sample, order: tuple[str, ...] = ()) -> list[str]:
     return [
         name
         for name in sorted(sample.columns - others)
-        if not _BESIDE.search(name) and holds(sample.values(name))
+        # LimeSurvey writes the code of a question before it.
+        if name.partition(". ")[2] not in _NO_RATINGS
+        and not _BESIDE.search(name)
+        and holds(sample.values(name))
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from aggcal.io.formats._base import Choices
@@ -24,10 +24,11 @@ ANNOTATOR = _spaced((
     "annotator", "annotator_id", "worker", "worker_id", "workerid", "judge", "judge_id",
     "judgeid", "rater", "rater_id", "reviewer", "assessor", "participant", "voter", "user",
     "reviewer_id", "reviewer_name", "reviewername", "member name", "member #",
-    "reviewer_email", "annotator_name", "rater_name", "judge_name", "participant_id",
+    "reviewer_email", "annotator_name", "rater_name", "judge_name", "judgename", "participant_id",
     "prolific_pid", "prolific_id", "respondent_id", "email address",
     "teacher", "marker", "examiner", "coder", "labeler", "labeller",
     "user_id", "completed_by", "session_id", "evaluation_session_id", "responseid",
+    "response_id",
 ))
 """Who judged, the surest name first."""
 
@@ -60,6 +61,9 @@ ITEM = _spaced((
 ))
 """What was rated, the surest name first."""
 
+PER_ITEM = ("id", "model", "system", "name")
+"""What the column of items may be called where no name is surer: often it is something else."""
+
 RATING = (
     "rating", "score", "mark", "grade", "stars", "points", "overall merit", "overall score",
     "total score", "overall evaluation", "overall rating", "overall_rating", "ovemer",
@@ -77,12 +81,30 @@ GROUP = (
 )
 """What was ranked or rated together."""
 
+TIMES = ("count", "counts", "n", "freq", "frequency", "times", "n_votes", "num_votes", "votes")
+"""How often a judgment was made, where a table has one row for all of them: this is only said."""
+
 SECONDS = {
     "seconds": 1.0, "duration_s": 1.0, "duration_ms": 1e-3, "lead_time": 1.0,
     "response time (s)": 1.0, "response_time_ms": 1e-3,
 }
 """How long a judgment took, and how many seconds one unit is."""
 # fmt: on
+
+
+def paired(columns: Collection[str]) -> bool:
+    """Whether columns hold pairs: two that go together, and are not the first of more.
+
+    Examples
+    --------
+    >>> paired({"a", "b"}), paired({"a", "b", "c"}), paired({"chosen", "rejected"})
+    (True, False, True)
+    """
+    third = {("a", "b"): "c", ("x", "y"): "z"}
+    return any(
+        one in columns and two in columns and third.get((one, two)) not in columns
+        for one, two in (*LEFT_RIGHT, *WINNER_LOSER)
+    )
 
 
 def first_of(cells: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from aggcal.errors import OutcomeError, TableError, count
+from aggcal.errors import OptionError, OutcomeError, TableError, count
 from aggcal.io.formats._base import (
     Choices,
     Notes,
@@ -25,6 +25,10 @@ from aggcal.io.formats._sample import Record, Sample
 
 _FLAT = ".responses"
 _SUGGESTED = ".suggestion"
+_PAIRS = (
+    ("left_id", "right_id"), ("model_a", "model_b"), ("model_1", "model_2"), ("model1", "model2"),
+)  # fmt: skip
+"""What a record calls the items of a pair; fields may hold texts under other such names."""
 
 
 def _is_mine(sample: Sample) -> bool:
@@ -108,8 +112,11 @@ def _pair(record: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the ids of the items on the left and on the right, where a record names them."""
     metadata = record.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else record
-    left, right = text_of(named.get("left_id")), text_of(named.get("right_id"))
-    return None if left is None or right is None else (left, right)
+    for one, two in _PAIRS:
+        left, right = text_of(named.get(one)), text_of(named.get(two))
+        if left is not None and right is not None:
+            return left, right
+    return None
 
 
 def _of_sides(answers: Answers) -> tuple[Answers, Answers]:
@@ -149,9 +156,22 @@ def _of_rankings(answers: Answers, notes: Notes) -> Iterator[tuple[str, _Answer]
             yield location, answer._replace(value=value)
         elif answer.value is not None:
             others[answer.question] += 1
+    if others and not asked:
+        _refuse_sides(answers)
     if others:
         listed = ", ".join(f"{question}: {number:,}" for question, number in others.items())
         notes.append(f"answers to questions that ask for no ranking are not taken ({listed})")
+
+
+def _refuse_sides(answers: Answers) -> None:
+    """Refuse answers that name a side of pairs whose items no record names."""
+    for _, answer in answers:
+        if isinstance(answer.value, str) and is_label(answer.value) and answer.pair is None:
+            raise OptionError(
+                f"the answers to '{answer.question}' name a side ('{answer.value}'), and the "
+                "records do not say which items these are; give each record the metadata left_id "
+                "and right_id."
+            )
 
 
 def _is_list_of_names(value: Any) -> bool:

@@ -70,6 +70,7 @@ def _rows(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator
             yield from reader.task(task, record.location)
         else:
             yield from reader.flat(task, record.location)
+    reader.refuse_others()
     if reader.rankings:
         notes.append(stated(reader.rankings, reader.pairs, "ranking", choices.ranking_weight))
 
@@ -80,6 +81,9 @@ class _Reader:
     def __init__(self, choices: Choices, notes: Notes) -> None:
         self.choices, self.notes = choices, notes
         self.rankings = self.pairs = 0
+        self.answers = 0
+        self.others: dict[str, str] = {}
+        """Kinds of answers that are no comparisons, and the control of the first of each."""
         self.keys: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def task(self, task: Mapping[str, Any], location: str) -> Iterator[Row]:
@@ -103,6 +107,16 @@ class _Reader:
             yield from self._results(
                 list_of(guess.get("result"), where, "result"), data, who, where, None
             )
+
+    def refuse_others(self) -> None:
+        """Refuse an export without a comparison whose answers were given in another way."""
+        if self.answers or not self.others:
+            return
+        kind, control = next(iter(self.others.items()))
+        raise OptionError(
+            f"the answers are of kind '{kind}' (control '{control}'), and this export is read for "
+            "Pairwise and Ranker alone; export the project as CSV, which is read as a table."
+        )
 
     def flat(self, record: Mapping[str, Any], location: str) -> Iterator[Row]:
         found = _flat_results(record)
@@ -139,6 +153,10 @@ class _Reader:
         seconds: float | None,
     ) -> Iterator[Row]:
         known = [r for r in results if isinstance(r, Mapping) and r.get("type") in _TYPES]
+        self.answers += len(known)
+        for result in results:
+            if isinstance(result, Mapping) and result.get("type") in ("choices", "rating"):
+                self.others.setdefault(result["type"], text_of(result.get("from_name")) or "?")
         if not known:
             yield self._unanswered(data, who, location, "no answer")
         for result in known:

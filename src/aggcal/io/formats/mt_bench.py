@@ -1,10 +1,10 @@
-"""MT-Bench's pairwise judge: each record holds two judgments, one for each order shown."""
+"""MT-Bench's judge: pairs, of which a record holds one judgment for each order, or scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aggcal.errors import OutcomeError
+from aggcal.errors import OutcomeError, count
 from aggcal.io.formats._base import (
     MEANINGS,
     Choices,
@@ -13,10 +13,17 @@ from aggcal.io.formats._base import (
     Row,
     mapping_of,
     nobody,
+    number_of,
     text_of,
 )
 from aggcal.io.formats._labels import LABELS, NO_SIDE, is_label, spelt
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.formats.ratings import FORMAT as RATINGS_FORMAT
+
+_NOT_FOUND = -1
+"""The score where none was found in what the judge wrote."""
+_LONG = ("user_prompt", "judgment")
+"""Fields with whole conversations, which nobody parts judgments by."""
 
 
 def _is_mine(sample: Sample) -> bool:
@@ -51,3 +58,38 @@ def _is_clear(label: str) -> bool:
 
 
 FORMAT = RecordFormat(_is_mine, _rows, contexts={"prompt": ("question_id",)})
+
+
+def _is_single(sample: Sample) -> bool:
+    return sample.has("question_id", "model", "judge", "score", "turn")
+
+
+def _single(records: Iterator[Record], choices: Choices, notes: Notes) -> Iterator[Row]:
+    """Compare the scores that a judge gave to the answers to one question, turn by turn."""
+    missing = [0]
+
+    def scored() -> Iterator[Record]:
+        for record in records:
+            entry = mapping_of(record.value, record.location, "record")
+            found = number_of(entry.get("score")) != _NOT_FOUND
+            missing[0] += not found
+            asked = f"{text_of(entry.get('question_id'))}, turn {text_of(entry.get('turn'))}"
+            named = {
+                "item": entry.get("model"),
+                "annotator": text_of(entry.get("judge")),
+                "rating": entry.get("score") if found else None,
+                "entry": asked,
+            }
+            rest = {k: value for k, value in entry.items() if k not in (*_LONG, "score")}
+            yield Record(record.location, rest | named)
+
+    yield from RATINGS_FORMAT.rows(scored(), choices, notes)
+    notes.append("scores are compared within each question and turn")
+    if missing[0]:
+        verb = "means" if missing[0] == 1 else "mean"
+        notes.append(f"{count(missing[0], 'score')} of -1 {verb} that the judge gave none")
+
+
+SINGLE = RecordFormat(
+    _is_single, _single, options=RATINGS_FORMAT.options, contexts={"prompt": ("question_id",)}
+)

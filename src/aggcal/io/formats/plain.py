@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aggcal.errors import TableError
-from aggcal.io.formats._base import Choices, Notes, TableFormat, not_needed
+from aggcal.io.formats._base import Choices, Notes, TableFormat, not_needed, number_of
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sides import side_of
 from aggcal.io.formats._synonyms import (
@@ -15,6 +15,7 @@ from aggcal.io.formats._synonyms import (
     OUTCOME,
     RATING,
     SECONDS,
+    TIMES,
     WINNER_LOSER,
 )
 from aggcal.io.tables.source import Source, cell, quoted
@@ -25,7 +26,7 @@ UNSIDED = "no"
 """What the column ``sided`` says of an outcome that does not tell who stood on the left."""
 _FORMS = (
     "a judgments table has the columns annotator, winner, loser or annotator, left, right, outcome;"
-    " say which column is which, as in --column annotator=Coder --column winner='Better text', or"
+    " say which column is which, as in --column annotator=Coder --column 'winner=Better text', or"
     " --judged-by NAME if the table does not say who judged; for exports see 'aggcal formats'."
 )
 
@@ -103,6 +104,32 @@ def _say(found: Mapping[str, str], notes: Notes) -> None:
     if others:
         listed = ", ".join(f"{other} as {own}" for own, other in others.items())
         notes.append(f"columns taken: {listed}")
+
+
+def unused_columns(sample: Sample, choices: Choices) -> Notes:
+    """Say that columns tell how often a judgment was made, or that it was rejected.
+
+    Nothing uses them unasked.
+
+    Examples
+    --------
+    >>> from aggcal.io.formats._sample import of_records
+    >>> unused_columns(of_records("f", [{"winner": "a", "loser": "b", "count": 3}]), Choices())
+    ["the column 'count' is not used; --column weight=count weighs by it"]
+    """
+    named = {other.strip().lower() for other in choices.columns.values()}
+    status = next((name for name in sorted(sample.columns) if name.endswith("status")), None)
+    said = [value for value in sample.values(status or "") if value.lower() == "rejected"]
+    notes = []
+    if status is not None and said:
+        notes.append(f"rows that are '{said[0]}' in the column '{status}' are read like the others")
+    if "weight" in {*sample.columns, *choices.columns}:
+        return notes
+    found = next((name for name in TIMES if name in sample.columns - named), None)
+    values = [] if found is None else map(number_of, sample.values(found))
+    if any(value is not None and value > 1.0 for value in values):
+        notes.append(f"the column '{found}' is not used; --column weight={found} weighs by it")
+    return notes
 
 
 def _uses(sample: Sample) -> tuple[str, ...]:

@@ -30,10 +30,9 @@ from aggcal.io.formats._synonyms import (
     ANNOTATOR,
     GROUP,
     ITEM,
-    LEFT_RIGHT,
     RATING,
-    WINNER_LOSER,
     first_of,
+    paired,
 )
 
 _OVERALL = re.compile(r"overall evaluation\W*([+-]?\d+)", re.IGNORECASE)
@@ -41,7 +40,7 @@ _OVERALL = re.compile(r"overall evaluation\W*([+-]?\d+)", re.IGNORECASE)
 
 
 def _is_mine(sample: Sample) -> bool:
-    if any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER)):
+    if paired(sample.columns):
         return False  # a pair that has a score is no rating
     itemised = any(name in sample.columns for name in ITEM)
     rated = any(name in sample.columns for name in (*RATING, *SEVERAL))
@@ -52,9 +51,8 @@ def _is_mine(sample: Sample) -> bool:
 
 def _may_be(sample: Sample) -> bool:
     """Whether a sheet can be meant that has a column for each annotator, or for each item."""
-    paired = any(sample.has(*pair) for pair in (*LEFT_RIGHT, *WINNER_LOSER))
     rows = any(name in sample.columns for name in (*ITEM, *ANNOTATOR))
-    return not paired and rows and len(sample.columns) > 2  # noqa: PLR2004
+    return not paired(sample.columns) and rows and len(sample.columns) > 2  # noqa: PLR2004
 
 
 def _respelt(

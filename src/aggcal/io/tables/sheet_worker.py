@@ -12,6 +12,7 @@ import csv
 import json
 import struct
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -25,6 +26,7 @@ SECONDS = 300
 _MAY_BE_DATA = {"left", "right", "text", "answer", "choice", "set", "list", "user", "label"}
 _LOOKED_AT = 30
 """Rows in which a header is looked for: titles above a table are shorter, sheets of data longer."""
+_ODS = "content.xml"  # which holds all sheets of an .ods
 _EXACT = 10**15
 """Spreadsheets keep 15 digits of a number: the last ones of a longer id are lost."""
 
@@ -51,10 +53,9 @@ def read(asked: dict[str, Any]) -> dict[str, Any]:
         raise Refused(why="locked") from None
     except python_calamine.CalamineError as error:
         raise Refused(why="damaged", reason=str(error)) from None
-    worksheet, visible = (
-        python_calamine.SheetTypeEnum.WorkSheet,
-        python_calamine.SheetVisibleEnum.Visible,
-    )
+    worksheet = python_calamine.SheetTypeEnum.WorkSheet
+    visible = python_calamine.SheetVisibleEnum.Visible
+    hidden = python_calamine.SheetVisibleEnum.Hidden
     tables = [m for m in book.sheets_metadata if m.typ == worksheet]
     shown = [m.name for m in tables if m.visible == visible]
     wanted = {str(name) for name in asked["wanted"]}
@@ -66,10 +67,15 @@ def read(asked: dict[str, Any]) -> dict[str, Any]:
     if sheet.start is None:
         raise Refused(why="empty", sheet=name)
     header = _header(sheet, wanted)[0]
-    empty = _not_shown(asked["path"], name)
+    part = _part(asked["path"], name)
+    empty = _not_shown(asked["path"], name, part)
     odd = _write(sheet, header, Path(asked["output"]), empty)
     return {
         "sheet": name,
+        "is_hidden": name not in shown,
+        "hidden": [m.name for m in tables if m.visible == hidden and m.name != name],
+        "part": part,
+        "left": sheet.start[1],
         "others": others,
         "header": header,
         "first": sheet.start[0],
@@ -189,32 +195,28 @@ def _text(cell: Any) -> tuple[str, str | None]:
     return text, kind
 
 
-def _not_shown(path: str, sheet: str) -> dict[tuple[int, int], str]:
+def _not_shown(path: str, sheet: str, part: str | None) -> dict[tuple[int, int], str]:
     """Find the cells that the library reads as blank and that are not.
 
     Returns, by row and column, the error that a cell shows; an empty text is a formula without
     a stored result.
     """
-    import zipfile
-
-    if not zipfile.is_zipfile(path):
+    if part is None:
         with suppress(struct.error, IndexError, ValueError):
             return dict(_errors_of_xls(Path(path).read_bytes(), sheet))
         return {}
     with zipfile.ZipFile(path) as book, suppress(KeyError):
-        names = set(book.namelist())
-        if "content.xml" in names:
-            return dict(_errors_of_ods(book, sheet))
-        return dict(_errors_of_xlsx(book, sheet))
+        found = _errors_of_ods(book, sheet) if part == _ODS else _errors_of_xlsx(book, part)
+        return dict(found)
     return {}
 
 
-def _errors_of_xlsx(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
+def _errors_of_xlsx(book: Any, sheet_part: str) -> Iterator[tuple[tuple[int, int], str]]:
     import io
     import re
     from xml.etree import ElementTree as ET
 
-    text = book.read(_part_of(book, sheet))
+    text = book.read(sheet_part)
     if b't="e"' not in text and b"<f" not in text and b":f" not in text:
         return
     name = re.compile(r"([A-Z]+)(\d+)")
@@ -245,7 +247,15 @@ def _part_of(book: Any, sheet: str) -> str:
         if part.get("Id") == found:
             target = str(part.get("Target")).removeprefix("/")
             return target if target.startswith("xl/") else f"xl/{target}"
-    raise KeyError(sheet)
+    return ""
+
+
+def _part(path: str, sheet: str) -> str | None:
+    """Return the part of a packed workbook that holds a sheet."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as book:
+            return _ODS if _ODS in book.namelist() else _part_of(book, sheet)
+    return None
 
 
 def _column(letters: str) -> int:
@@ -259,7 +269,7 @@ def _column(letters: str) -> int:
 def _errors_of_ods(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
     from xml.etree import ElementTree as ET
 
-    text = book.read("content.xml")
+    text = book.read(_ODS)
     if b'value-type="error"' not in text:
         return
     for table in ET.fromstring(text).iter():  # noqa: S314
@@ -277,16 +287,20 @@ def _errors_of_ods(book: Any, sheet: str) -> Iterator[tuple[tuple[int, int], str
             row += int(_attribute(line, "number-rows-repeated") or 1)
 
 
-def _errors_of_xls(file: bytes, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """Go through the records of a sheet (BIFF8): errors, and formulas whose result is one."""
+def records_of_xls(file: bytes, sheet: str) -> Iterator[tuple[int, bytes]]:
+    """Go through the records of a sheet (BIFF8)."""
     stream = _stream(file)
     start = None
     for kind, body in _records(stream, 0):
         if kind == _BOUNDS and _sheet_name(body) == sheet:
             start = struct.unpack_from("<I", body)[0]
-    if start is None:
-        return
-    for kind, body in _records(stream, start):
+    if start is not None:
+        yield from _records(stream, start)
+
+
+def _errors_of_xls(file: bytes, sheet: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Find errors, and formulas whose result is one."""
+    for kind, body in records_of_xls(file, sheet):
         row, column = struct.unpack_from("<HH", body) if len(body) > 3 else (0, 0)  # noqa: PLR2004
         if kind == _ERROR and body[7]:
             yield (row, column), _ERRORS.get(body[6], "#N/A")

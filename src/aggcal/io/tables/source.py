@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
+FILE_ROW = "_file_row"
+"""A column of the numbers that rows had before blank ones were taken out."""
 _LONGEST, _MOST = 40, 20
 MOST_COLUMNS = 10_000
 """Columns of a table that is read: each takes DuckDB a buffer of 32 KiB and some time to bind."""
@@ -65,6 +67,8 @@ class Source:
     """What was done to read the file, in words."""
     first_row: int | None = None
     """The number of the first row in its sheet; None for what is no sheet."""
+    row_number: str = "rowid"
+    """The column that numbers the rows as the file does."""
     titles: int = 0
     """Lines above the header that are no part of the table."""
     steps: dict[str, str] = field(default_factory=dict, compare=False)
@@ -87,8 +91,11 @@ class Source:
 
     def one(self, expression: str, where: str = "true") -> int:
         """Evaluate one integer aggregate over the rows."""
-        row = self.connection.execute(f"SELECT {expression} FROM raw WHERE {where}").fetchone()
-        return int(row[0]) if row and row[0] is not None else 0
+        # All of it: DuckDB 2 does nothing else while a result is not fetched to its end.
+        ((value,),) = self.connection.execute(
+            f"SELECT {expression} FROM raw WHERE {where}"
+        ).fetchall()
+        return int(value or 0)
 
     def any_row(self, conditions: Iterable[str]) -> bool:
         """Whether some row meets one of the conditions: one question for faults that are rare."""
@@ -106,7 +113,8 @@ class Source:
         """Say where the first offending row is, and what its ``column`` holds."""
         location = "location" if "location" in self.columns else "NULL"
         row = self.connection.execute(
-            f"SELECT rowid, {column}, {location} FROM raw WHERE {where} ORDER BY rowid LIMIT 1"
+            f"SELECT {self.row_number}, {column}, {location} FROM raw "
+            f"WHERE {where} ORDER BY rowid LIMIT 1"
         ).fetchone()
         if row is None:
             raise LookupError(where)

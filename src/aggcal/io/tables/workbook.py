@@ -6,14 +6,15 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from aggcal.errors import FileError, OptionError, TableError, count, some
 from aggcal.io.tables import sheet_worker
+from aggcal.io.tables.hidden import Hidden, hidden_in
 from aggcal.io.tables.sheet_worker import MEMORY, SECONDS, Odd
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
@@ -35,6 +36,9 @@ class Sheet:
     """The number of the row after the header, as the spreadsheet shows it."""
     odd: tuple[Odd, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: Hidden = field(default_factory=Hidden)
+    left: int = 0
+    """The position of the first column in the spreadsheet."""
 
     def check_columns(self, used: Mapping[str, int], source: str) -> list[str]:
         """Refuse cells of the used columns that do not hold what was typed; return notes on others.
@@ -47,7 +51,8 @@ class Sheet:
             What the user calls the sheet.
         """
         names = {position: name for name, position in used.items()}
-        notes = []
+        unseen = [n for at, n in names.items() if self.hidden.has_column(at + self.left)]
+        notes = [_hidden_columns(unseen)] if unseen else []
         for one in self.odd:
             if one["column"] not in names:
                 continue
@@ -114,17 +119,41 @@ def open_sheet(
     answer = _asked(asked)
     if "why" in answer:
         raise _refusal(name, sheet, answer)
-    notes = []
-    if answer["others"]:
-        notes.append(
-            f"sheet '{answer['sheet']}' was read, not {some(answer['others'])}; another is named "
-            f"by '{name}#NAME'"
-        )
-    if answer["header"] != answer["first"]:
-        notes.append(f"the header was found in row {answer['header'] + 1} of the sheet")
+    hidden = hidden_in(path, answer["sheet"], answer["part"], answer["header"])
     shown = f"{name}#{answer['sheet']}" if answer["sheets"] > 1 else name
     first = int(answer["header"]) + 2
-    return Sheet(output, shown, first, tuple(answer["odd"]), tuple(notes))
+    notes = tuple(_notes(name, answer, hidden, named=sheet is not None))
+    return Sheet(output, shown, first, tuple(answer["odd"]), notes, hidden, answer["left"])
+
+
+def _notes(name: str, answer: Mapping[str, Any], hidden: Hidden, *, named: bool) -> Iterator[str]:
+    """Say which sheet was read, and what of it a person does not see."""
+    sheet = answer["sheet"]
+    if answer["others"]:
+        yield (
+            f"sheet '{sheet}' was read, not {some(answer['others'])}; another is named by "
+            f"'{name}#NAME'"
+        )
+    if answer["is_hidden"]:
+        yield f"sheet '{sheet}' is hidden in the workbook; it is read like any other"
+    elif answer["hidden"] and not named:
+        verb = "is" if len(answer["hidden"]) == 1 else "are"
+        yield f"{some(answer['hidden'])} {verb} hidden in the workbook and not read"
+    if answer["header"] != answer["first"]:
+        yield f"the header was found in row {answer['header'] + 1} of the sheet"
+    if hidden.rows:
+        verb, they = ("is", "it is") if hidden.rows == 1 else ("are", "they are")
+        why = " by a filter" if hidden.filtered else ""
+        yield (
+            f"{count(hidden.rows, 'row')} of sheet '{sheet}' {verb} hidden in the workbook{why}; "
+            f"{they} read like the others"
+        )
+
+
+def _hidden_columns(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"column '{names[0]}' is hidden in the workbook; it is read like the others"
+    return f"columns {some(names)} are hidden in the workbook; they are read like the others"
 
 
 def _asked(asked: dict[str, Any]) -> dict[str, Any]:
