@@ -11,6 +11,7 @@ an entry to `aggcal.registry`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -33,7 +34,7 @@ from aggcal.registry.names import load
 # fmt: off
 __all__ = [
     "Choices", "Format", "Notes", "Record", "RecordFormat", "Row", "Sample", "TableFormat",
-    "TextFormat", "formats", "recognised",
+    "TextFormat", "claimed_by_others", "formats", "recognised",
 ]
 # fmt: on
 
@@ -58,6 +59,12 @@ def formats() -> list[Format]:
         *(_loaded(info) for info in FORMATS.others.values()),
         *(_loaded(info) for info in own if info.general),
     ]
+
+
+def claimed_by_others(look: Callable[[], Sample]) -> bool:
+    """Whether a format of an installed package knows a table, which is then looked at."""
+    others = FORMATS.others.values()
+    return bool(others) and any(_loaded(info).is_mine(look()) for info in others)
 
 
 def recognised(sample: Sample, name: str | None = None) -> Format:
