@@ -30,6 +30,7 @@ from aggcal.io.formats import formats
 from aggcal.io.formats._sample import Sample
 from aggcal.io.scores import read_item_columns, read_scores, read_truth
 from aggcal.io.tables import cells
+from aggcal.io.tables.cells import is_own_table
 from aggcal.registry import TABLE
 
 pytestmark = pytest.mark.skipif(library() is None, reason="there are no compiled kernels")
@@ -93,7 +94,7 @@ def test_tables_of_all_kinds_are_read_alike(tmp_path: Path, readers: Readers) ->
         few = rng.choice([*plain, *odd] if messy else plain, 5)
         return [str(text) for text in rng.choice(few, rows)]
 
-    for k in range(60):
+    for k in range(32):
         messy, rows = k % 4 == 0, int(rng.integers(1, 30))
         names = rng.permutation([*(LONG if k % 3 else SHORT), *(["weight"] if k % 2 else [])])
         table = {str(name): drawn(PLAIN, ODD, rows, messy=messy) for name in names}
@@ -106,7 +107,7 @@ def test_tables_of_all_kinds_are_read_alike(tmp_path: Path, readers: Readers) ->
         found = readers.small(data)
         taken += readers.was_quick
         same(found, readers.general(data))
-    assert taken > 20
+    assert taken > 8
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,7 @@ def test_tables_of_all_kinds_are_read_alike(tmp_path: Path, readers: Readers) ->
         "sep=,\nannotator,winner,loser\nann,a,b\nann,b,c\n",
         "annotator,winner,loser\nann,a,b\nann,a,b\nann,c,c\n",
         "annotator,winner,loser\nann,a,a\n",
+        "annotator,left,right,outcome\nann,a vs b,c vs d,left\nann,b vs a,c vs d,left\n",
         "annotator,winner,loser\nann,a,b\nNote: the end,,\n",
         " Annotator , WINNER,loser\r\nann,a,b\r\nann,b,c",
     ],
@@ -168,6 +170,7 @@ def test_no_other_format_knows_a_table_of_our_columns() -> None:
         sample = Sample("t.csv", frozenset(columns), records, ",".join(columns))
         claimed = [known.info.name for known in formats() if known.is_mine(sample)]
         assert claimed == [TABLE.name]
+        assert is_own_table(sample.columns)
 
 
 def test_a_run_of_a_small_study_does_not_load_duckdb(tmp_path: Path) -> None:
@@ -229,7 +232,7 @@ def test_numbers_of_items_are_read_alike(
         taken += (found := small(*given, **how)) is not None
         return found
 
-    for k in range(50):
+    for k in range(21):
         rows, messy = int(rng.integers(1, 9)), k % 3 == 0
         ids = [str(each) for each in rng.permutation([*PLAIN, "mean", *(ODD if messy else [])])]
         pool = [*NUMBERS, *(ODD_NUMBERS if messy else [])]
@@ -243,7 +246,7 @@ def test_numbers_of_items_are_read_alike(
             found = said(SMALL[column], data)
             patch.setattr(aggcal.io.scores, "small_items", lambda *_, **__: None)
             assert found == said(SMALL[column], data), table
-    assert taken > 10
+    assert taken > 5
 
 
 def test_scores_of_a_model_are_the_same_bits(tmp_path: Path) -> None:

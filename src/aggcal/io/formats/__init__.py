@@ -11,7 +11,6 @@ an entry to `aggcal.registry`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -28,13 +27,14 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._guessing import ask_for_columns
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.tables.cells import is_own_table
 from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
 
 # fmt: off
 __all__ = [
     "Choices", "Format", "Notes", "Record", "RecordFormat", "Row", "Sample", "TableFormat",
-    "TextFormat", "claimed_by_others", "formats", "recognised",
+    "TextFormat", "formats", "recognised",
 ]
 # fmt: on
 
@@ -61,12 +61,6 @@ def formats() -> list[Format]:
     ]
 
 
-def claimed_by_others(look: Callable[[], Sample]) -> bool:
-    """Whether a format of an installed package knows a table, which is then looked at."""
-    others = FORMATS.others.values()
-    return bool(others) and any(_loaded(info).is_mine(look()) for info in others)
-
-
 def recognised(sample: Sample, name: str | None = None) -> Format:
     """Return the format of a file: the one named, or the first that knows it.
 
@@ -78,7 +72,11 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
     'crowd-kit'
     """
     if name is None:
-        found = next(known for known in formats() if known.is_mine(sample))
+        if is_own_table(sample.columns):
+            # Nobody else's: other packages, which take long to be looked for, are not asked.
+            found = _loaded(TABLE)
+        else:
+            found = next(known for known in formats() if known.is_mine(sample))
         if found.info == RANKINGS and _loaded(RATINGS).is_mine(sample):
             raise OptionError(
                 f"{sample.name}: holds ranks and ratings; say which to use with --format "

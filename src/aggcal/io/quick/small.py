@@ -12,18 +12,16 @@ from aggcal._core.arrays import CodeArray
 from aggcal._core.kernels import library
 from aggcal.data.judgments import Judgments
 from aggcal.errors.voice import spoken
-from aggcal.io.formats import claimed_by_others
-from aggcal.io.formats._sample import Sample, of_table
 from aggcal.io.quick.keys import Codes, Keys, judgments_of
 from aggcal.io.quick.numbering import Ids, Kind, Outcomes, Weights, plainly
 from aggcal.io.quick.streams import NotPlain
 from aggcal.io.rows import SHAPES
-from aggcal.io.tables.cells import Cells, small_cells
-from aggcal.io.tables.reading import HEAD_BYTES
+from aggcal.io.tables.cells import Cells, is_own_table, small_cells
 from aggcal.registry import TABLE
 
-_PAIRS = ({"left", "right", "outcome"}, {"winner", "loser"})
-_NAMES = {name: name for name in ("annotator", "weight", *_PAIRS[0], *_PAIRS[1])}
+_NAMES = {
+    name: name for name in ("annotator", "left", "right", "outcome", "winner", "loser", "weight")
+}
 
 
 def small_judgments(data: Any, left_out: Sequence[str] = ()) -> Judgments | None:
@@ -47,7 +45,7 @@ def small_judgments(data: Any, left_out: Sequence[str] = ()) -> Judgments | None
     if kernels is None:
         return None
     cells = small_cells(data, _NAMES, "judgments", SHAPES)
-    if cells is None or not _is_ours(cells) or claimed_by_others(lambda: _sample(cells)):
+    if cells is None or not is_own_table(cells.columns.keys()) or _has_more(cells):
         return None
     try:
         return _read(kernels, cells, left_out)
@@ -55,15 +53,10 @@ def small_judgments(data: Any, left_out: Sequence[str] = ()) -> Judgments | None
         return None
 
 
-def _is_ours(cells: Cells) -> bool:
-    names = {*cells.columns}
-    needed = "annotator" in names and names - {"annotator", "weight"} in _PAIRS
-    return needed and len(cells.found) == len(names)
-
-
-def _sample(cells: Cells) -> Sample:
-    head = cells.text[:HEAD_BYTES]
-    return of_table(cells.name, cells.found, head, cells.delimiter) if head else Sample(cells.name)
+def _has_more(cells: Cells) -> bool:
+    """Whether there are other columns, or one that may hold both items, as 'a vs b'."""
+    both = any(" v" in column[0].lower() for column in cells.columns.values())
+    return both or len(cells.found) > len(cells.columns)
 
 
 def _read(kernels: Any, cells: Cells, left_out: Sequence[str]) -> Judgments:

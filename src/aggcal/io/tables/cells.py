@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,19 @@ _MOST_COLUMNS = 1_000  # wider tables take longer to take apart than to load
 _LISTS = (list, tuple, np.ndarray)
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?")
 """A number that DuckDB and Python read as the same one."""
+
+_PAIRS = ({"left", "right", "outcome"}, {"winner", "loser"})
+
+
+def is_own_table(columns: AbstractSet[str]) -> bool:
+    """Whether columns are those of a table of judgments in aggcal's own form, and no others.
+
+    Examples
+    --------
+    >>> is_own_table({"annotator", "winner", "loser"}), is_own_table({"annotator", "winner"})
+    (True, False)
+    """
+    return "annotator" in columns and columns - {"annotator", "weight"} in _PAIRS
 
 
 class Cells(NamedTuple):
