@@ -47,11 +47,11 @@ def isotonic_rows(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.array([isotonic(*pair)[0] for pair in pairs]).reshape(values.shape)
     fitted = np.array(values, dtype=np.float64, order="C")
     pooled = np.array(weights, dtype=np.float64, order="C")
-    rows, n = fitted.shape
+    n = fitted.shape[1]
     starts = np.empty(n + 1, dtype=np.int64)
-    (first, weight, start), length = at(fitted, pooled, starts), 8 * n
-    for k in range(0, rows * length, length):
-        kernel(n, first + k, weight + k, start)
+    (start,) = at(starts)
+    for value, weight in zip(fitted, pooled, strict=True):
+        kernel(n, *at(value, weight), start)
     return fitted
 
 

@@ -98,8 +98,8 @@ def _read(kernels: Any, cells: Cells, left_out: Sequence[str]) -> Judgments:
 
 def _coded(kind: type[Kind], column: list[str]) -> tuple[Kind, CodeArray]:
     """Give the different cells of a column their codes, and each cell that of its text."""
-    different = dict.fromkeys(column)
-    found = plainly(kind, [*different])
+    different: list[str] = list(dict.fromkeys(column))
+    found: Kind | None = plainly(kind, different)
     if found is None:
         raise NotPlain
     code = dict(zip(different, found.by_cell.tolist(), strict=True))
