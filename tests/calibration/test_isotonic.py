@@ -8,6 +8,7 @@ from scipy.optimize import isotonic_regression
 
 from aggcal._core.kernels import library
 from aggcal.calibration import isotonic as module
+from aggcal.calibration.atc import projected_rows, projected_values
 from aggcal.calibration.isotonic import isotonic
 
 
@@ -32,6 +33,26 @@ def test_without_a_kernel_scipy_takes_its_place(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "library", lambda: None)
     for ours, theirs in zip(one, isotonic(values, weights), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_rows_together_are_the_same_bits_as_one_by_one(
+    kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not kernels:
+        monkeypatch.setattr(module, "library", lambda: None)
+    random = np.random.default_rng(9)
+    for k in range(12):
+        n = int(random.integers(1, 30))
+        weights = random.exponential(size=n) + 1e-9
+        heights = random.integers(0, 9, (7, n)) / 3.0 if k % 3 == 0 else random.normal(size=(7, n))
+        values = random.normal(size=(7, n))
+        component = random.integers(0, 2, n) if k % 4 == 0 else None
+        for one, other in ((heights, values), (heights, values[0]), (heights[0], values)):
+            found = projected_rows(one, other, weights, component)
+            rows = zip(np.broadcast_to(one, (7, n)), np.broadcast_to(other, (7, n)), strict=True)
+            each = [projected_values(*row, weights, component) for row in rows]
+            np.testing.assert_array_equal(found, each)
 
 
 def test_weights_must_be_positive() -> None:

@@ -47,7 +47,7 @@ OWN = {"target/notes.txt": "mine", "target/mine/kept.csv": "a,b\n"}
 """What the user keeps in the output folder."""
 INPUTS = ["study/judgments.csv", "study/scores.csv"]
 NEVER = -1
-FEWEST, LAST = 10, 120
+FEWEST, LAST = 5, 120
 """Calls that every command makes; calls that a run makes, at most."""
 _ENDS: dict[str, set[int]] = {
     "KILL": {-signal.SIGKILL},

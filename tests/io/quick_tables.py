@@ -28,11 +28,15 @@ Table = dict[str, list[Any]]
 
 
 class Readers:
-    """Reads with and without the quick readers, and tells whether one of them did it."""
+    """Reads with and without the quick readers, and tells whether one of them did it.
+
+    The reader of small tables, which would be asked before them, is used only by `small`.
+    """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._patch = patch
         self._quickly: Callable[..., Judgments | None] = vars(aggcal.io.judgments)["quickly"]
+        self._small: Callable[..., Judgments | None] = vars(aggcal.io.judgments)["small_judgments"]
         self.was_quick = False
 
     def _noted(self, *given: Any, **how: Any) -> Judgments | None:
@@ -40,18 +44,32 @@ class Readers:
         self.was_quick = found is not None
         return found
 
+    def _noted_small(self, *given: Any) -> Judgments | None:
+        found = self._small(*given)
+        self.was_quick = found is not None
+        return found
+
     def quick(self, data: Any, **how: Any) -> Judgments | str:
         self.was_quick = False
         return self._read(self._noted, data, how)
+
+    def small(self, data: Any, **how: Any) -> Judgments | str:
+        self.was_quick = False
+        return self._read(self._quickly, data, how, self._noted_small)
 
     def general(self, data: Any, **how: Any) -> Judgments | str:
         return self._read(lambda *_, **__: None, data, how)
 
     def _read(
-        self, way: Callable[..., Judgments | None], data: Any, how: dict[str, Any]
+        self,
+        way: Callable[..., Judgments | None],
+        data: Any,
+        how: dict[str, Any],
+        small: Callable[..., Judgments | None] = lambda *_: None,
     ) -> Judgments | str:
         with self._patch.context() as patch:
             patch.setattr(aggcal.io.judgments, "quickly", way)
+            patch.setattr(aggcal.io.judgments, "small_judgments", small)
             try:
                 return read_judgments(data, **how)
             except InputError as error:

@@ -62,7 +62,8 @@ sys.exit(main(sys.argv[3:]))
     [("math", "numpy._core.multiarray"), ("scipy", "aggcal"), ("_duckdb", "aggcal")],
 )
 def test_a_signal_during_an_import_is_put_off(importing: str, after: str, tmp_path: Path) -> None:
-    (tmp_path / "j.csv").write_text("annotator,winner,loser\nu,a,b\nv,b,c\n")
+    # What is quoted is read by DuckDB.
+    (tmp_path / "j.csv").write_text('annotator,winner,loser\nu,a,"b"\nv,b,c\n')
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, importing, after, "aggregate", "j.csv", "-o", "out"],
         cwd=tmp_path,

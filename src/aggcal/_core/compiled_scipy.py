@@ -2,7 +2,8 @@
 
 `scipy.special` takes a third of a second to load, as long as ten thousand judgments take to fit;
 the compiled functions in it take a hundredth. So they are loaded alone. They are the very functions
-of SciPy, and what needs more of a package imports it as usual, now or later.
+of SciPy, and what needs more of a package imports it as usual, now or later. `scipy.sparse` is
+loaded whole, but without what it makes NumPy load and does not use, which takes as long again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from aggcal._core.machine import OURS
 
 if TYPE_CHECKING:
+    from scipy import sparse
     from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
     from scipy.special import (
         bdtr,
@@ -59,17 +62,24 @@ __all__ = [
     "logit",
     "ndtr",
     "ndtri",
+    "sparse",
     "stdtr",
     "stdtrit",
 ]
 
 _LAPACK = {"dpotrf", "dpotri", "dpotrs", "dtrtrs"}
+_UNUSED = ("f2py", "testing")
+"""What of NumPy SciPy's copy of its names has, for which NumPy loads compilers and test runners."""
+_COPY = "scipy._lib.array_api_compat.numpy"
 
 
 def __getattr__(name: str) -> Any:
     """Load a function when it is first imported from here."""
     if name not in __all__:
         raise AttributeError(name)
+    if name == "sparse":
+        globals()[name] = loaded = _sparse()
+        return loaded
     package = "scipy.linalg" if name in _LAPACK else "scipy.special"
     found = None
     with suppress(ImportError, AttributeError):
@@ -96,9 +106,7 @@ def alone(package: str, name: str) -> ModuleType:
     whole = f"{package}.{name}"
     if whole in sys.modules:
         return sys.modules[whole]
-    me = threading.current_thread()
-    others = [each for each in threading.enumerate() if each is not me]
-    if package in sys.modules or not all(each.name.startswith(OURS) for each in others):
+    if package in sys.modules or not _is_unseen():
         return import_module(whole)
     spec = find_spec(package)
     if spec is None or spec.submodule_search_locations is None:
@@ -110,3 +118,28 @@ def alone(package: str, name: str) -> ModuleType:
         return import_module(whole)
     finally:
         del sys.modules[package]
+
+
+def _is_unseen() -> bool:
+    """Whether no thread but ours, which import nothing, could see what stands in for a module."""
+    me = threading.current_thread()
+    return all(each is me or each.name.startswith(OURS) for each in threading.enumerate())
+
+
+def _sparse() -> ModuleType:
+    """Load `scipy.sparse`; empty modules stand in meanwhile for those that it does not use."""
+    import numpy as np
+
+    if _COPY in sys.modules or not _is_unseen():
+        return import_module("scipy.sparse")
+    stand_ins = {name: ModuleType(name) for name in _UNUSED if name not in vars(np)}
+    vars(np).update(stand_ins)
+    try:
+        return import_module("scipy.sparse")
+    finally:
+        copied = vars(sys.modules.get(_COPY, ModuleType(_COPY)))
+        for name, stand_in in stand_ins.items():
+            for names in (vars(np), copied):
+                if names.get(name) is stand_in:
+                    del names[name]
+        copied.setdefault("__getattr__", partial(getattr, np))

@@ -9,7 +9,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
-from aggcal.calibration.isotonic import isotonic, isotonic_parts
+from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.calibration.tuning import Untuned, level_of
 from aggcal.errors import AggcalWarning, HarmfulWarning, count
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _LIKELY = 2.0 / 3.0
 """The share of simulated cases from which projection is said to hurt: with a lower one the warning
 is wrong more often, with a higher one more harm passes unsaid."""
+_TOGETHER = 1 << 18
+"""Numbers that are projected together: more take memory, and longer rows gain nothing by it."""
 
 
 class ATC(FullCalibrator):
@@ -46,9 +48,7 @@ class ATC(FullCalibrator):
     def on_exact(self, inputs: Inputs, found: Calibrated, /) -> Callable[[FloatArray], FloatArray]:
         """Project onto the exact order."""
         del found
-        shift = level_of(inputs.projected[0], inputs.anchors)
-        model, weight, component = inputs.model, inputs.weight, inputs.component
-        return lambda drawn: projected_values(drawn, model, weight, component) + shift
+        return _Projection(inputs, level_of(inputs.projected[0], inputs.anchors))
 
     def recommendations(self, inputs: Inputs, gain: Gain | None, /) -> list[AggcalWarning]:
         """Say where projection hurts: on anchors, by the stated sd, or in draws."""
@@ -171,6 +171,51 @@ def projected_values(
     found = np.empty(len(values))
     found[order] = isotonic(values[order], weights[order])[0]
     return found
+
+
+def projected_rows(
+    heights: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    component: IntArray | None = None,
+) -> FloatArray:
+    """Project the values of each row, to the same bits; heights or values may be one for all rows.
+
+    Many short rows together take a tenth of the time.
+
+    Examples
+    --------
+    >>> heights = np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 3.0]])
+    >>> projected_rows(heights, np.array([0.0, 3.0, 5.0]), np.ones(3))
+    array([[1.5, 1.5, 5. ],
+           [0. , 3. , 5. ]])
+    """
+    heights, values = np.broadcast_arrays(np.atleast_2d(heights), np.atleast_2d(values))
+    order = np.argsort(heights)
+    ordered = np.take_along_axis(heights, order, axis=1)
+    few = values.size <= _TOGETHER
+    if component is not None or not few or (ordered[:, 1:] == ordered[:, :-1]).any():
+        pairs = zip(heights, values, strict=True)
+        return np.array([projected_values(*pair, weights, component) for pair in pairs])
+    found = np.empty(values.shape)
+    fitted = isotonic_rows(np.take_along_axis(values, order, axis=1), weights[order])
+    np.put_along_axis(found, order, fitted, axis=1)
+    return found
+
+
+class _Projection:
+    """The projection onto an order that was drawn, or onto several."""
+
+    def __init__(self, inputs: Inputs, shift: float) -> None:
+        self._rest = inputs.model, inputs.weight, inputs.component
+        self._shift = shift
+
+    def __call__(self, drawn: FloatArray) -> FloatArray:
+        return projected_values(drawn, *self._rest) + self._shift
+
+    def rows(self, drawn: FloatArray) -> FloatArray:
+        """Project onto each row."""
+        return projected_rows(drawn, *self._rest) + self._shift
 
 
 def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:

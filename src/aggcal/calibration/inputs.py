@@ -15,7 +15,7 @@ from aggcal.aggregation.uncertainty import Covariance
 from aggcal.aggregation.uncertainty.components import several
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.calibration.anchors import Anchors
-from aggcal.calibration.atc import project, projected_values
+from aggcal.calibration.atc import project, projected_rows
 from aggcal.calibration.draws import Knowledge, agreement
 from aggcal.calibration.fused import Fusion, fuse, proportional
 from aggcal.calibration.moments import Moments, moments
@@ -269,15 +269,15 @@ class Inputs:
         projected, even = self.projected[0], np.ones(len(self.model))
         if not (projected != self.model).any():
             return None
-        square, hurts, total = 0.0, 0, 0
-        for drawn, slope in self.knowledge.draws(self.seed):
-            truth = slope * drawn
-            apart = truth - projected_values(self.consensus, truth, even, self.component)
+        square, hurts, total, level = 0.0, 0, 0, self.model.mean()
+        truths = np.array([slope * drawn for drawn, slope in self.knowledge.draws(self.seed)])
+        nearest = projected_rows(self.consensus, truths, even, self.component)
+        for scaled, near in zip(truths, nearest, strict=True):
+            apart = scaled - near
             square += float(apart @ apart)
             # The level of the truth is that of the model, in the mean of each component.
-            if self.component is None:
-                truth += self.model.mean() - truth.mean()
-            truth = levelled(truth, self.model, self.component)
+            moved = scaled + (level - scaled.mean()) if self.component is None else scaled
+            truth = levelled(moved, self.model, self.component)
             before, after = self.model - truth, projected - truth
             hurts += bool(after @ after > before @ before)
             total += 1

@@ -31,6 +31,9 @@ from aggcal.errors import AggcalWarning, AnchorsWarning, count
 
 _NUMBERS = 25_000_000
 """Numbers that are held and sorted at once (200 MB); beyond, only the tails are, more slowly."""
+_FEW_NUMBERS = 1 << 18
+"""Numbers that draws are calibrated of at once, where the calibrator can: longer rows gain nothing,
+and would be held twice."""
 
 _SLICE = 1 << 17
 """Items whose tails are updated at once: few enough for a processor's cache."""
@@ -132,7 +135,11 @@ def interval(
     """
     position = int(0.5 * (1.0 - level) * (number - 1) + _ROUNDING)
     if number * len(calibrated) <= _NUMBERS:
-        found = np.sort([at(draw) for draw in draws], axis=0)
+        together = getattr(at, "rows", None)
+        if together is not None and number * len(calibrated) <= _FEW_NUMBERS:
+            found = np.sort(together(np.array(list(draws))), axis=0)
+        else:
+            found = np.sort([at(draw) for draw in draws], axis=0)
         lowest, highest = found[: position + 1], found[len(found) - 1 - position :]
     else:
         # Sorting is most of the work, and lets other threads run.

@@ -20,7 +20,7 @@ def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntAr
     (array([1. , 2.5, 2.5]), array([0, 1, 3]))
     """
     kernel = getattr(library(), "aggcal_isotonic", None)
-    if kernel is None or len(values) == 0 or (weights <= 0.0).any():
+    if kernel is None or len(values) == 0 or weights.min() <= 0.0:
         from scipy.optimize import isotonic_regression
 
         found = isotonic_regression(values, weights=weights)
@@ -30,6 +30,29 @@ def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntAr
     starts = np.empty(len(fitted) + 1, dtype=np.int64)
     blocks = kernel(len(fitted), *at(fitted, pooled, starts))
     return fitted, starts[: blocks + 1]
+
+
+def isotonic_rows(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the nearest numbers that never fall, of each row by itself.
+
+    Examples
+    --------
+    >>> isotonic_rows(np.array([[1.0, 3.0, 2.0], [2.0, 1.0, 3.0]]), np.ones((2, 3)))
+    array([[1. , 2.5, 2.5],
+           [1.5, 1.5, 3. ]])
+    """
+    kernel = getattr(library(), "aggcal_isotonic", None)
+    if kernel is None or values.size == 0 or weights.min() <= 0.0:
+        pairs = zip(values, weights, strict=True)
+        return np.array([isotonic(*pair)[0] for pair in pairs]).reshape(values.shape)
+    fitted = np.array(values, dtype=np.float64, order="C")
+    pooled = np.array(weights, dtype=np.float64, order="C")
+    n = fitted.shape[1]
+    starts = np.empty(n + 1, dtype=np.int64)
+    (start,) = at(starts)
+    for value, weight in zip(fitted, pooled, strict=True):
+        kernel(n, *at(value, weight), start)
+    return fitted
 
 
 def isotonic_parts(

@@ -28,6 +28,7 @@ from aggcal.io.formats._parting import categories_of
 from aggcal.io.formats._steps import stated_scale
 from aggcal.io.formats.plain import unused_columns
 from aggcal.io.quick import quickly
+from aggcal.io.quick.small import small_judgments
 from aggcal.io.repeated import refuse_repeated_header
 from aggcal.io.respelling import read_spelling
 from aggcal.io.row_checks import checked, choose_criterion, refuse_unused_scale, unused_labels
@@ -169,8 +170,12 @@ def read_judgments(
             chosen = criterion is not None
             whole = encoded(united.reading, united.pair, united.means, kept, chosen=chosen)
             return _finished(whole, "judgments")
-    with looked_at(data if given is None else given.files[0], choices, **how) as brought:
-        left_out = () if given is None else given.notes
+    data, left_out = (data, ()) if given is None else (given.files[0], given.notes)
+    if choices == Choices() and format is criterion is memory is None:
+        small = small_judgments(data, left_out)
+        if small is not None:
+            return _finished(small, small.source)
+    with looked_at(data, choices, **how) as brought:
         plain = quickly(brought, criterion, left_out, memory=memory)
         if plain is not None:
             return _finished(plain, brought.name, unused_columns(brought.sample, choices))

@@ -51,11 +51,12 @@ from aggcal.registry import RATINGS, TABLE
 if TYPE_CHECKING:
     import duckdb
 
-_SHAPES = {
+SHAPES = {
     3: ("annotator", "winner", "loser"),
     4: ("annotator", "left", "right", "outcome"),
     5: ("annotator", "left", "right", "outcome", "weight"),
 }
+"""The columns of tuples, by their length."""
 _NAMED = (*OWN, *EXTRA, "item", "rank", "rating")
 _OF_RECORDS = (*ITEM, *RATING, *GROUP, "best", "worst", "items", "options")
 """Columns of the formats that are read record by record."""
@@ -380,7 +381,7 @@ class Brought:
     def _loaded(self, names: Mapping[str, str], checked: Container[str] | None = None) -> Source:
         if self.given is not None:
             return load_file(self.connection, self.given, names, self.scratch, checked)
-        return load_memory(self.connection, self.data, names, "judgments", _SHAPES)
+        return load_memory(self.connection, self.data, names, "judgments", SHAPES)
 
 
 def known_columns() -> dict[str, str]:

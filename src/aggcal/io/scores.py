@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal.data.scores import Scores
 from aggcal.errors import (
@@ -22,6 +24,7 @@ from aggcal.io.formats._base import Blank, check_blank
 from aggcal.io.formats._sample import Sample
 from aggcal.io.formats._sheets import SUMMARIES, is_summary
 from aggcal.io.per_item import (
+    LARGEST,
     OTHERS,
     fetch,
     ids,
@@ -32,6 +35,7 @@ from aggcal.io.per_item import (
     refuse_double_items,
     refuse_numbers,
 )
+from aggcal.io.small_items import SmallItems, small_items
 from aggcal.io.tables.opening import opened
 from aggcal.io.tables.source import Source, quoted
 from aggcal.registry import RATINGS, TABLE
@@ -81,6 +85,11 @@ def read_scores(
     shapes = {2: (item, column), 3: (item, column, "sd")}
     wanted = {"sd": "sd", **(OTHERS if item == "item" else {})}
     wanted |= {item.strip().lower(): "item", column.strip().lower(): "value"}
+    small = small_items(data, wanted, "scores", shapes, columns=("value", "sd"))
+    if small is not None and "value" in small.numbers:
+        sd = small.numbers.get("sd")
+        if sd is None or (sd > 1 / LARGEST).all():
+            return Scores(small.item_ids, small.numbers["value"], sd, small.cells.name)
     with opened(data, wanted, what="scores", shapes=shapes) as loaded:
         source, notes = items_named(loaded)
         _require(source, column, flag, item)
@@ -150,6 +159,9 @@ def read_truth(
     """
     shapes = {2: ("item", column)}
     wanted = {**OTHERS, "item": "item", "chosen_by": "chosen_by", column.strip().lower(): "value"}
+    small = small_items(data, wanted, "truth", shapes, columns=("value",), blank=True)
+    if small is not None and "value" in small.numbers:
+        return _small_truth(small)
     with opened(data, wanted, what="truth", shapes=shapes) as loaded:
         source, notes = items_named(loaded)
         _require(source, column, flag)
@@ -170,6 +182,14 @@ def read_truth(
         return scores, blank
 
 
+def _small_truth(small: SmallItems) -> tuple[Scores, int]:
+    value, by = small.numbers["value"], small.cells.columns.get("chosen_by")
+    there = ~np.isnan(value)
+    chosen = by is not None and any(by[k].strip(" ") for k in np.flatnonzero(there).tolist())
+    scores = Scores(small.item_ids[there], value[there], source=small.cells.name, chosen=chosen)
+    return scores, len(value) - len(scores)
+
+
 def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dict[str, FloatArray]]:
     """Read those of the named columns that an items table has; blank cells become NaN.
 
@@ -179,6 +199,10 @@ def read_item_columns(data: Any, columns: Sequence[str]) -> tuple[TextArray, dic
     >>> found
     {'model': array([2.])}
     """
+    names = {name: name for name in ("item", *columns)}
+    small = small_items(data, names, "items", {}, columns=columns, blank=True)
+    if small is not None and small.numbers:
+        return small.item_ids, small.numbers
     with opened(data, ("item", *columns), what="items", shapes={}) as source:
         source.require(("item",), "an items table names its items in the column 'item'.")
         present = [c for c in columns if c in source.columns]

@@ -175,15 +175,16 @@ class _Patterns:
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.linalg import LinearOperator, eigsh
+        from aggcal._core.compiled_scipy import sparse
 
-        table = csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
+        table = sparse.csr_array((data, self.codes % self.n, self.starts), shape=(self.m, self.n))
         if self.m <= _DENSE:
             gram = (table @ table.T).toarray()
             np.fill_diagonal(gram, 0.0)
             values, vectors = np.linalg.eigh(gram)
             return float(values[-1]), vectors[:, -1]
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
         own = sums(self.codes // self.n, np.square(data), self.m)
         across = table.T.tocsr()
         agree = LinearOperator(

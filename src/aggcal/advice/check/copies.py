@@ -176,10 +176,10 @@ class _Said:
 
     def table(self, values: FloatArray) -> csr_array:
         """Return a sparse table, annotators by pairs."""
-        from scipy.sparse import coo_array
+        from aggcal._core.compiled_scipy import sparse
 
         shape = (len(self.turn), len(self.judged))
-        return coo_array((values, (self.annotator, self.pair)), shape=shape).tocsr()
+        return sparse.coo_array((values, (self.annotator, self.pair)), shape=shape).tocsr()
 
     def off(self, effect: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return how far answers are off, the way the others answer, and the variance of that."""

@@ -27,6 +27,7 @@ from aggcal.io.formats._base import (
 )
 from aggcal.io.formats._guessing import ask_for_columns
 from aggcal.io.formats._sample import Record, Sample
+from aggcal.io.tables.cells import is_own_table
 from aggcal.registry import FORMATS, RANKINGS, RATINGS, TABLE, FormatInfo
 from aggcal.registry.names import load
 
@@ -71,7 +72,11 @@ def recognised(sample: Sample, name: str | None = None) -> Format:
     'crowd-kit'
     """
     if name is None:
-        found = next(known for known in formats() if known.is_mine(sample))
+        if is_own_table(sample.columns):
+            # Nobody else's: other packages, which take long to be looked for, are not asked.
+            found = _loaded(TABLE)
+        else:
+            found = next(known for known in formats() if known.is_mine(sample))
         if found.info == RANKINGS and _loaded(RATINGS).is_mine(sample):
             raise OptionError(
                 f"{sample.name}: holds ranks and ratings; say which to use with --format "

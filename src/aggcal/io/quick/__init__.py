@@ -27,6 +27,7 @@ from aggcal.io.quick.streams import NotPlain
 from aggcal.io.quick.texts import Texts
 from aggcal.io.quick.twins import repeated_keys
 from aggcal.io.rows import Brought
+from aggcal.io.tables.cells import is_own_table
 from aggcal.io.tables.database import bytes_of
 from aggcal.io.tables.delimited import Lines
 from aggcal.io.tables.leftover import QUALTRICS
@@ -35,7 +36,6 @@ from aggcal.io.tables.reading import File, is_json, peek
 from aggcal.io.tables.source import exactly
 from aggcal.registry import TABLE
 
-_PAIRS = ({"left", "right", "outcome"}, {"winner", "loser"})
 _BYTES_PER_ROW = 40
 """What is taken for each row beyond the judgments themselves, at most."""
 
@@ -121,10 +121,9 @@ def _frame_of(brought: Brought) -> Any:
 
 def _check_columns(present: Mapping[str, int]) -> tuple[str, str]:
     """Return the columns of the two items in a table that has no other columns than it needs."""
-    rest = set(present) - {"annotator", "weight"}
-    if "annotator" not in present or rest not in _PAIRS:
+    if not is_own_table(present.keys()):
         raise NotPlain
-    return ("left", "right") if "outcome" in rest else ("winner", "loser")
+    return ("left", "right") if "outcome" in present else ("winner", "loser")
 
 
 def _state(brought: Brought) -> list[tuple[str, int, int, int]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +15,7 @@ from aggcal.io.encoding import NATURAL
 from aggcal.io.per_item import damaged
 from aggcal.io.quick.streams import NotPlain
 from aggcal.io.row_checks import NOT_ANSWERED
+from aggcal.io.tables.cells import PLAIN_NUMBER
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,6 +26,11 @@ _LIGHTEST, _HEAVIEST, WIDEST = 1e-9, 1e9, 1e12
 """Weights, and the heaviest over the lightest, that are read; as in `aggcal.io.row_checks`."""
 _MOST_OUTCOMES = 1 << 20
 """Different outcomes: more are measurements, which take the bits of a key that ids need."""
+_FEW = 10_000
+"""Different cells that Python puts in order: of more, DuckDB's threads are quicker than its start
+is slow."""
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+"""A number that an id is ordered by: it fits 64 bits."""
 
 
 def trimmed(text: str) -> str:
@@ -78,6 +85,27 @@ class Ids:
         code = np.cumsum(new, dtype=np.int32) - np.int32(1)
         return cls(ids[new], code, np.asarray(found["c"]))
 
+    @classmethod
+    def plain(cls, cells: Sequence[str]) -> Ids | None:
+        """Give numbers to different cells that are all plain ids; None if one is not.
+
+        Plain is a whole number, or what begins with a letter and is as it is shown: DuckDB, which
+        takes ``1e3`` and more for numbers, puts these in the same order.
+        """
+        keys: list[tuple[bool, int, str, int]] = []
+        for k, text in enumerate(cells):
+            if _WHOLE.fullmatch(text):
+                keys.append((False, int(text), text, k))
+            elif text[:1].isalpha() and text[-1] != " " and text.isprintable():
+                keys.append((True, 0, text, k))
+            else:
+                return None
+        keys.sort()
+        ids: TextArray = np.empty(len(keys), dtype=object)
+        ids[:] = [text for _, _, text, _ in keys]
+        code = np.arange(len(keys), dtype=np.int32)
+        return cls(ids, code, np.array([k for *_, k in keys], dtype=np.int64))
+
 
 @dataclass(frozen=True)
 class Outcomes:
@@ -121,6 +149,22 @@ class Outcomes:
         number = np.ma.filled(np.ma.asarray(found["number"], dtype=np.float64), np.nan)
         if len(label) > _MOST_OUTCOMES:
             raise NotPlain
+        return cls._meaning(label, number, np.asarray(found["c"]))
+
+    @classmethod
+    def plain(cls, cells: Sequence[str]) -> Outcomes | None:
+        """Say what different cells mean that are all labels of ours or numbers; None if not."""
+        labels = [text.lower() for text in cells]
+        known = {*_STRENGTHS, *_REASONS[:-1]}
+        if not all(text in known or PLAIN_NUMBER.fullmatch(text) for text in labels):
+            return None
+        numbers = [np.nan if text in known else float(text) for text in labels]
+        label: TextArray = np.empty(len(labels), dtype=object)
+        label[:] = labels
+        return cls._meaning(label, np.array(numbers), np.arange(len(labels)))
+
+    @classmethod
+    def _meaning(cls, label: TextArray, number: FloatArray, cell: np.ndarray) -> Outcomes:
         special = {k: _REASONS.index(v) for k, v in enumerate(label) if v in _REASONS[:-1]}
         special |= {k: len(_REASONS) - 1 for k, v in enumerate(label) if v is None}
         for k, said in enumerate(label):
@@ -138,7 +182,7 @@ class Outcomes:
         code[plain] = inverse
         for k, reason in special.items():
             code[k] = len(values) + reason
-        return cls(values, code, np.asarray(found["c"]), len(values) == len(strength))
+        return cls(values, code, cell, len(values) == len(strength))
 
 
 @dataclass(frozen=True)
@@ -166,12 +210,23 @@ class Weights:
             f"SELECT try_cast({trimmed(text)} AS DOUBLE) AS w, {cell} AS c FROM {cells}"
         ).fetchnumpy()
         weight = np.ma.filled(np.ma.asarray(found["w"], dtype=np.float64), np.nan)
+        return cls._sorted(weight, np.asarray(found["c"]))
+
+    @classmethod
+    def plain(cls, cells: Sequence[str]) -> Weights | None:
+        """Read different cells that are all plain numbers; None if one is not."""
+        if not all(map(PLAIN_NUMBER.fullmatch, cells)):
+            return None
+        return cls._sorted(np.array([float(text) for text in cells]), np.arange(len(cells)))
+
+    @classmethod
+    def _sorted(cls, weight: FloatArray, cell: np.ndarray) -> Weights:
         above = weight[weight != 0.0]
         fit = (above >= _LIGHTEST) & (above <= _HEAVIEST)
         if not fit.all() or (len(above) and above.min() < above.max() / WIDEST):
             raise NotPlain
         values, inverse = np.unique(weight, return_inverse=True)
-        return cls(values, inverse.astype(np.int32), np.asarray(found["c"]))
+        return cls(values, inverse.astype(np.int32), cell)
 
 
 Kind = TypeVar("Kind", Ids, Outcomes, Weights)
@@ -188,8 +243,24 @@ def numbered(connection: duckdb.DuckDBPyConnection, kind: type[Kind], cells: Tex
     >>> found.texts.tolist(), found.by_cell.tolist()
     (['9', '10', 'b'], [2, 1, 0])
     """
+    found = plainly(kind, cells.tolist())
+    if found is not None:
+        return found
     with registered_cells(connection, cells) as name:
         return kind.of(connection, name, "raw", "k")
+
+
+def plainly(kind: type[Kind], cells: Sequence[str]) -> Kind | None:
+    """Give a few plain cells their codes without asking DuckDB; None for others.
+
+    Examples
+    --------
+    >>> plainly(Ids, ["b", "10", "9"]).by_cell.tolist(), plainly(Ids, [" 9"])
+    ([2, 1, 0], None)
+    """
+    if len(cells) > _FEW or not all(type(cell) is str for cell in cells):
+        return None
+    return kind.plain(cells)
 
 
 @contextmanager

@@ -218,7 +218,7 @@ class Sums:
         return held - self._covariance(), held
 
     def _held(self) -> FloatArray:
-        from scipy import sparse
+        from aggcal._core.compiled_scipy import sparse
 
         layout, size = self.layout, self.layout.size
         held = np.zeros((size, size))
