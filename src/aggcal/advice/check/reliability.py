@@ -282,8 +282,8 @@ def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
 
 def _why(found: Strays, u: int) -> str:
     return (
-        f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
-        f"judgments; a typical annotator would in {found.expected[u]:.0%}"
+        f"agrees with others in {found.agreement[u]:.0%} of {int(found.decided[u]):,}; "
+        f"expected {found.expected[u]:.0%}"
     )
 
 
