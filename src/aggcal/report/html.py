@@ -111,7 +111,6 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         words=report.words,
         kinds=[(claims.KINDS[kind].lower(), claims.MEANS[kind]) for kind in claims.KINDS],
         judged=report.comparisons.get("judged") or [],
-        could_be_first=report.could_be_first,
         most_compared=max((sum(p[2:]) for p in report.comparisons.get("pairs") or ()), default=0),
         level=report.score_interval[0] or "95%",
         covers=report.score_interval[1],
