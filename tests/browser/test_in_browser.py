@@ -268,6 +268,15 @@ def matching(names: list[str], words: str) -> list[str]:
     return [one for one in names if all(word in one.lower() for word in words.lower().split())]
 
 
+def test_those_who_could_be_first_can_be_listed(open_page: Open, thousand: Path) -> None:
+    could = thousand_result().to_report().could_be_first
+    names = [row["item"] for row in read(thousand)]
+    with open_page(thousand) as page:
+        page.locator("#filter").select_option("first")
+        shown = page.locator("#items tbody summary")
+        expect(shown).to_have_text([names[k] for k in could])
+
+
 def test_search_finds_what_python_finds(open_page: Open, thousand: Path) -> None:
     names = [row["item"] for row in read(thousand)]
     with open_page(thousand) as page:

@@ -57,7 +57,7 @@ def test_the_first_screen_speaks_of_the_order_it_shows() -> None:
     assert report.trust.state == CARE
     assert not any("that of one camp" in reason for reason in report.trust.reasons)
     assert report.ground.order_said in report.trust.reasons
-    said = f"annotators form two camps; on the common ground, {report.ground.leader} leads"
+    said = f"on the common ground, {report.ground.leader} leads"
     assert (said, "#common") in report.asides
     # Without a common ground to go to, divided annotators are a reason to wait.
     summary = {**report.summary, "terms": {**report.summary["terms"], "camps": None}}

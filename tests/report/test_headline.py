@@ -46,6 +46,12 @@ def said(rank: list[int], low: list[int] | None = None, **options: Any) -> str:
             {"first_probability": 0.96},
             "i0 leads: it is first with probability 96%.",
         ),
+        (
+            [1, 2],
+            [1, 2],
+            {"first_probability": 0.999},
+            "i0 leads: it is first with probability above 99%.",
+        ),
         ([1, 2], [1, 1], {"first_probability": 0.96}, "i0 leads, but either of two items could"),
         ([1, 2, 3], [1, 1, 1], {}, "i0 leads, but any of three items could be first."),
         (list(range(1, 15)), [1] * 12 + [2, 3], {}, "i0 leads, but any of 12 items could be first"),
@@ -226,3 +232,26 @@ def test_a_slight_lean_to_one_side_does_not_condemn_a_study(left: float, state: 
         "left_share": np.array([left, 0.5]),
     }
     assert trust(summary, annotators, intervals=True).state == state
+
+
+@pytest.mark.parametrize(("known", "words"), [(0.899, "just under 90%"), (0.88, "88%")])
+def test_what_rounds_to_its_target_does_not_seem_to_reach_it(known: float, words: str) -> None:
+    check = {"findings": [], "precision": {"right_order": known}}
+    (reason,) = trust(SOUND | {"check": check}, {}, intervals=True).reasons
+    assert f"with probability {words}; the target is 90%." in reason
+
+
+def test_the_first_screen_says_what_the_possible_leaders_hold_together() -> None:
+    """Of many items none need have a rank interval that reaches 1, and some are first."""
+    study = aggcal.simulate(items=150, annotators=20, judgments=2000, seed=2)
+    report = aggcal.assess(study.judgments, study.scores, warn=False).to_report()
+    could = report.could_be_first
+    assert len(could) > int((report.items["rank_low"] == 1).sum())
+    assert f"; {len(could)} together at least 95%" in facts(report)[0][2]
+
+
+def test_what_the_verdict_says_is_no_fact_beside_it() -> None:
+    rows = [("ann", "a", "b"), ("bob", "a", "b"), ("cas", "a", "b")] * 40
+    report = aggcal.assess(rows, warn=False).to_report()
+    assert "leads: it is first with probability" in report.headline[1]
+    assert all(label != "Probability of being first" for label, *_ in facts(report))

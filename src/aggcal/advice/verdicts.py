@@ -127,7 +127,7 @@ def _by_interval(
 ) -> tuple[str, str]:
     random = f"{border:g} (random)"
     if ends is not None and ends[1] < border and not tested:
-        return REVERSED, f"the whole reliability interval is below {random}"
+        return REVERSED, f"reliability interval below {random}"
     if given < FEW:
         return TOO_FEW, count(given, "judgment")
     if ends is None:
@@ -136,8 +136,8 @@ def _by_interval(
         # What the check allows for (that somebody is always the worst) the interval does not.
         return UNCLEAR, f"the reliability is below {random}, but the data check does not confirm it"
     if ends[0] <= border:
-        return UNCLEAR, f"the reliability interval includes {random}"
-    return RELIABLE, f"the whole reliability interval is above {random}"
+        return UNCLEAR, f"reliability interval includes {random}"
+    return RELIABLE, f"reliability interval above {random}"
 
 
 def _not_looked_at(ends: tuple[float, float] | None, given: int, border: float) -> tuple[str, str]:

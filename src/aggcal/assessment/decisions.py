@@ -153,7 +153,7 @@ class Decisions:
             return [f"Most probably first (probability {shown}): {self.best[0]}."]
         rest = k - _MOST_NAMED
         named = ", ".join(self.best[:_MOST_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
-        right = f"all right with probability {shown}, {self.best_right:.1f} of {k:,} on average"
+        right = f"all correct with probability {shown}; {self.best_right:.1f} of {k:,} on average"
         return [f"Best set of {k:,} ({right}): {named}."]
 
     def _grades(self) -> list[str]:

@@ -83,8 +83,7 @@ class CampGround(Ground):
     @property
     def short(self) -> str:
         """What the first screen says."""
-        leads = f"on the common ground, {cut(self.leader, SHORT)} leads"
-        return f"annotators form {in_words(len(self.letters))} camps; {leads}"
+        return f"on the common ground, {cut(self.leader, SHORT)} leads"
 
     @property
     def order_said(self) -> str:

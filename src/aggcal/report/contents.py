@@ -18,11 +18,11 @@ from aggcal.advice.verdicts import (
     REVERSED,
     TOO_FEW,
     UNCLEAR,
-    VERDICTS,
 )
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.registry import METHODS
 from aggcal.report import decisions, terms
+from aggcal.report.annotators import KINDS
 from aggcal.report.listing import SHORTEST_CUT, Column, Listing, Marks, Numbers, cut, names
 from aggcal.report.numerals import decimals_for, decimals_of, number_text, signed
 
@@ -191,11 +191,12 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     ['u', 'unclear', '', '−1.00', '25%', '4']
     """
     verdicts, given = marks(summary, annotators), numbers(annotators["n_judgments"])
-    place = {word: k for k, word in enumerate(VERDICTS)}
-    worst = np.array([place.get(verdict, len(place)) for verdict in verdicts], dtype=np.float64)
+    place = {word: k for k, word in enumerate(KINDS)}
+    called = [VERDICT_WORDS.get(verdict, verdict) for verdict in verdicts]
+    worst = np.array([place.get(word, len(place)) for word in called], dtype=np.float64)
     order = np.lexsort((-given, worst))
     table = {name: column[order] for name, column in annotators.items()}
-    words = [VERDICT_WORDS.get(verdicts[k], verdicts[k]) for k in order]
+    words = [called[k] for k in order]
     reasons = [str(one) for one in table.get("reason", np.full(len(order), "", dtype=object))]
     columns: list[Column] = [
         names("annotator", table["annotator"]),

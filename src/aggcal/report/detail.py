@@ -189,20 +189,22 @@ class Details:
         found = []
         for other, way, number in self._of("swaps", k) or ():
             name = cut(str(other), NAME)
-            answers = count(int(number), "more answer")
             if way == "up":
-                found.append(f"About {answers} for it against '{name}' would put it above that.")
+                wins = count(int(number), "more win")
+                found.append(f"About {wins} against '{name}' would put it above '{name}'.")
             else:
-                found.append(f"About {answers} for '{name}' against it would put that above it.")
+                losses = count(int(number), "more loss", "more losses")
+                found.append(f"About {losses} to '{name}' would put it below '{name}'.")
         who, change, rank = (self._decided(name, k) for name in DECIDED)
         if not who or change is None or rank is None:
             return found
         now = None if self.rows.ranks is None else self.rows.ranks.values[k]
-        where = " and keep its rank" if int(rank) == now else f" to rank {int(rank):,}"
+        where = " and its rank would not change" if int(rank) == now else f", to rank {int(rank):,}"
         where = "" if self.rows.parts else where
         moved = f"{'rise' if change > 0 else 'fall'} by {abs(change):.2f}{where}"
         name = cut(str(who), NAME)
-        return [*found, f"Without '{name}', on whom it hangs most, its consensus would {moved}."]
+        who = f"Without '{name}', the annotator who matters most here"
+        return [*found, f"{who}, its consensus score would {moved}."]
 
     def _decided(self, name: str, k: int) -> Any:
         """Return what is known of whom a row hangs on; None for nothing."""

@@ -10,13 +10,18 @@ from aggcal.report.parts import sizes_said
 from aggcal.report.report import Report
 from aggcal.report.templates import number
 
+_MOST = 4  # facts that fit beside each other
+
 
 def facts(report: Report) -> list[tuple[str, str, str]]:
     """Return the facts of the first screen: a label, the word that explains it, the value."""
     found = []
     first = report.first_probability
-    if first is not None and report.headline[0]:
-        found.append(("Probability of being first", "", f"{percent(first)} for the leader"))
+    could = len(report.could_be_first)
+    # Where one item alone could be first, the verdict has said so.
+    if first is not None and report.headline[0] and could > 1:
+        said = f"leader {percent(first)}{_together(report, could)}"
+        found.append(("Probability of being first", "", said))
     parts = report.rows.parts
     if parts:
         found.append(("Components", "", sizes_said(parts)))
@@ -31,15 +36,24 @@ def facts(report: Report) -> list[tuple[str, str, str]]:
     changes = report.changes
     if changes is not None:
         moved = number(report.summary.get("shift_rms"), 3)
-        said = f"moved scores by {moved} (RMS); {changes['up']:,} up, {changes['down']:,} down"
+        said = f"RMS change {moved}; {changes['up']:,} up, {changes['down']:,} down"
         found.append(("Calibration", "calibrated score", said))
     pairs = (report.summary.get("guarantees") or {}).get("certified_pairs") or {}
     values = pairs.get("values") or {}
-    if changes is None and values.get("certified") is not None:
+    if len(found) < _MOST and values.get("certified") is not None:
         share = percent(float(values["share"]))
         said = f"{values['certified']:,} of {values['pairs']:,} ({share})"
         found.append(("Certified pairs", "certified pair", said))
     return found
+
+
+def _together(report: Report, could: int) -> str:
+    """Say what those who could be first hold together: one interval need not reach first place."""
+    known = report.comparisons.get("first")
+    level = (report.summary.get("uncertainty") or {}).get("level")
+    if not known or level is None or could >= report.rows.n:
+        return ""
+    return f"; {could:,} together at least {percent(float(level))}"
 
 
 def made(report: Report) -> list[tuple[str, str]]:

@@ -74,8 +74,7 @@ class Ground:
     @property
     def short(self) -> str:
         """What the first screen says."""
-        leads = f"on the common ground, {cut(self.leader, SHORT)} leads"
-        return f"annotators differ along one axis; {leads}"
+        return f"on the common ground, {cut(self.leader, SHORT)} leads"
 
     @property
     def order_said(self) -> str:

@@ -122,7 +122,8 @@ def headline(
         return "", "No result: the fit did not converge."
     parts = n_components(summary)
     if parts > 1:
-        return "", f"No common order: {in_words(parts)} groups of items were never compared."
+        apart = f"{in_words(parts)} groups of items were never compared with each other"
+        return "", f"No common order: {apart}."
     first = leaders(items)
     if len(first) > _MOST_NAMED:
         return "", f"No leader: {in_words(len(first))} items are tied for first place."
@@ -166,7 +167,7 @@ def _lead(tied: int, could: int | None, first_probability: float | None) -> str:
     if first_probability is not None and tied == 1:
         # Each of many items may be first with a probability too small to show in its interval.
         unsure = ", but is first only" if first_probability < SURE else ": it is first"
-        return f"leads{unsure} with probability {percent(first_probability)}."
+        return f"leads{unsure} with probability {_spelled(first_probability)}."
     return f"{verb}; no other rank interval reaches first place."
 
 
@@ -239,12 +240,14 @@ def _not_ready(
     if summary.get("converged") is False:
         found.append("The fit did not converge: do not use these numbers.")
     if n_components(summary) > 1:
-        found.append("Some items were never compared with the others, not even through a third.")
+        found.append(
+            "Some items were never compared with the others, directly or through further items."
+        )
     if int(summary.get("n_annotators", 0)) < 2:  # noqa: PLR2004
         found.append("There is only one annotator, so nothing shows whether others agree.")
     known = right_order(summary)
     if known is not None and known < LITTLE:
-        found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
+        found.append(f"{_ordered(summary, known, LITTLE)}; at least {percent(LITTLE)} is needed.")
     if any(each["code"] == DIVIDED for each in problems):
         found.append("Camps of annotators contradict each other; this order is that of one camp.")
     if share > TOO_MANY_BAD:
@@ -272,12 +275,21 @@ def _careful(
         found.append("Certainty was not computed.")
     known = right_order(summary)
     if known is not None and LITTLE <= known < ENOUGH:
-        found.append(f"{_ordered(known)}; the target is {percent(ENOUGH)}.")
+        found.append(f"{_ordered(summary, known, ENOUGH)}; the target is {percent(ENOUGH)}.")
     return found
 
 
-def _ordered(known: float) -> str:
-    return f"Two random items are in the right order with probability {percent(known)}"
+def _ordered(summary: Mapping[str, Any], known: float, target: float) -> str:
+    """Say how probable the right order is; what rounds to the target and misses it says so."""
+    said = percent(known)
+    near = "just under " if said == percent(target) else ""
+    which = " of one component" if n_components(summary) > 1 else ""
+    return f"Two random items{which} are in the right order with probability {near}{said}"
+
+
+def _spelled(probability: float) -> str:
+    """Write a probability for a heading, where a sign of inequality reads badly."""
+    return percent(probability).replace(">", "above ").replace("<", "below ")
 
 
 def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> float:

@@ -142,6 +142,7 @@ def _page_data(report: Report, annotators: AnnotatorRows | None) -> dict[str, An
         "words": report.words,
         "states": rows.STATES,
         "judged": report.comparisons.get("judged") or [],
+        "first": report.could_be_first,
         "pairs": report.comparisons.get("pairs") or [],
     }
 

@@ -12,7 +12,7 @@ from aggcal.report.matrix import Pair
 FEWEST, MOST = 3, 30
 """Items for which there is a graph: of more, the lines hide each other."""
 
-_RADIUS, _ROOM, _LONGEST = 150.0, 130.0, 20  # of the circle, for names beside it, their characters
+_RADIUS, _LONGEST, _LETTER = 150.0, 20, 7.0  # of the circle; characters of a name; room for one
 _THIN, _THICK = 0.6, 5.0  # lines of one judgment, and of the most
 
 
@@ -45,7 +45,8 @@ def network(names: Sequence[str], pairs: Sequence[Pair]) -> str:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/><text x="{x + 11 * cos(t):.1f}" '
             f'y="{y + 11 * sin(t) + 4:.1f}" text-anchor="{side}">{label}</text>'
         )
-    wide, high = _RADIUS + _ROOM, _RADIUS + 24.0
+    longest = max((len(cut(name, _LONGEST)) for name in names), default=1)
+    wide, high = _RADIUS + 16.0 + _LETTER * longest, _RADIUS + 24.0
     return (
         f'<svg class="network" role="img" viewBox="{-wide:g} {-high:g} {2 * wide:g} {2 * high:g}">'
         f"<title>Which items were compared; thicker lines: more judgments</title>"

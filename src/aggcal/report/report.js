@@ -243,7 +243,7 @@
   function filter() {
     const kind = $("#filter").value, who = kind.startsWith("by:") ? judged[Number(kind.slice(3))] : null, part = kind.startsWith("part:") ? Number(kind.slice(5)) : 0;
     const widest = kind === "wide" ? tenth() : NaN;
-    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]), wide: (k) => width(k) >= widest }[kind] || (who ? (k) => who.has(k) : part ? (k) => C.component.values[k] === part : null);
+    const fits = { up: (k) => C.change.values[k] > 0, down: (k) => C.change.values[k] < 0, block: (k) => Boolean(blocks[k]), first: (k) => page.first.includes(k), wide: (k) => width(k) >= widest }[kind] || (who ? (k) => who.has(k) : part ? (k) => C.component.values[k] === part : null);
     items.state.keep = only || fits ? (k) => (!only || stateOf(k) === only) && (!fits || fits(k)) : null;
     items.state.page = 0;
     items.refresh();
@@ -393,8 +393,7 @@
   by?.addEventListener("change", () => { history.replaceState(null, "", by.value ? "#by=" + encodeURIComponent(by.value) : "#results"); order(by.value); });
   order("");
   $(".ribbon")?.addEventListener("click", (event) => {
-    const svg = event.currentTarget, box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-    const share = (x - svg.dataset.left) / (svg.dataset.right - svg.dataset.left);
+    const svg = event.currentTarget, box = svg.getBoundingClientRect(), share = (event.clientX - box.left) / box.width;
     items.sort("rank", true);
     items.state.page = Math.floor(Math.min(.9999, Math.max(0, share)) * items.n / PAGE);
     items.draw();

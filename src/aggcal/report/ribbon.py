@@ -13,7 +13,7 @@ from aggcal.report.axes import Frame, Scale
 FEWEST = 200
 """Items above which there is an overview."""
 
-_FRAME = Frame(1240.0, 190.0, left=10.0, right=52.0, top=8.0, bottom=26.0)
+_FRAME = Frame(1240.0, 190.0, left=0.0, right=0.0, top=8.0, bottom=26.0)
 _BIN, _BINS = 20, 120
 """Ranks in a bin, at least, and bins at most: smaller ones are noise, fewer hide the steps."""
 
@@ -36,7 +36,6 @@ def ribbon(
     n = len(score)
     edges = np.unique(np.linspace(0, n, max(2, min(_BINS, n // _BIN) + 1)).round().astype(np.int64))
     bins = [slice(a, b) for a, b in pairwise(edges)]
-    x = _FRAME.x(np.array([0.0, float(n)]))
     bands: list[tuple[str, FloatArray, FloatArray]] = []
     if model is not None and np.isfinite(model).any():
         quantiles = np.array([_quantiles(model[own]) for own in bins])
@@ -45,18 +44,26 @@ def ribbon(
     if low is not None and high is not None and np.isfinite(low).any():
         ends = [np.array([_median(column[own]) for own in bins]) for column in (low, high)]
         bands.append(("interval", ends[0], ends[1]))
-    line = np.array([_median(score[own]) for own in bins])
-    flat = np.concatenate([line, *(end for _, *both in bands for end in both)])
+    flat = np.concatenate([score, *(end for _, *both in bands for end in both)])
     y = _FRAME.y(flat[np.isfinite(flat)] if np.isfinite(flat).any() else np.zeros(1))
+    x = _FRAME.x(np.array([0.0, float(n)]))
+    # The outermost bins reach to the ends: no band is narrower than the line.
     middle = np.array([0.5 * (own.start + own.stop) for own in bins])
-    body = "".join(_band(kind, middle, (a, b), x, y) for kind, a, b in bands)
+    at = np.concatenate([[0.0], middle, [float(n)]])
+    body = "".join(_band(kind, at, (_to_ends(a), _to_ends(b)), x, y) for kind, a, b in bands)
     body += _line(score, x, y)
     return (
-        f'<svg class="ribbon" role="img" viewBox="0 0 {_FRAME.width:g} {_FRAME.height:g}" '
-        f'data-left="{_FRAME.left:g}" data-right="{_FRAME.end:g}">'
+        f'<svg class="ribbon" role="img">'
         f"<title>Scores of all {n:,} items by rank, with their intervals</title>"
-        f"{_axes(x, y, n)}{body}</svg>"
+        f"{_axes(x, y, n)}"
+        f'<svg width="100%" height="{_FRAME.height:g}" preserveAspectRatio="none" '
+        f'viewBox="0 0 {_FRAME.width:g} {_FRAME.height:g}">{body}</svg></svg>'
     )
+
+
+def _to_ends(values: FloatArray) -> FloatArray:
+    """Repeat the outermost values."""
+    return np.concatenate([values[:1], values, values[-1:]])
 
 
 def _quantiles(values: FloatArray) -> FloatArray:
@@ -93,18 +100,18 @@ def _line(score: FloatArray, x: Scale, y: Scale) -> str:
 
 
 def _axes(x: Scale, y: Scale, n: int) -> str:
+    """Draw the axes: in percent across, so that a narrow screen does not shrink the letters."""
     parts = []
     for tick in y.ticks():
         at = y.at(tick)
         label = escape(f"{tick:,.10g}".replace("-", "\N{MINUS SIGN}"))
-        parts.append(f'<path class="grid" d="M{_FRAME.left:g} {at:.1f}H{_FRAME.end:g}"/>')
-        parts.append(f'<text x="{_FRAME.width}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
-    ranks = [1.0, *(t for t in x.ticks(whole=True) if 1 < t < 0.97 * n)]
-    for tick in ranks:
-        said = "rank 1" if tick == 1 else f"{tick:,.0f}"
-        side = "start" if tick == 1 else "middle"
-        at_x = x.at(tick - 1) if tick == 1 else x.at(tick)
-        parts.append(
-            f'<text x="{at_x:.1f}" y="{_FRAME.height - 6}" text-anchor="{side}">{said}</text>'
-        )
+        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="100%" dx="8" y="{at + 4:.1f}">{label}</text>')
+    inner = [tick for tick in x.ticks(whole=True) if 0.18 * n < tick < 0.86 * n]
+    low = _FRAME.height - 6
+    for tick in inner:
+        share = 100.0 * tick / n
+        parts.append(f'<text x="{share:.2f}%" y="{low}" text-anchor="middle">{tick:,.0f}</text>')
+    parts.append(f'<text x="0" y="{low}">rank 1</text>')
+    parts.append(f'<text x="100%" y="{low}" text-anchor="end">{n:,}</text>')
     return "".join(parts)

@@ -362,7 +362,7 @@ def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
             f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
             f"order the items differently{unclear}. Their orders correlate "
             f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
-            f"the same order, -1 the opposite). They differ most on {some(items)}.",
+            f"the same order, \N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
             "Ask both groups which criterion they used. If both are legitimate, analyse them "
             "separately, or ask a narrower question.",
             {

@@ -257,7 +257,7 @@ def side_verdicts(fitted: Fitted, found: Sides) -> dict[str, tuple[str, str]]:
         side, chosen = _chosen(found, u)
         verdicts[str(fitted.judgments.annotator_ids[u])] = (
             ONE_SIDED,
-            f"chose the {side}-hand item in {chosen:,} of {int(found.decided[u]):,} decisions",
+            f"chose the {side} in {chosen:,} of {int(found.decided[u]):,} decisions",
         )
     return verdicts
 
@@ -276,7 +276,8 @@ def _per_annotator(fitted: Fitted, found: Sides) -> list[Finding]:
     effects = fitted.consensus.effects
     taken_out = effects is not None and effects.position is not None
     always = int(np.sum((found.lefts[who] == found.decided[who]) | (found.lefts[who] == 0.0)))
-    blind = f" {count(always, 'of them always chooses', 'of them always choose')} one side."
+    same = count(always, "annotator always chooses", "annotators always choose")
+    blind = f" {same} the same side."
     one = len(who) == 1
     return [
         Finding(

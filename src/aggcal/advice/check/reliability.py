@@ -281,6 +281,12 @@ def stray_verdicts(fitted: Fitted, found: Strays) -> dict[str, tuple[str, str]]:
 
 
 def _why(found: Strays, u: int) -> str:
+    """Say it in a row of a table, which also says how many judgments there are."""
+    return f"agrees with others in {found.agreement[u]:.0%}; expected {found.expected[u]:.0%}"
+
+
+def _said(found: Strays, u: int) -> str:
+    """Say it in a sentence."""
     return (
         f"agrees with the others in {found.agreement[u]:.0%} of {int(found.decided[u]):,} decided "
         f"judgments; a typical annotator would in {found.expected[u]:.0%}"
@@ -302,7 +308,7 @@ def _finding(fitted: Fitted, found: Strays, who: IntArray, words: _Words) -> Fin
     return Finding(
         words.severity,
         words.code,
-        f"'{ids[0]}' {_why(found, first)}. An attentive annotator would score this low "
+        f"'{ids[0]}' {_said(found, first)}. An attentive annotator would score this low "
         f"{odds_against(max(float(found.p_value[first]), 1e-300))}.{others}{adds}",
         remedy,
         {

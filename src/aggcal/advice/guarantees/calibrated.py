@@ -172,7 +172,7 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "estimate",
         {"level": calibration.level},
         (MODEL, independent(independence), UNSEEN),
-        claim=covers,
+        claim="Nothing is claimed for the intervals." if independence.holds is False else covers,
     )
 
 

@@ -66,8 +66,9 @@ class FirstPlace:
                 f"instead of '{self.leader}'."
             )
         return (
-            f"Without {size:,} of {self.n_annotators:,} annotators ({who}), '{self.instead}' "
-            f"{would} instead of '{self.leader}'; no fewer were found to decide the first place."
+            f"The first place depends on {size:,} of {self.n_annotators:,} annotators: without "
+            f"them ({who}), '{self.instead}' {would} instead of '{self.leader}'. No smaller group "
+            "was found that decides it."
         )
 
 

@@ -58,7 +58,7 @@ def _add_scales(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--scale",
         choices=tuple(SCALES),
-        help="also tell the consensus as Elo ratings (elo), from 0 to 100 (0-100), or as the "
+        help="also give the consensus as Elo ratings (elo), from 0 to 100 (0-100), or as the "
         "probability to beat an average item (win); adds the rank bounds that arenas print",
     )
     group.add_argument(

@@ -33,7 +33,7 @@ def add_report_options(command: Parser, *, check: bool = True) -> None:
         group.add_argument(
             "--influence",
             action="store_true",
-            help="refit without each of the ten annotators and items that the result hangs on "
+            help="refit without each of the ten annotators and items that the result depends on "
             "most; without it, the effect of leaving each out is estimated",
         )
 
