@@ -222,8 +222,7 @@ def decided(judgments: Judgments) -> IntArray:
 def effective(judgments: Judgments) -> FloatArray:
     """Return how many independent answers each row stands for, ties left out.
 
-    The pairs of one ranking weigh less than 1 each: together they count as much as the ranking. A
-    weight above 1 makes an answer more important, not more numerous.
+    See `Judgments.answers`.
 
     Examples
     --------
@@ -232,8 +231,7 @@ def effective(judgments: Judgments) -> FloatArray:
     >>> effective(aggcal.read_judgments(rows))
     array([0.5, 0. ])
     """
-    number: FloatArray = np.minimum(judgments.count, judgments.weight).astype(np.float64)
-    return np.where(judgments.outcome == TIE, 0.0, number)
+    return np.where(judgments.outcome == TIE, 0.0, judgments.answers)
 
 
 def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:

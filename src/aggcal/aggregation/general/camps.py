@@ -19,6 +19,7 @@ from aggcal.aggregation.general.problem import Problem
 from aggcal.errors import count
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
+from aggcal.models.general.thinning import Thinning
 
 ONE, AXIS, TWO, THREE = "one order", "an axis", "two camps", "three camps"
 _NUMBER = {TWO: 2, THREE: 3}
@@ -169,7 +170,7 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
         return Decision(ONE, {}, not_looked=reason)
     step = min(rows // _SAMPLE, m // _ENOUGH)
     if rows > 2 * _SAMPLE and step > 1:
-        seen = seen.of(np.arange(m) % step == 0)
+        seen = seen.of(Thinning(annotators=step).drawn(0, m))
         m = seen.rows.n_annotators
     one = fit_one(seen, scores, sd)
     two, three = (fit_camps(seen, one, number, seed=seed) for number in (2, 3))

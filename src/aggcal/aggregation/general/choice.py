@@ -32,8 +32,7 @@ _ROUNDS = 8
 """Updates of the spreads while the evidence for a position effect is worked out: they are then
 within a few percent, and the evidence within a tenth of a unit."""
 _SAMPLE = 100_000
-"""Rows that tell whether there is a position effect: from twice as many, of every so many
-annotators only."""
+"""Rows that tell whether there is a position effect: from twice as many, those of a sample."""
 _ALIKE, _NONE = 0.05, 0.01
 """Spread of the positions where annotators are about alike, which is looked at too, as spreads that
 few judgments each tell of fall slowly; and that of no position effect."""
@@ -277,13 +276,15 @@ def position_evidence(
 
     The annotators' parameters are integrated out with and without it; the spreads and means of
     the annotators are fitted, the scores are held. Where a sample tells them, they are returned.
+    An answer is evidence once, however much it weighs.
     """
     ties = chosen.ties != "halves"
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
-    layout = layout_of(judgments, Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes))
+    plan = Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes, answers=True)
+    layout = layout_of(judgments, plan)
     sampled = len(layout.rows) >= 2 * _SAMPLE
     if sampled:
-        layout = layout.every(len(layout.rows) // _SAMPLE)
+        layout = layout.sample(len(layout.rows) // _SAMPLE)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
     (without, state), (wide, there) = (

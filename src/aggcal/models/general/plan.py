@@ -46,6 +46,9 @@ class Plan:
     alike: bool = False
     """Whether annotators are: rows are then pooled, and sides have one effect for all."""
     outcomes: Outcomes = adjacent
+    answers: bool = False
+    """Whether rows weigh as many answers as they are (`Judgments.answers`): for claims that weights
+    must not strengthen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ def laid_out(judgments: Judgments, plan: Plan, numbers: Numbers | None = None) -
     >>> laid_out(both, Plan(("reliability", "readiness"), ties=True, sides=False)).size
     4
     """
+    if plan.answers:
+        judgments = replace(judgments, weight=judgments.answers)
     rows = general_rows(
         judgments,
         ties=plan.ties,

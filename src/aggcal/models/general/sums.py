@@ -34,6 +34,7 @@ from aggcal.models.general.annotators import (
 from aggcal.models.general.design import Design
 from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
+from aggcal.models.general.thinning import Thinning
 from aggcal.models.rows import laplacian
 
 MEANS = (POSITION, READINESS)
@@ -79,10 +80,14 @@ class Layout:
         """Where μ begins."""
         return int(self.where_ties.stop)
 
-    def every(self, step: int, begin: int = 0) -> Layout:
-        """Return the layout of the rows of every so many annotators."""
-        kept = np.repeat(np.arange(self.rows.n_annotators) % step == begin, self.rows.sizes)
-        return replace(self, rows=self.rows.every(step, begin), design=self.design.taken(kept))
+    def sample(self, step: int) -> Layout:
+        """Return the layout of about one of so many rows: see `Thinning`."""
+        return self.thinned(Thinning.by(step, self.rows.n_annotators))
+
+    def thinned(self, by: Thinning, first: int = 0) -> Layout:
+        """Return the layout of the rows that are kept, annotators being numbered from one on."""
+        kept = by.kept(self.rows.sizes, first)
+        return replace(self, rows=self.rows.of(kept), design=self.design.taken(kept))
 
     def axis_gaps(self, unknowns: FloatArray) -> FloatArray | None:
         """Return v_i − v_j of each row, if there is an axis."""
