@@ -5,7 +5,8 @@
 Every study has items, annotators who differ in reliability and answers that depend on nothing else
 (or, for the power, on sides too). The weights are drawn whatever the answer: they say how much a
 judgment matters, not how often it was given. `counts` repeats answers instead and gives the numbers
-as weights; `rows` are the same with a row for each: they must be told the same.
+as weights; `rows` are the same with a row for each. `divided` are weights that were divided by
+Σw²/Σw, as the finding `weights` asks for.
 """
 
 from __future__ import annotations
@@ -29,23 +30,16 @@ SHAPES = (
 )  # fmt: skip
 """Items, annotators, judgments each."""
 WEIGHTS = (
-    "none",
-    "1, 2, 3",
-    "1 to 3",
-    "1 to 5",
-    "0.2 to 1.8",
-    "0.1 to 1",
-    "all 3",
-    "counts",
-    "rows",
-)
-REACH = 1.6449
+    "none", "1, 2, 3", "1, 2, 3 divided", "1 to 3", "1 to 5", "0.2 to 1.8", "0.1 to 1", "all 3",
+    "counts", "rows",
+)  # fmt: skip
 
 
 def weights_of(kind: str, size: int, random: np.random.Generator) -> FloatArray | None:
     """Draw weights that have nothing to do with the answers."""
-    if kind == "1, 2, 3":
-        return random.integers(1, 4, size=size).astype(np.float64)
+    if kind.startswith("1, 2, 3"):
+        found = random.integers(1, 4, size=size).astype(np.float64)
+        return found / ((found**2).sum() / found.sum() if kind.endswith("divided") else 1.0)
     if kind == "1 to 5":
         return random.integers(1, 6, size=size).astype(np.float64)
     if kind == "all 3":
