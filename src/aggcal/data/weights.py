@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray, IntArray
 from aggcal.data.judgments import Judgments
 
 _MATTERS = 1.1
@@ -13,6 +14,52 @@ _MATTERS = 1.1
 _BOTH_WAYS = 0.05
 """Share of the questions of weight 2 and more with answers both ways from which weights are taken
 for numbers of answers. People who answer again at random would have about a third of them."""
+
+
+class Tally(NamedTuple):
+    """What tells numbers of answers from other weights; of several annotators, added up."""
+
+    whole: bool
+    """Whether every weight is a whole number, and no row equals another."""
+    repeated: int
+    """Questions to one annotator that weigh more than 1."""
+    both_ways: int
+    """Those of them with different answers."""
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> Tally:
+        """Look at judgments.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b", "left", 3), ("ann", "a", "b", "right", 1)]
+        >>> Tally.of(aggcal.read_judgments(rows))
+        Tally(whole=True, repeated=1, both_ways=1)
+        """
+        weight, most = np.asarray(judgments.weight), int(np.max(judgments.count, initial=1))
+        whole = most == 1 and bool((weight == np.round(weight)).all())
+        if not whole or float(weight.max(initial=0.0)) <= 1.0:
+            return cls(whole, 0, 0)
+        which, up = _questions(judgments)
+        size = int(which.max()) + 1
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        np.minimum.at(low, which, up)
+        np.maximum.at(high, which, up)
+        repeated = np.bincount(which, weight) > 1.0
+        return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
+
+    def __add__(self, other: Tally) -> Tally:  # type: ignore[override]
+        return Tally(
+            self.whole and other.whole,
+            self.repeated + other.repeated,
+            self.both_ways + other.both_ways,
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether weights look like numbers of answers."""
+        return self.whole and self.both_ways > _BOTH_WAYS * self.repeated
 
 
 class Heavy(NamedTuple):
@@ -47,22 +94,22 @@ def heavy(judgments: Judgments) -> Heavy | None:
         return None
     total = float(weight.sum())
     divisor = float((weight * each).sum()) / total
-    whole = bool((each == np.round(each)).all())
-    if divisor < _MATTERS or (whole and _answered_both_ways(judgments)):
+    if divisor < _MATTERS or Tally.of(judgments).counts:
         return None
     return Heavy(total, divisor)
 
 
-def _answered_both_ways(judgments: Judgments) -> bool:
-    """Whether rows look counted: none equals another, and answers to one question differ."""
-    if int(judgments.count.max()) > 1:
-        return False
+def _questions(judgments: Judgments) -> tuple[IntArray, FloatArray]:
+    """Return the number of each row's question to its annotator, and how far it is for one item.
+
+    The same pair on other sides is another question where sides are known.
+    """
     n, left, right = judgments.n_items, judgments.left, judgments.right
-    question = judgments.annotator.astype(np.int64) * n + np.minimum(left, right)
-    question = question * n + np.maximum(left, right)
+    outcome = np.asarray(judgments.outcome)
+    if not judgments.sided:
+        outcome = np.where(left < right, outcome, 1.0 - outcome)
+        left, right = np.minimum(left, right), np.maximum(left, right)
+    question = (judgments.annotator.astype(np.int64) * n + left) * n + right
     if judgments.context is not None:
         question = question * (int(judgments.context.max()) + 2) + judgments.context + 1
-    _, which = np.unique(question, return_inverse=True)
-    times, weights = np.bincount(which), np.bincount(which, judgments.weight)
-    repeated = weights > 1.0
-    return float((times[repeated] > 1).mean()) > _BOTH_WAYS
+    return np.unique(question, return_inverse=True)[1].ravel(), outcome

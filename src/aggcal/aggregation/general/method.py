@@ -136,7 +136,8 @@ class Further:
     ) -> tuple[Camps, ByCamp | None]:
         """Look for camps, and fit what each thinks where there are some."""
         judgments = self.judgments.on_one_machine("looking for camps")
-        found = find_camps(general_problem(judgments, chosen, answers=True), fit)
+        once = not facts_of(judgments).tally.counts
+        found = find_camps(general_problem(judgments, chosen, answers=once), fit)
         if not found.number:
             told = found.told
             return Camps.none(told.kind, told.gains, told.over_axis, told.not_looked), None

@@ -223,20 +223,30 @@ class Sums:
         return held - self._covariance(), held
 
     def _held(self) -> FloatArray:
-        from scipy import sparse
-
         layout, size = self.layout, self.layout.size
         held = np.zeros((size, size))
-        for one, (_, back, where) in layout.maps.items():
-            for two, (map_, _, there) in layout.maps.items():
-                if one == two == GAP and layout.design.paired:
-                    held[where, there] = self._laplacian()
-                    continue
-                middle = sparse.diags_array(self._curve(one, two)) @ map_
-                held[where, there] = (back @ middle).toarray()
+        if layout.design.paired:
+            held[: layout.design.size, : layout.design.size] = self._laplacian()
+        if not layout.design.paired or layout.axis or layout.contexts:
+            self._further(held)
         tail = np.arange(layout.at_means, size)
         held[tail, tail] = self.mean_held
         return held
+
+    def _further(self, held: FloatArray) -> None:
+        """Fill in what is not between scores that rows subtract: it takes sparse matrices.
+
+        Loading those takes as long as fitting a thousand rows.
+        """
+        from scipy import sparse
+
+        maps = self.layout.maps
+        for one, (_, back, where) in maps.items():
+            for two, (map_, _, there) in maps.items():
+                if one == two == GAP and self.layout.design.paired:
+                    continue
+                middle = sparse.diags_array(self._curve(one, two)) @ map_
+                held[where, there] = (back @ middle).toarray()
 
     def _laplacian(self) -> FloatArray:
         """Return Z' diag(curvature) Z where every row of Z is 1 and −1."""
