@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Task:
     position: float
     number: int
     seed: int
-    bridge: str = "off"
+    bridge: Literal["camps", "off"] = "off"
 
 
 def drawn(task: Task) -> tuple[aggcal.Judgments, FloatArray]:
@@ -112,8 +113,7 @@ def _counted(*columns: IntArray) -> tuple[np.ndarray, ...]:
 def measured(task: Task) -> tuple[float, float, float]:
     """Return whether a preference for a side is claimed, what is covered, and the camps claimed."""
     judgments, true = drawn(task)
-    terms = aggcal.Terms(bridge=task.bridge) if task.bridge != "off" else aggcal.Terms()
-    consensus = aggcal.aggregate(judgments, terms=terms, warn=False)
+    consensus = aggcal.aggregate(judgments, terms=aggcal.Terms(bridge=task.bridge), warn=False)
     effects = consensus.effects
     claimed = effects is not None and effects.position is not None
     camps = getattr(effects, "camps", None)
@@ -138,7 +138,7 @@ def main() -> None:
         print("|---|---|---|---|---|---|")
         for kind in asked.weights:
             for ties in (False, True):
-                bridge = "camps" if asked.camps else "off"
+                bridge: Literal["camps", "off"] = "camps" if asked.camps else "off"
                 rows = [
                     np.array(list(pool.map(measured, [
                         Task(kind, ties, position, k, asked.seed, bridge if not position else "off")

@@ -197,22 +197,6 @@ class Judgments(AnyJudgments):
         """Judgments with the annotator, the items and the outcome of an earlier one."""
         return self.n_judgments - len(self.count)
 
-    @property
-    def answers(self) -> FloatArray:
-        """How many independent answers each row stands for: its rows, or its weight if less.
-
-        A weight above 1 makes an answer more important, not more numerous; pairs of one ranking
-        weigh less than 1 each, and together count as much as the ranking.
-
-        Examples
-        --------
-        >>> import aggcal
-        >>> rows = [("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "left", 3)]
-        >>> aggcal.read_judgments(rows).answers
-        array([0.5, 1. ])
-        """
-        return np.minimum(self.count, self.weight).astype(np.float64)
-
     @cached_property
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """What each item won and lost, by weight; a tie is half of each."""

@@ -16,6 +16,22 @@ _BOTH_WAYS = 0.05
 for numbers of answers. People who answer again at random would have about a third of them."""
 
 
+def answers(judgments: Judgments) -> FloatArray:
+    """Return how many independent answers each row stands for: its rows, or its weight if less.
+
+    A weight above 1 makes an answer more important, not more numerous; pairs of one ranking weigh
+    less than 1 each, and together count as much as the ranking.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left", 0.5), ("bob", "a", "b", "left", 3)]
+    >>> answers(aggcal.read_judgments(rows))
+    array([0.5, 1. ])
+    """
+    return np.minimum(judgments.count, judgments.weight).astype(np.float64)
+
+
 class Tally(NamedTuple):
     """What tells numbers of answers from other weights; of several annotators, added up."""
 

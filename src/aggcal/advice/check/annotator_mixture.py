@@ -12,6 +12,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, stdtr
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import answers
 
 _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
 _LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
@@ -222,7 +223,7 @@ def decided(judgments: Judgments) -> IntArray:
 def effective(judgments: Judgments) -> FloatArray:
     """Return how many independent answers each row stands for, ties left out.
 
-    See `Judgments.answers`.
+    See `answers`.
 
     Examples
     --------
@@ -231,7 +232,7 @@ def effective(judgments: Judgments) -> FloatArray:
     >>> effective(aggcal.read_judgments(rows))
     array([0.5, 0. ])
     """
-    return np.where(judgments.outcome == TIE, 0.0, judgments.answers)
+    return np.where(judgments.outcome == TIE, 0.0, answers(judgments))
 
 
 def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:

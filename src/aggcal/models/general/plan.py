@@ -15,6 +15,7 @@ from aggcal._core.arrays import IntArray
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import answers
 from aggcal.models.general.annotators import POSITION
 from aggcal.models.general.design import CONTROL, Block, Design, design
 from aggcal.models.general.outcomes import Outcomes, adjacent
@@ -47,7 +48,7 @@ class Plan:
     """Whether annotators are: rows are then pooled, and sides have one effect for all."""
     outcomes: Outcomes = adjacent
     answers: bool = False
-    """Whether rows weigh as many answers as they are (`Judgments.answers`): for claims that weights
+    """Whether rows weigh as many answers as they are (see `answers`): for claims that weights
     must not strengthen."""
 
 
@@ -72,7 +73,7 @@ def laid_out(judgments: Judgments, plan: Plan, numbers: Numbers | None = None) -
     4
     """
     if plan.answers:
-        judgments = replace(judgments, weight=judgments.answers)
+        judgments = replace(judgments, weight=answers(judgments))
     rows = general_rows(
         judgments,
         ties=plan.ties,
