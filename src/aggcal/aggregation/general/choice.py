@@ -72,7 +72,7 @@ class Chosen:
     alike: bool = False
     """Whether all annotators are alike: one readiness to tie, one position, no reliabilities."""
     first: Mapping[str, tuple[float, float]] | None = field(default=None, compare=False, repr=False)
-    """Mean and spread of the annotators' parameters to begin with, where sides were looked at."""
+    """Mean and spread of the annotators' parameters to begin with, where a sample told them."""
 
     @property
     def outcomes(self) -> Outcomes:
@@ -273,11 +273,11 @@ def _cell_weight(judgments: AnyJudgments) -> float:
 
 def position_evidence(
     judgments: AnyJudgments, chosen: Chosen, scores: FloatArray
-) -> tuple[float, dict[str, tuple[float, float]]]:
+) -> tuple[float, dict[str, tuple[float, float]] | None]:
     """Return by how much the log evidence rises with a position effect, at given scores.
 
     The annotators' parameters are integrated out with and without it; the spreads and means of
-    the annotators are fitted, the scores are held; these are returned, as a start.
+    the annotators are fitted, the scores are held. Where a sample tells them, they are returned.
     An answer is evidence once, however much it weighs, unless weights are numbers of answers.
     """
     ties = chosen.ties != "halves"
@@ -296,7 +296,7 @@ def position_evidence(
     rise = float(wide - without)
     if rise <= _SURELY:
         rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
-    return rise, told(problem, there if rise > _RISES else state)
+    return rise, told(problem, there if rise > _RISES else state) if sampled else None
 
 
 def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:
