@@ -8,6 +8,7 @@ probability of a camp against how often it is the right one (without guessers, w
 
     python benchmarks/camps.py --studies 200 --jobs 16 --seed 0
     python benchmarks/camps.py --kinds clean own --studies 50
+    python benchmarks/camps.py --items 3 4 5 6
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from aggcal.aggregation.general.fit import fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 
 KINDS = ("clean", "own", "axis", "two", "three", "quarter", "weak")
+ITEMS = (4, 6, 10, 20, 40)
 REACH = 1.6448536
 COVERED = ("scores", "common ground", "apart", "members")
 BINS = (0.5, 0.6, 0.8, 0.95, 1.0)
@@ -49,11 +51,11 @@ class Study:
     sided: bool
 
 
-def shape(random: np.random.Generator) -> Study:
+def shape(random: np.random.Generator, items: tuple[int, ...] = ITEMS) -> Study:
     """Draw a shape: few items with many judgments, five judges each, and all between."""
     m = int(random.choice([6, 8, 12, 20, 40, 80]))
     return Study(
-        int(random.choice([4, 6, 10, 20, 40])),
+        int(random.choice(items)),
         m,
         int(random.choice([8, 15, 30, 60, 150])) if m > 8 else int(random.choice([60, 150, 400])),
         float(random.choice([0.3, 1.0, 1.0, 2.5])),
@@ -151,10 +153,12 @@ def held(camps: Camps, judgments: aggcal.Judgments, truth: Truth) -> Held:
     return Held({name: [float(x.mean())] for name, x in found.items()}, list(sure))
 
 
-def decided(kind: str, number: int, seed: int) -> tuple[Study, Decision, float, Held]:
+def decided(
+    kind: str, number: int, seed: int, items: tuple[int, ...] = ITEMS
+) -> tuple[Study, Decision, float, Held]:
     """Draw a study; return the decision, the mean square z of an axis, and what covers."""
     random = np.random.default_rng([seed, KINDS.index(kind), number])
-    study = shape(random)
+    study = shape(random, items)
     judgments, truth = drawn(kind, random, study)
     terms = aggcal.Terms(ties="davidson", position="on", bridge="axis")
     effects = aggcal.aggregate(judgments, terms=terms, warn=False).effects
@@ -199,12 +203,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--items", type=int, nargs="+", default=ITEMS, help="numbers of items")
     parser.add_argument("--all", action="store_true", help="print every study")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.jobs) as pool:
         every, n = range(asked.studies), asked.studies
         # All are begun at once: no process waits for the last study of a kind.
-        begun = {k: pool.map(decided, [k] * n, every, [asked.seed] * n) for k in asked.kinds}
+        same = [asked.seed] * n, [tuple(asked.items)] * n
+        begun = {k: pool.map(decided, [k] * n, every, *same) for k in asked.kinds}
         for kind, results in begun.items():
             found = list(results)
             counts = Counter(decision.kind for _, decision, _, _ in found)

@@ -12,6 +12,7 @@ from aggcal.data.alike import alike_warning, groups
 from aggcal.data.base import AnyJudgments
 from aggcal.data.exploded import exploded
 from aggcal.data.graph import ComparisonGraph
+from aggcal.data.weights import heavy
 from aggcal.errors import (
     AggcalWarning,
     DisconnectedWarning,
@@ -22,6 +23,7 @@ from aggcal.errors import (
     SelfPairWarning,
     SeparationWarning,
     UnansweredWarning,
+    WeightsWarning,
     count,
     some,
 )
@@ -64,6 +66,7 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     return [
         *_alike(judgments),
         *_rows(judgments),
+        *_weights(judgments),
         *_annotators(judgments),
         *_taken_apart(judgments),
         *_items(judgments.graph),
@@ -129,6 +132,25 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
             )
         )
     return found
+
+
+def _weights(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Warn of weights that may not be numbers of answers; where an engine has the rows, not."""
+    found = None if judgments.local is None else heavy(judgments.local)
+    if found is None:
+        return []
+    rows, answers = count(judgments.n_judgments, "answer"), f"{found.counted:,.0f}"
+    return [
+        WeightsWarning(
+            f"Weights are taken for numbers of answers, so that {rows} count as {answers}, and "
+            "intervals are as narrow as so many would make them. These weights do not look like "
+            "numbers of answers.",
+            f"If they say how much an answer matters, divide all of them by {found.divisor:.3g}; "
+            "if they are numbers of answers, there is nothing to do.",
+            title="Weights may not be numbers of answers",
+            judgments=judgments.n_judgments,
+        )
+    ]
 
 
 def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:

@@ -20,6 +20,7 @@ The tree::
     ├── AlikeIdsWarning         ids that differ only in case, spacing, punctuation or Unicode form
     ├── SelfPairWarning         an item compared with itself: not fitted
     ├── DuplicateRowsWarning    rows that are equal in every column
+    ├── WeightsWarning          weights above 1 that may not be numbers of answers
     ├── UnansweredWarning       skipped and failed judgments: kept, not fitted
     ├── OneAnnotatorWarning     reliabilities cannot be told from the scale
     ├── PooledCriteriaWarning   judgments of several criteria fitted together
@@ -45,41 +46,14 @@ The tree::
 A message says what is wrong, where, and what to do.
 """
 
-import re
 from collections.abc import Iterable
 
 from aggcal.errors.nearest import nearest
+from aggcal.errors.texts import cut as cut
+from aggcal.errors.texts import printable as printable
 from aggcal.errors.voice import spoken
 
 _SHOWN, _LONGEST = 3, 100  # ids that a message names before it counts, and characters of each
-
-# What moves a cursor or begins a line, and what turns the text beside it or cannot be encoded.
-_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """Return a text on one line that no terminal or log takes for anything but text.
-
-    Whatever people read passes through here, since ids may hold anything; CSV and JSON do not.
-
-    Examples
-    --------
-    >>> printable("one" + chr(27) + "[2J" + chr(10) + "two"), printable(chr(0x202E) + "abc")
-    ('one [2J two', '\N{REPLACEMENT CHARACTER}abc')
-    """
-    return _TURNS.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub(" ", text))
-
-
-def cut(text: str, longest: int) -> str:
-    """Return a text, cut with an ellipsis if it is too long.
-
-    Examples
-    --------
-    >>> cut("abcdef", 3)
-    'abc…'
-    """
-    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def some(ids: Iterable[object], shown: int = _SHOWN) -> str:
@@ -272,6 +246,12 @@ class DuplicateRowsWarning(AggcalWarning):
     """Rows are equal in every column: perhaps one judgment was recorded more than once."""
 
     code = "duplicate-rows"
+
+
+class WeightsWarning(AggcalWarning):
+    """Weights above 1 count as so many answers, and do not look like numbers of answers."""
+
+    code = "weights"
 
 
 class UnansweredWarning(AggcalWarning):

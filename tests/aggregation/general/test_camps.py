@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.optimize import approx_fprime
 import aggcal
 from aggcal import Terms
 from aggcal.aggregation.disagreement import Camps
-from aggcal.aggregation.general.camps import FEWEST
+from aggcal.aggregation.general.camps import FEWEST, fit_camps, fit_one, merged
 from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
 from aggcal.aggregation.general.mixture_fit import fit_mixture
 from aggcal.models.general.outcomes import adjacent
@@ -58,6 +59,23 @@ def camps(kind: str, bridge: str = "camps", seed: int = 0) -> Camps:
     assert effects is not None
     assert effects.camps is not None
     return effects.camps
+
+
+def test_two_camps_that_all_starts_miss_are_found_among_three() -> None:
+    judgments, camp = study("camps")
+    rows = general_rows(judgments, ties=False, sides=False, keys=False)
+    size = len(rows)
+    nothing = np.zeros(size)
+    seen = Seen(rows, nothing, nothing, np.full(size, -np.inf), adjacent, np.ones(1))
+    one = fit_one(seen, np.zeros(N), 1.0)
+    two, three = (fit_camps(seen, one, number) for number in (2, 3))
+    missed = replace(two, evidence=one.evidence - 5.0)
+    again = merged(seen, one, missed, replace(three, evidence=three.evidence + 50.0))
+    assert again.evidence == pytest.approx(two.evidence, abs=0.5)
+    number = [int(name[1:]) for name in judgments.annotator_ids]
+    theirs = again.classes.argmax(axis=1) == again.classes[camp[number]].mean(axis=0).argmax()
+    assert (theirs == camp[number]).all()
+    assert merged(seen, one, two, replace(three, evidence=two.evidence - 1.0)) is two
 
 
 def test_camps_are_found_with_who_is_in_them_and_what_they_think() -> None:

@@ -12,6 +12,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, stdtr
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import answers
 
 _SLOPES: FloatArray = np.geomspace(0.04, 10.0, 40)
 _LOCATIONS: FloatArray = np.linspace(np.log(0.2), np.log(4.0), 16)
@@ -222,8 +223,7 @@ def decided(judgments: Judgments) -> IntArray:
 def effective(judgments: Judgments) -> FloatArray:
     """Return how many independent answers each row stands for, ties left out.
 
-    The pairs of one ranking weigh less than 1 each: together they count as much as the ranking. A
-    weight above 1 makes an answer more important, not more numerous.
+    See `answers`.
 
     Examples
     --------
@@ -232,8 +232,7 @@ def effective(judgments: Judgments) -> FloatArray:
     >>> effective(aggcal.read_judgments(rows))
     array([0.5, 0. ])
     """
-    number: FloatArray = np.minimum(judgments.count, judgments.weight).astype(np.float64)
-    return np.where(judgments.outcome == TIE, 0.0, number)
+    return np.where(judgments.outcome == TIE, 0.0, answers(judgments))
 
 
 def _log_sum(values: FloatArray, *, keepdims: bool = False) -> FloatArray:

@@ -48,6 +48,7 @@ TOPICS = {
     "unclear-agreement": "unclear agreement",
     "unmatched-items": "unmatched items",
     "weakly-joined": "weak connections",
+    "weights": "weights of answers",
 }
 """By the code of the finding: two or three words each."""
 

@@ -19,6 +19,7 @@ from aggcal.aggregation.general.problem import Problem
 from aggcal.errors import count
 from aggcal.models.general.annotators import POSITION, READINESS, RELIABILITY
 from aggcal.models.general.design import SCORES
+from aggcal.models.general.thinning import Thinning
 
 ONE, AXIS, TWO, THREE = "one order", "an axis", "two camps", "three camps"
 _NUMBER = {TWO: 2, THREE: 3}
@@ -133,6 +134,25 @@ def fit_camps(seen: Seen, one: MixtureFit, number: int, *, seed: int = 0) -> Mix
     points = _directions(seen, one, number - 1)
     starts = [_groups(points, number, random)]
     starts += [np.eye(number)[random.permutation(m) % number] for _ in range(_BY_LOT)]
+    return _best_of(seen, one, starts)
+
+
+def merged(seen: Seen, one: MixtureFit, two: MixtureFit, three: MixtureFit) -> MixtureFit:
+    """Return two camps, looked for once more where three are more probable.
+
+    All starts may have missed them, which three then find: they would be claimed instead of two.
+    """
+    if three.evidence <= two.evidence:
+        return two
+    alone = [three.classes[:, k] for k in range(three.classes.shape[1])]
+    starts = [np.stack([each, 1.0 - each], axis=1) for each in alone]
+    found = _best_of(seen, one, starts)
+    return max(two, found, key=lambda each: each.evidence)
+
+
+def _best_of(seen: Seen, one: MixtureFit, starts: list[FloatArray]) -> MixtureFit:
+    """Fit camps from each start, probabilities of annotators by camps; take the most probable."""
+    number = starts[0].shape[1]
     shape, sd = Shape.camps(number), one.values.common_sd
     parts = np.zeros((number + 1, seen.rows.n_items))
     parts[0] = one.values.parts[0]
@@ -169,10 +189,11 @@ def decide(seen: Seen, scores: FloatArray, sd: float, *, seed: int = 0) -> Decis
         return Decision(ONE, {}, not_looked=reason)
     step = min(rows // _SAMPLE, m // _ENOUGH)
     if rows > 2 * _SAMPLE and step > 1:
-        seen = seen.of(np.arange(m) % step == 0)
+        seen = seen.of(Thinning(annotators=step).drawn(0, m))
         m = seen.rows.n_annotators
     one = fit_one(seen, scores, sd)
     two, three = (fit_camps(seen, one, number, seed=seed) for number in (2, 3))
+    two = merged(seen, one, two, three)
     whole = {ONE: one, AXIS: fit_line(seen, one, two), TWO: two, THREE: three}
     rise = {name: each.evidence - one.evidence for name, each in whole.items()}
     if max(rise.values()) < _SIGN:
@@ -255,5 +276,7 @@ def find_camps(problem: Problem, fit: GeneralFit, *, seed: int = 0) -> Found:
         return Found(told, np.zeros((seen.rows.n_annotators, 0)), np.zeros((0, len(scores))))
     one = fit_one(seen, scores, sd)
     found = fit_camps(seen, one, _NUMBER[told.kind], seed=seed)
+    if told.kind == TWO:
+        found = merged(seen, one, found, fit_camps(seen, one, 3, seed=seed))
     order = np.argsort(-found.classes.sum(axis=0), kind="stable")  # the largest camp first
     return Found(told, found.classes[:, order], found.scores[order])

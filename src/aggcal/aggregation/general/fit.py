@@ -51,9 +51,9 @@ _FIRST_STEPS, _FIRST_CLOSE, _TOLD_CLOSE = 5, 0.05, 0.2
 """How often the unit is looked for, and how far the typical reliability may be from 1 to begin
 with: far from it the tilt goes astray; further where an earlier fit is gone on from."""
 _SAMPLE, _FIRST_ROUNDS = 100_000, 8
-"""Rows that tell the unit of the first scores: from twice as many, of every so many annotators
-only. It saves passes over all, and the unit is held exactly later on. So many updates of the means
-and spreads of these annotators are where all begin: each costs a tenth of a pass at a million."""
+"""Rows that tell the unit of the first scores: from twice as many, those of a sample. It saves
+passes over all, and the unit is held exactly later on. So many updates of the means and spreads of
+these annotators are where all begin: each costs a tenth of a pass at a million."""
 _MIXED = 5e-3
 """Change in an iteration below which spreads and means of many rows are mixed from then on, and
 modes are looked for exactly: further off, how they went says little about where they go."""
@@ -190,7 +190,7 @@ class _Run:
         """Bring the first scores into the unit, roughly, and integrate there."""
         self.problem.roughly = self.many
         if self.many and not self.told:
-            some = self.problem.every(len(self.problem.layout.rows) // _SAMPLE)
+            some = self.problem.sample(len(self.problem.layout.rows) // _SAMPLE)
             some.roughly = True
             # What holds the unit of all would tilt a few out of theirs.
             first = replace(state, covariance=np.zeros_like(state.covariance), tilt=0.0)

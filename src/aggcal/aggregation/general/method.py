@@ -25,7 +25,7 @@ from aggcal.aggregation.general.fit import GeneralFit, fit_general
 from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.posing import general_problem
 from aggcal.aggregation.general.posterior import many_scores
-from aggcal.aggregation.general.problem import Problem, State
+from aggcal.aggregation.general.problem import State
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.solve.marginal import MarginalFit, Progress
@@ -105,7 +105,7 @@ class Further:
             fit = run(problem, continued(problem, fit.state))
         chosen, camps, by_camp = self.chosen, None, None
         if chosen.camps:
-            camps, by_camp = self._camps(problem, fit, replace(before, camps=""), run)
+            camps, by_camp = self._camps(fit, replace(before, camps=""), run)
             chosen = replace(chosen, bridge=chosen.camps == "auto" and by_camp is None)
         if chosen.bridge:
             fit = fit_axis(problem, general_problem(self.judgments, chosen), fit, run)
@@ -132,14 +132,15 @@ class Further:
         )
 
     def _camps(
-        self, problem: Problem, fit: GeneralFit, chosen: Chosen, run: Callable[..., GeneralFit]
+        self, fit: GeneralFit, chosen: Chosen, run: Callable[..., GeneralFit]
     ) -> tuple[Camps, ByCamp | None]:
         """Look for camps, and fit what each thinks where there are some."""
-        found = find_camps(problem, fit)
+        judgments = self.judgments.on_one_machine("looking for camps")
+        once = not facts_of(judgments).tally.counts
+        found = find_camps(general_problem(judgments, chosen, answers=once), fit)
         if not found.number:
             told = found.told
             return Camps.none(told.kind, told.gains, told.over_axis, told.not_looked), None
-        judgments = self.judgments.on_one_machine("looking for camps")
         by_camp = fit_by_camp(judgments, chosen, found, fit.state, run)
         return by_camp.described(found.told), by_camp
 

@@ -12,11 +12,12 @@ from aggcal.models.general.plan import Plan, layout_of
 
 
 def general_problem(
-    judgments: AnyJudgments, chosen: Chosen, *, by_context: bool = False
+    judgments: AnyJudgments, chosen: Chosen, *, by_context: bool = False, answers: bool = False
 ) -> Problem:
     """Return the problem that the terms make of some judgments.
 
-    ``by_context`` keeps rows of different contexts apart, also where it makes no difference.
+    ``by_context`` keeps rows of different contexts apart, also where it makes no difference;
+    ``answers`` lets each answer count once, however much it weighs.
     """
     ties, control = chosen.ties != "halves", chosen.control
     ids = judgments.context_ids
@@ -33,6 +34,7 @@ def general_problem(
         covariates=None if control is None else coded(control, judgments),
         alike=chosen.alike,
         outcomes=chosen.outcomes,
+        answers=answers,
     )
     layout, component = layout_of(judgments, plan), judgments.graph.component
     return (AlikeProblem if chosen.alike else Problem)(layout, component, chosen.outcomes)

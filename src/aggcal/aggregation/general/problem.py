@@ -157,9 +157,9 @@ class Problem:
         """Whether reliabilities could take over the scale of the scores."""
         return RELIABILITY in self.layout.names
 
-    def every(self, step: int) -> Problem:
-        """Return the same problem for every so many annotators."""
-        return Problem(self.layout.every(step), self.component, self.integration.outcomes)
+    def sample(self, step: int) -> Problem:
+        """Return the same problem for about one of so many rows."""
+        return Problem(self.layout.sample(step), self.component, self.integration.outcomes)
 
     def first_state(self, scores: FloatArray, sds: dict[str, float], **known: float) -> State:
         """Return a state with these scores and everything else at its default."""

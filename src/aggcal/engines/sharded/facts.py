@@ -16,6 +16,7 @@ from aggcal.data.control import (
     refuse_without,
 )
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import Tally
 from aggcal.engines.remote import RemoteJudgments
 from aggcal.models.general.facts import Facts, facts_of
 
@@ -29,13 +30,15 @@ class ShardFacts:
     in_contexts: int
     cells: dict[str, IntArray]
     category_weights: dict[str, FloatArray]
+    tally: Tally
 
     @classmethod
     def of(cls, judgments: Judgments) -> ShardFacts:
         """Count the rows of one shard."""
         facts = Facts(judgments)
         within = 0 if judgments.context is None else facts.in_contexts
-        return cls(facts.n_ties, facts.top_grade, within, facts.cells, facts.category_weights)
+        columns = facts.cells, facts.category_weights
+        return cls(facts.n_ties, facts.top_grade, within, *columns, facts.tally)
 
     def __add__(self, other: ShardFacts) -> ShardFacts:
         return ShardFacts(
@@ -47,6 +50,7 @@ class ShardFacts:
                 name: _added(weights, other.category_weights[name])
                 for name, weights in self.category_weights.items()
             },
+            self.tally + other.tally,
         )
 
 
@@ -96,7 +100,7 @@ class FactsAway(Facts):
         self._shards = judgments.shards
         found: ShardFacts = self._shards.total("term_facts")
         self.n_ties, self.top_grade = found.n_ties, found.top_grade
-        self.in_contexts, self.cells = found.in_contexts, found.cells
+        self.in_contexts, self.cells, self.tally = found.in_contexts, found.cells, found.tally
         ids = judgments.category_ids
         self.category_weights = {
             name: _added(np.zeros(len(ids[name])), weights)

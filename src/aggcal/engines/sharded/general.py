@@ -29,6 +29,7 @@ from aggcal.models.general.outcomes import Outcomes
 from aggcal.models.general.plan import Numbers, Plan, laid_out, layout_of
 from aggcal.models.general.rows import GeneralRows
 from aggcal.models.general.sums import Layout, Sums
+from aggcal.models.general.thinning import Thinning
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +56,10 @@ class LayoutAway(Layout):
 
     rows: RowsAway
 
-    def every(self, step: int, begin: int = 0) -> Layout:  # noqa: ARG002
-        """Return the layout of the rows of every so many annotators."""
+    def thinned(self, by: Thinning, first: int = 0) -> Layout:  # noqa: ARG002
+        """Return the layout of the rows that are kept."""
         plan = self.rows.plan
-        fewer = ShardPlan.of(plan.plan, plan.numbers, step)
+        fewer = ShardPlan.of(plan.plan, plan.numbers, by)
         return replace(self, rows=_rows(self.rows, self.rows.shards, fewer))
 
 

@@ -15,6 +15,7 @@ from aggcal.models.general.clusters import context_pulls
 from aggcal.models.general.compiled import integration
 from aggcal.models.general.plan import Numbers, Plan, laid_out
 from aggcal.models.general.sums import Sums
+from aggcal.models.general.thinning import ALL, Thinning
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +24,14 @@ class ShardPlan(Lasting):
 
     plan: Plan
     numbers: Numbers
-    step: int = 1
-    """1 for all annotators; else every so many of them."""
+    thinning: Thinning = ALL
+    """Which rows are looked at."""
     name: str = ""
 
     @classmethod
-    def of(cls, plan: Plan, numbers: Numbers, step: int = 1) -> ShardPlan:
+    def of(cls, plan: Plan, numbers: Numbers, thinning: Thinning = ALL) -> ShardPlan:
         """Give a plan a name of its own."""
-        return cls(plan, numbers, step, uuid4().hex)
+        return cls(plan, numbers, thinning, uuid4().hex)
 
     @property
     def nbytes(self) -> int:
@@ -61,12 +62,12 @@ class GeneralOfShard:
     """A plan's layout of the rows of a shard, and its sums where they were last made."""
 
     def __init__(self, judgments: Judgments, index: int, first: int, plan: ShardPlan) -> None:
-        self.plan, step = plan, plan.step
+        self.plan, thinning = plan, plan.thinning
         layout = laid_out(judgments, plan.plan, plan.numbers)
-        self.layout = layout if step == 1 else layout.every(step, -first % step)
+        self.layout = layout if thinning.all else layout.thinned(thinning, first)
         rows = self.layout.rows
         # Where annotators are alike, each shard is one.
-        begin = index if plan.plan.alike else -(-first // step)
+        begin = index if plan.plan.alike else thinning.before(first)
         self._mine = slice(begin, begin + rows.n_annotators)
         self._where: str | None = None
         self._sums: Sums

@@ -10,6 +10,7 @@ from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import Tally
 
 _TIE = 0.5
 """What a tie counts for the left side."""
@@ -40,6 +41,11 @@ class Facts:
         """The largest strength of an answer, in steps; 0 where none has one."""
         grade = self._judgments.grade
         return 0 if grade is None else int(np.abs(grade).max(initial=0))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What tells whether weights are numbers of answers."""
+        return Tally.of(self._judgments)
 
     @cached_property
     def n_contexts(self) -> int:

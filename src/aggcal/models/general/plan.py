@@ -15,6 +15,7 @@ from aggcal._core.arrays import IntArray
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Covariates
 from aggcal.data.judgments import Judgments
+from aggcal.data.weights import answers
 from aggcal.models.general.annotators import POSITION
 from aggcal.models.general.design import CONTROL, Block, Design, design
 from aggcal.models.general.outcomes import Outcomes, adjacent
@@ -46,6 +47,9 @@ class Plan:
     alike: bool = False
     """Whether annotators are: rows are then pooled, and sides have one effect for all."""
     outcomes: Outcomes = adjacent
+    answers: bool = False
+    """Whether rows weigh as many answers as they are (see `answers`): for claims that weights
+    must not strengthen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,8 @@ def laid_out(judgments: Judgments, plan: Plan, numbers: Numbers | None = None) -
     >>> laid_out(both, Plan(("reliability", "readiness"), ties=True, sides=False)).size
     4
     """
+    if plan.answers:
+        judgments = replace(judgments, weight=answers(judgments))
     rows = general_rows(
         judgments,
         ties=plan.ties,

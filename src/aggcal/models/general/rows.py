@@ -66,15 +66,15 @@ class GeneralRows:
         """Give each row what is its annotator's."""
         return np.repeat(values, self.sizes, axis=0)
 
-    def every(self, step: int, begin: int = 0) -> GeneralRows:
-        """Return the rows of every so many annotators, from one of the first on."""
-        kept = np.repeat(np.arange(self.n_annotators) % step == begin, self.sizes)
+    def of(self, kept: BoolArray) -> GeneralRows:
+        """Return some of the rows; annotators of whom none is kept are left out."""
+        sizes = np.bincount(self.owner[kept], minlength=self.n_annotators)
         return GeneralRows(
             self.left[kept],
             self.right[kept],
             Answers(*(part[kept] for part in self.answers)),
             self.levels[:, kept],
-            np.concatenate([[0], np.cumsum(self.sizes[begin::step])]),
+            np.concatenate([[0], np.cumsum(sizes[sizes > 0])]),
             self.n_items,
             {name: code[kept] for name, code in self.keys.items()},
         )

@@ -34,6 +34,7 @@ from aggcal.models.general.annotators import (
 from aggcal.models.general.design import Design
 from aggcal.models.general.outcomes import grade_terms
 from aggcal.models.general.rows import GeneralRows
+from aggcal.models.general.thinning import Thinning
 from aggcal.models.rows import laplacian
 
 MEANS = (POSITION, READINESS)
@@ -79,10 +80,14 @@ class Layout:
         """Where μ begins."""
         return int(self.where_ties.stop)
 
-    def every(self, step: int, begin: int = 0) -> Layout:
-        """Return the layout of the rows of every so many annotators."""
-        kept = np.repeat(np.arange(self.rows.n_annotators) % step == begin, self.rows.sizes)
-        return replace(self, rows=self.rows.every(step, begin), design=self.design.taken(kept))
+    def sample(self, step: int) -> Layout:
+        """Return the layout of about one of so many rows: see `Thinning`."""
+        return self.thinned(Thinning.by(step, self.rows.n_annotators))
+
+    def thinned(self, by: Thinning, first: int = 0) -> Layout:
+        """Return the layout of the rows that are kept, annotators being numbered from one on."""
+        kept = by.kept(self.rows.sizes, first)
+        return replace(self, rows=self.rows.of(kept), design=self.design.taken(kept))
 
     def axis_gaps(self, unknowns: FloatArray) -> FloatArray | None:
         """Return v_i − v_j of each row, if there is an axis."""
@@ -218,20 +223,30 @@ class Sums:
         return held - self._covariance(), held
 
     def _held(self) -> FloatArray:
-        from aggcal._core.compiled_scipy import sparse
-
         layout, size = self.layout, self.layout.size
         held = np.zeros((size, size))
-        for one, (_, back, where) in layout.maps.items():
-            for two, (map_, _, there) in layout.maps.items():
-                if one == two == GAP and layout.design.paired:
-                    held[where, there] = self._laplacian()
-                    continue
-                middle = sparse.diags_array(self._curve(one, two)) @ map_
-                held[where, there] = (back @ middle).toarray()
+        if layout.design.paired:
+            held[: layout.design.size, : layout.design.size] = self._laplacian()
+        if not layout.design.paired or layout.axis or layout.contexts:
+            self._further(held)
         tail = np.arange(layout.at_means, size)
         held[tail, tail] = self.mean_held
         return held
+
+    def _further(self, held: FloatArray) -> None:
+        """Fill in what is not between scores that rows subtract: it takes sparse matrices.
+
+        Loading those takes as long as fitting a thousand rows.
+        """
+        from scipy import sparse
+
+        maps = self.layout.maps
+        for one, (_, back, where) in maps.items():
+            for two, (map_, _, there) in maps.items():
+                if one == two == GAP and self.layout.design.paired:
+                    continue
+                middle = sparse.diags_array(self._curve(one, two)) @ map_
+                held[where, there] = (back @ middle).toarray()
 
     def _laplacian(self) -> FloatArray:
         """Return Z' diag(curvature) Z where every row of Z is 1 and −1."""
