@@ -70,6 +70,11 @@ def library() -> ctypes.CDLL | None:
     if hasattr(kernels, "aggcal_isotonic"):
         kernels.aggcal_isotonic.restype = count
         kernels.aggcal_isotonic.argtypes = [count, array, array, array]
+    if hasattr(kernels, "aggcal_signed_product"):
+        kernels.aggcal_signed_product.restype = None
+        kernels.aggcal_signed_product.argtypes = [count, count, count, *([array] * 6)]
+        kernels.aggcal_signed_transpose.restype = None
+        kernels.aggcal_signed_transpose.argtypes = [count, *([array] * 8)]
     _declare_general(kernels)
     _declare_reading(kernels)
     return kernels
