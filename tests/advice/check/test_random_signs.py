@@ -1,4 +1,4 @@
-"""Eigenvalues and agreements under random signs, against dense matrices; with kernels and without."""
+"""Eigenvalues and agreements under random signs, against dense matrices, compiled and not."""
 
 from __future__ import annotations
 
