@@ -101,7 +101,7 @@ def weighted_agreements(
         )
     signed = _Signed(table, bits, width)
     along = signed.by_annotator(np.repeat(weight.astype(np.float32)[:, None], width, axis=1))
-    return np.einsum("id,id->d", along, along, dtype=np.float64)[: draws + 1] - own
+    return _dots(along, along)[: draws + 1] - own
 
 
 def _compiled() -> bool:
@@ -202,7 +202,7 @@ def _largest(product: Callable[[Single], np.ndarray], size: int, width: int) -> 
 
 
 def _dots(one: np.ndarray, other: np.ndarray) -> FloatArray:
-    return np.einsum("ud,ud->d", one, other, dtype=np.float64)
+    return np.asarray(np.einsum("ud,ud->d", one, other, dtype=np.float64))
 
 
 def _largest_so_far(diagonal: list[FloatArray], beside: list[FloatArray]) -> FloatArray:
@@ -211,5 +211,5 @@ def _largest_so_far(diagonal: list[FloatArray], beside: list[FloatArray]) -> Flo
     matrices = np.zeros((len(beside[0]), k, k))
     matrices[:, each, each] = np.array(diagonal).T
     matrices[:, each[1:], each[:-1]] = np.array(beside[1:k]).reshape(k - 1, -1).T
-    largest: FloatArray = np.linalg.eigvalsh(matrices)[:, -1]  # of the lower triangle
-    return largest
+    # Of the lower triangle.
+    return np.asarray(np.linalg.eigvalsh(matrices)[:, -1], dtype=np.float64)
