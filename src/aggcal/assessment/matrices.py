@@ -12,7 +12,8 @@ from aggcal.aggregation.consensus import Consensus
 from aggcal.assessment.comparisons import met_pairs
 from aggcal.data.base import AnyJudgments
 from aggcal.errors import OptionError
-from aggcal.io.writing.write import Writer, csv_cell, spreadsheet_cell
+from aggcal.io.writing.cells import csv_cell, spreadsheet_cell
+from aggcal.io.writing.write import Writer
 from aggcal.report import matrix
 
 MATRIX_FILES = ("win_rates.csv", "battles.csv", "win_rates.svg", "battles.svg")

@@ -24,13 +24,8 @@ from aggcal.io.rows import Reading, opened_rows
 from aggcal.io.several import Together
 from aggcal.io.tables.source import no_room, quoted
 from aggcal.io.writers import OPTIONAL, WRITERS, JudgmentRow, cell_writer, named_columns
-from aggcal.io.writing.write import (
-    csv_cell,
-    refuse_existing,
-    refuse_overwriting,
-    spreadsheet_cell,
-    write_file,
-)
+from aggcal.io.writing.cells import csv_cell, spreadsheet_cell
+from aggcal.io.writing.write import refuse_existing, refuse_overwriting, write_file
 from aggcal.registry import PREFLIB
 
 _AT_ONCE = 5_000

@@ -9,6 +9,7 @@ from zlib import compress
 
 import numpy as np
 
+from aggcal._core.kernels.threads import in_turn
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import REVERSED
 from aggcal.io.writing.write import to_json
@@ -83,7 +84,7 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         "page": script_json(_page_data(report, annotators)),
     }
     packed = [name for name, text in data.items() if name != "page" and len(text) > _UNPACKED]
-    data |= {name: _packed(data[name]) for name in packed}
+    data |= zip(packed, in_turn(_packed, [data[name] for name in packed]), strict=True)
     return page(
         "page.html",
         style=STYLE

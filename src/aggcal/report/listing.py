@@ -23,6 +23,8 @@ MOST_ROWS = 200_000
 LONGEST_NAME, LONGEST_TEXT, SHORTEST_CUT = 10_000, 20_000, 80
 STATIC_TEXT = 400
 """Where texts are cut in the rows that stand in the page itself."""
+_EXACT = 2.0**53
+"""Up to here every whole number is one of floating point."""
 _ROOM_FOR_NAMES, _ROOM_FOR_TEXTS = 400_000, 3_000_000  # characters: the page stays below 5 MB
 
 
@@ -131,7 +133,10 @@ class Numbers:
         if self.digits is None:
             rounded = [float(f"{x:.5g}") for x in column.tolist()]
         else:
-            rounded = np.round(column, self.digits).tolist()
+            near = np.round(column, self.digits)
+            if np.abs(near).max(initial=0.0) < _EXACT:
+                return list((near.astype(np.int64) if self.digits == 0 else near).tolist())
+            rounded = near.tolist()
         whole = self.digits == 0
         # JSON has no word for what is not there but null, and none for the infinite.
         return [
@@ -269,7 +274,9 @@ def _fitting(values: Sequence[str], room: int, most: int) -> int:
     """
     length = np.fromiter(map(len, values), dtype=np.float64, count=len(values))
     size = np.fromiter(
-        (len(v.encode("utf-8", "replace")) for v in values), dtype=np.float64, count=len(values)
+        (len(v) if v.isascii() else len(v.encode("utf-8", "replace")) for v in values),
+        dtype=np.float64,
+        count=len(values),
     )
     per_character = size / np.maximum(length, 1.0)
     low, high = SHORTEST_CUT, most
@@ -288,7 +295,8 @@ def cut(text: str, longest: int) -> str:
     >>> cut("abcdef", 3)
     'abc…'
     """
-    return shortened(text, longest).encode("utf-8", "replace").decode("utf-8")
+    short = shortened(text, longest)
+    return short if short.isascii() else short.encode("utf-8", "replace").decode("utf-8")
 
 
 def script_json(data: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from aggcal.errors import count
@@ -223,11 +224,13 @@ def _annotators(report: Report) -> Iterable[str]:
     )
     yield terms.annotators_said(report.summary)
     yield plain(report.first_place, _SENTENCE)
-    rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
+    verdict = listing.words("verdict")
+    said = [] if verdict is None else verdict.values
     for words, _, n in lines:
-        named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]
+        mine = (name for name, one in zip(listing.names.values, said, strict=True) if one == words)
+        named = ", ".join(plain(name) for name in islice(mine, TOP))
         more = f" and {n - TOP:,} more, in `annotators.csv`" if n > TOP else ""
-        yield f"{words.capitalize()}: {', '.join(named[:TOP])}{more}."
+        yield f"{words.capitalize()}: {named}{more}."
 
 
 def _claims(report: Report) -> Iterable[str]:

@@ -81,13 +81,13 @@ class ItemRows:
         shown = None if not isinstance(cut, int | float) else np.array([times * float(cut)])
         return Axis.of(self.score.values, self.score.low, self.score.high, model, shown)
 
-    @property
+    @cached_property
     def sure(self) -> float:
         """Probability from which an item counts as in the top k."""
         error = self.decided.get("error")
         return SURE if not isinstance(error, int | float) else 1.0 - float(error)
 
-    @property
+    @cached_property
     def asked_top(self) -> int | None:
         """The k that was asked for; None where there was none, or nothing is claimed of it."""
         top = self.decided.get("top")
@@ -118,7 +118,7 @@ class ItemRows:
         asked = () if self.asked_top is None else (self.asked_top,)
         return sorted({k for k in (*STOPS, *asked) if k < self.n}) or [1]
 
-    @property
+    @cached_property
     def first_stop(self) -> int:
         """Which of them the page shows first."""
         wanted = USUAL_TOP if self.n > 2 * USUAL_TOP else max(1, self.n // 3)
@@ -155,7 +155,8 @@ class ItemRows:
     @cached_property
     def counts(self) -> dict[str, int]:
         """How many items have each state at the first stop."""
-        found = [self.state(k, self.first_stop) for k in range(min(self.n, self.listing.n_listed))]
+        stop = self.first_stop
+        found = [self.state(k, stop) for k in range(min(self.n, self.listing.n_listed))]
         return {state: found.count(state) for state in STATES}
 
     @cached_property

@@ -72,6 +72,7 @@ def library() -> ctypes.CDLL | None:
         kernels.aggcal_isotonic.argtypes = [count, array, array, array]
     _declare_general(kernels)
     _declare_reading(kernels)
+    _declare_signs(kernels)
     return kernels
 
 
@@ -94,6 +95,16 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
         kernel.restype, kernel.argtypes = None, [array, count, count, count, *([array] * arrays)]
     kernels.aggcal_general_forms.restype = None
     kernels.aggcal_general_forms.argtypes = [array, *([count] * 5), *([array] * 9)]
+
+
+def _declare_signs(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that multiply by random signs, where the library has them."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    if hasattr(kernels, "aggcal_signed_product"):
+        kernels.aggcal_signed_product.restype = None
+        kernels.aggcal_signed_product.argtypes = [count, count, count, *([array] * 6)]
+        kernels.aggcal_signed_transpose.restype = None
+        kernels.aggcal_signed_transpose.argtypes = [count, *([array] * 8)]
 
 
 def _declare_reading(kernels: ctypes.CDLL) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from aggcal._core.progress import counted
 from aggcal._core.tables import aligned
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
+from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
 from aggcal.aggregation.methods import BTL, HRA
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
@@ -85,7 +87,7 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     kept = np.ones(m, dtype=bool)
     kept[list(dropped)] = False
     patterns = _Patterns(fitted, kept)
-    beyond, loading = patterns.test(seed)
+    beyond, part_of_each = patterns.test(seed)
     population = fitted.population
     against = float(population.shares[2])
     turned = (
@@ -93,6 +95,7 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     )
     if beyond < _SURE and not turned:
         return None, beyond
+    loading = part_of_each()
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
     gains = [held_out_gain(fitted.judgments, starts, seed=seed + k) for k in range(_SPLITS)]
     if float(np.mean(gains)) < _GAIN:
@@ -140,38 +143,33 @@ class _Patterns:
         size *= np.sqrt(np.maximum(by_item, 1e-9)[self.codes % n])
         self.scale = kept[self.codes // n] / size
 
-    def test(self, seed: int) -> tuple[float, FloatArray]:
+    def test(self, seed: int) -> tuple[float, Callable[[], FloatArray]]:
         """Return how far the strongest pattern exceeds chance, and each annotator's part in it.
 
         Chance: the same leftovers of each annotator and item, their signs drawn anew. Annotators
-        may so have tastes of their own; only tastes that they share count.
+        may so have tastes of their own; only tastes that they share count. Beside the strongest
+        pattern, those count who do not follow the consensus, if they agree with each other. The
+        parts are worked out when they are asked for.
         """
         random = np.random.default_rng(seed)
         judgments = self.fitted.judgments
         off = self._left_over(self.number * (judgments.outcome - self.p))
         data = self.scale * np.bincount(self.position, np.concatenate([off, -off]))
-        value, loading = self._strongest(data)
+        table = Table(self.starts, self.codes % self.n, data, self.n)
         draws = _DRAWS_LARGE if len(off) > _LARGE else _DRAWS_SMALL
-        turns = counted(range(draws), "looking for camps")
-        drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in turns]
-        beyond = (value - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
-        apart = self._those_apart(data, random)
-        return (apart, self.apart) if apart > beyond else (beyond, loading)
-
-    def _those_apart(self, data: FloatArray, random: np.random.Generator) -> float:
-        """Return how far those who do not follow the consensus agree, beyond chance.
-
-        A camp that the consensus passed over looks like so many who guess; guesses do not agree.
-        """
-        weighted = data * self.apart[self.codes // self.n]
-        item = self.codes % self.n
-        own = sums(self.codes // self.n, np.square(weighted), self.m).sum()
-
-        def agreement(values: FloatArray) -> float:
-            return float(np.sum(np.square(sums(item, values, self.n))) - own)
-
-        drawn = [agreement(weighted * _signs(random, len(weighted))) for _ in range(_DRAWS_SMALL)]
-        return (agreement(weighted) - float(np.mean(drawn))) / max(float(np.std(drawn)), 1e-12)
+        if self.m > _DENSE:
+            value, *drawn = strengths(table, draws, random)
+        else:
+            value = self._strongest(data)[0]
+            turns = counted(range(draws), "looking for camps")
+            drawn = [self._strongest(data * _signs(random, len(data)))[0] for _ in turns]
+        beyond = _deviations(value, drawn)
+        # A camp that the consensus passed over looks like so many who guess; guesses do not agree.
+        together, *by_chance = weighted_agreements(table, self.apart, _DRAWS_SMALL, random)
+        apart = _deviations(together, by_chance)
+        if apart > beyond:
+            return apart, lambda: self.apart
+        return beyond, lambda: self._strongest(data)[1]
 
     def _strongest(self, data: FloatArray) -> tuple[float, FloatArray]:
         """Return the largest eigenvalue of the agreements between annotators, and its vector."""
@@ -204,6 +202,11 @@ class _Patterns:
         moved = along / np.maximum(curve, 1e-9)
         left: FloatArray = off - self.doubt * self.gap * moved[self.owner]
         return left
+
+
+def _deviations(value: float, drawn: Sequence[float]) -> float:
+    """Return how many standard deviations of drawn values lie between their mean and this one."""
+    return float(value - np.mean(drawn)) / max(float(np.std(drawn)), 1e-12)
 
 
 def _signs(random: np.random.Generator, size: int) -> FloatArray:

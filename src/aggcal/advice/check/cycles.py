@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from aggcal._core.arrays import BoolArray, FloatArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.progress import counted
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding
@@ -17,6 +18,7 @@ _DRAWS = 40  # simulated studies: more sharpen the expected share and take longe
 _SURE = 4.0  # deviations: lower ones find circles in clean studies
 _LEAST_EXCESS = 0.02  # share of the triples below which circles do not matter
 FEWEST_TRIPLES = 30  # triples: of fewer a share says little
+_WORD = 64  # bits of a word
 _CLEAR = 1.7  # deviations from a tie at which a pair has a clear majority
 
 
@@ -65,18 +67,46 @@ def count_triads(answers: Answers, majority: FloatArray, chosen: BoolArray) -> t
     >>> count_triads(answers, answers.grouped.up - 0.5, np.ones(3, dtype=bool))
     (1, 1)
     """
-    position = np.cumsum(chosen) - 1
     mine = chosen[answers.first] & chosen[answers.second]
-    first, second = position[answers.first[mine]], position[answers.second[mine]]
-    ahead = majority[mine]
-    above = np.zeros((int(chosen.sum()),) * 2)
-    above[first[ahead > 0.0], second[ahead > 0.0]] = 1.0
-    above[second[ahead < 0.0], first[ahead < 0.0]] = 1.0
-    # Single precision would do for the products, but not for their sums.
-    circular = float(np.sum((above @ above) * above.T)) / 3.0
-    either = above + above.T
-    triads = float(np.sum((either @ either) * either)) / 6.0
-    return round(triads), round(circular)
+    pairs = _Pairs.among(chosen, answers.first[mine], answers.second[mine])
+    return pairs.count(majority[mine])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of a few items, numbered from 0."""
+
+    items: int
+    first: IntArray
+    second: IntArray
+
+    @classmethod
+    def among(cls, chosen: BoolArray, first: IntArray, second: IntArray) -> _Pairs:
+        position = np.cumsum(chosen) - 1
+        return cls(int(chosen.sum()), position[first], position[second])
+
+    def count(self, majority: FloatArray) -> tuple[int, int]:
+        """Count triples with three decided pairs, and the circular ones among them.
+
+        Of each item those below and those above it are bits of a row, and what two rows have in
+        common is counted 64 items at a time.
+        """
+        ahead, behind = majority > 0.0, majority < 0.0
+        up = np.concatenate([self.first[ahead], self.second[behind]])
+        down = np.concatenate([self.second[ahead], self.first[behind]])
+        below, above = _bits(self.items, up, down), _bits(self.items, down, up)
+        either = below | above
+        # Of each triple, every pair sees the third item: a circle is closed three times.
+        circular = int(np.bitwise_count(below[down] & above[up]).sum()) // 3
+        triads = int(np.bitwise_count(either[down] & either[up]).sum()) // 3
+        return triads, circular
+
+
+def _bits(items: int, row: IntArray, column: IntArray) -> npt.NDArray[np.uint64]:
+    """Return a table of so many items by as many, each cell a bit."""
+    table = np.zeros((items, -(-items // _WORD) * _WORD), dtype=bool)
+    table[row, column] = True
+    return np.packbits(table, axis=1).view(np.uint64)
 
 
 def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
@@ -96,12 +126,13 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     chosen = np.zeros(judgments.n_items, dtype=bool)
     chosen[np.argsort(-given, kind="stable")[:_MOST_ITEMS]] = True
     rows = np.flatnonzero(chosen[judgments.left] & chosen[judgments.right])
-    pair, size = answers.pair[rows], answers.n_pairs
+    among, pair = np.unique(answers.pair[rows], return_inverse=True)
+    pairs, size = _Pairs.among(chosen, answers.first[among], answers.second[among]), len(among)
     number = judgments.count[rows]
     times = sums(pair, number, size)
     net = sums(pair, number * (answers.up[rows] - TIE), size)
-    triads, circular = count_triads(answers, net, chosen)
-    clear = count_triads(answers, _clear(net, times), chosen)[1]
+    triads, circular = pairs.count(net)
+    clear = pairs.count(_clear(net, times))[1]
     random = np.random.default_rng(seed)
     toward = np.where(answers.first_is_left, fitted.probability, 1.0 - fitted.probability)[rows]
     tied = judgments.outcome[rows] == TIE
@@ -109,9 +140,9 @@ def cycles(fitted: Fitted, *, seed: int = 0) -> Cycles:
     for _ in counted(range(_DRAWS if triads >= FEWEST_TRIPLES else 0), "looking for cycles"):
         drawn = random.binomial(number, toward) - TIE * number
         net = sums(pair, np.where(tied, 0.0, drawn), size)
-        of, round_ = count_triads(answers, net, chosen)
+        of, round_ = pairs.count(net)
         shares.append(round_ / max(of, 1))
-        clears.append(count_triads(answers, _clear(net, times), chosen)[1])
+        clears.append(pairs.count(_clear(net, times))[1])
     usual, usual_clear = ((float(np.mean(x)), float(np.std(x))) if x else (0.0, 0.0)
                           for x in (shares, clears))  # fmt: skip
     return Cycles(triads, circular, *usual, clear, *usual_clear, int(chosen.sum()))

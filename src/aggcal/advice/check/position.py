@@ -35,7 +35,6 @@ _LEAST_KEPT = 0.2
 rest on the prior of the scores, a higher one gives none where pairs were shown both ways round now
 and then."""
 _WEAKER = 0.25  # prior of the second fit: what it moves tells what the first one took away
-_WORTH_A_LOOK = 2.0  # deviations: below, the exact test is not worth its time
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
 _ROUNDS = 12  # of Newton's steps: it has settled before
 _NOTHING = "Answers that follow the side say nothing about the items."
@@ -113,7 +112,7 @@ def _unlikely(
 
     It is the largest of three: the exact one, with the least telling of likely reliabilities; one
     that allows for the uncertainty of the scores; and one that allows for answers that hang
-    together.
+    together. Where one of them is above `_RATE`, the others are not worked out.
     """
     judgments, m = fitted.judgments, fitted.judgments.n_annotators
     slopes, errors = fitted.population.slopes, fitted.population.slope_errors
@@ -131,22 +130,21 @@ def _unlikely(
     residuals = np.where(decided, part * (left - fits), 0.0)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, residuals)
-    unlikely: FloatArray = np.ones(m)
+    # Nobody is named above the rate, however far above it: what is there already is enough.
+    unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
     starts = np.searchsorted(owner, np.arange(m + 1))
-    for u in np.flatnonzero(standard > _WORTH_A_LOOK).tolist():
+    for u in np.flatnonzero(unlikely <= _RATE).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
         drawn = fitted.others.gap_errors(u, judgments.left[mine], judgments.right[mine])
         moved = slopes[u] * (drawn @ (doubt[mine] * part[mine]))
         error = float(np.sqrt(variance[u] + np.mean(np.square(moved))))
+        unlikely[u] = max(unlikely[u], 2.0 * float(ndtr(-abs(float(excess[u])) / error)))
         each = np.repeat(gap[mine], number[mine].astype(np.int64))
-        unlikely[u] = max(
-            2.0 * float(ndtr(-abs(float(excess[u])) / error)),
-            min(1.0, 2.0 * float(together[u])),
-            *(
-                _two_sided(int(lefts[u]), LOGISTIC.probability(slope * each))
-                for slope in slopes[u] + errors[u] * np.array([-2.0, 0.0, 2.0])
-            ),
-        )
+        for slope in slopes[u] + errors[u] * np.array([-2.0, 0.0, 2.0]):
+            if unlikely[u] > _RATE:
+                break
+            exact = _two_sided(int(lefts[u]), LOGISTIC.probability(slope * each))
+            unlikely[u] = max(unlikely[u], exact)
     return unlikely
 
 

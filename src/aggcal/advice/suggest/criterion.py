@@ -41,6 +41,7 @@ MOST_EXACT = 1500
 _LEAST = 1e-12  # variance that is taken for none: below it, divisions would blow up rounding
 _REFERENCES = 2000  # items that stand for all: more are exacter, the time grows with them
 _BLOCK = 1 << 22  # numbers at a time: fewer take longer, more take more memory
+_STRIPS = 8  # of a symmetric product: more spare up to half of it, and multiply smaller pieces
 _ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
@@ -178,6 +179,23 @@ def _weights(gap: FloatArray, variance: FloatArray, apart: FloatArray | None) ->
     return near * np.nan_to_num(0.5 * apart * apart)
 
 
+def _upper_product(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the product of two square matrices where it is symmetric: its upper triangle.
+
+    Examples
+    --------
+    >>> half = np.array([[1.0, 2.0], [2.0, 5.0]])
+    >>> np.triu(_upper_product(half, half))
+    array([[ 5., 12.],
+           [ 0., 29.]])
+    """
+    found = np.zeros_like(one)
+    rows = -(-len(one) // _STRIPS)
+    for begin in range(0, len(one), max(1, rows)):
+        found[begin : begin + rows, begin:] = one[begin : begin + rows] @ other[:, begin:]
+    return found
+
+
 class ExactCriterion(Criterion):
     """With the whole covariance matrix."""
 
@@ -198,10 +216,11 @@ class ExactCriterion(Criterion):
         np.fill_diagonal(laplacian, 0.0)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         self._laplacian = laplacian
-        carried = covariance @ laplacian @ covariance
+        carried = _upper_product(covariance, laplacian @ covariance)
         at_stake = np.diag(carried)
+        both = carried[np.minimum(i, j), np.maximum(i, j)]
         self.variance = np.maximum(all_gaps[i, j], _LEAST)
-        self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * carried[i, j], 0.0)
+        self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * both, 0.0)
         # √share · C a of each pair asked: what is left of C is C less the sum of their squares.
         self._asked = np.empty((_ROOM, len(scores)))
         self._number = 0

@@ -11,16 +11,16 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from aggcal._core.interrupts import shielded
-from aggcal._core.tables import Columns, cells
+from aggcal._core.tables import Columns
 from aggcal.errors import OutputError
 from aggcal.io.tables.workbook import split_sheet
+from aggcal.io.writing.cells import column_cells, csv_cell, spreadsheet_cell
 from aggcal.io.writing.journal import clear_away, sync
 from aggcal.io.writing.manifest import Manifest
 from aggcal.io.writing.renaming import rename_new
@@ -29,9 +29,7 @@ from aggcal.io.writing.swap import NewSet, check_output, may_exchange
 
 Writer = Callable[[IO[str]], object]
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""How a cell begins that some spreadsheet takes for a formula (OWASP's list, wide forms too)."""
-_NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_AT_ONCE = 1 << 12  # rows of a table whose cells are held as texts: more take more memory
 _STREAMS = re.compile(r"^(/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+)$")
 """Names of what is open already: it may be a file, but not one to be replaced."""
 
@@ -283,43 +281,16 @@ def csv_writer(columns: Columns, *, spreadsheet_safe: bool = False) -> Writer:
     a,0.1
     b,
     """
+    cell = spreadsheet_cell if spreadsheet_safe else csv_cell
 
     def write(file: IO[str]) -> None:
-        rows = zip(*(cells(column) for column in columns.values()), strict=True)
-        for row in chain([tuple(columns)], rows):
-            file.write(",".join(map(cell, row)) + "\n")
+        file.write(",".join(map(cell, columns)) + "\n")
+        for start in range(0, max(map(len, columns.values()), default=0), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            texts = (column_cells(column[part], cell) for column in columns.values())
+            file.writelines(f"{','.join(row)}\n" for row in zip(*texts, strict=True))
 
-    cell = spreadsheet_cell if spreadsheet_safe else csv_cell
     return write
-
-
-def csv_cell(value: object) -> str:
-    r"""Write a cell of a CSV file, in quotation marks if it needs them.
-
-    Python's own writer does not quote a lone CR, and then no reader finds the row again.
-
-    Examples
-    --------
-    >>> csv_cell("a"), csv_cell('an "a" here'), csv_cell("a\rb"), csv_cell(None)
-    ('a', '"an ""a"" here"', '"a\rb"', '')
-    """
-    # A text may hold a NUL, a CSV may not.
-    text = "" if value is None else str(value).replace("\0", "\ufffd")
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
-
-
-def spreadsheet_cell(value: object) -> str:
-    """Write a cell as `csv_cell` does; what a spreadsheet would run as a formula is marked as text.
-
-    Numbers are none. The apostrophe stays when the file is read by another program.
-
-    Examples
-    --------
-    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("a=b"), spreadsheet_cell(-1.5)
-    ("'=1+1", 'a=b', '-1.5')
-    """
-    formula = isinstance(value, str) and value.startswith(_FORMULAS)
-    return csv_cell(f"'{value}" if formula else value)
 
 
 def json_writer(data: Any) -> Writer:

@@ -1,0 +1,60 @@
+"""How a cell of a table is written as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a cell begins that some spreadsheet takes for a formula (OWASP's list, wide forms too)."""
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_NUMBERS = "iuf"  # kinds of arrays
+
+
+def csv_cell(value: object) -> str:
+    r"""Write a cell of a CSV file, in quotation marks if it needs them.
+
+    Python's own writer does not quote a lone CR, and then no reader finds the row again.
+
+    Examples
+    --------
+    >>> csv_cell("a"), csv_cell('an "a" here'), csv_cell("a\rb"), csv_cell(None)
+    ('a', '"an ""a"" here"', '"a\rb"', '')
+    """
+    # A text may hold a NUL, a CSV may not.
+    text = "" if value is None else str(value).replace("\0", "\ufffd")
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+
+
+def spreadsheet_cell(value: object) -> str:
+    """Write a cell as `csv_cell` does; what a spreadsheet would run as a formula is marked as text.
+
+    Numbers are none. The apostrophe stays when the file is read by another program.
+
+    Examples
+    --------
+    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("a=b"), spreadsheet_cell(-1.5)
+    ("'=1+1", 'a=b', '-1.5')
+    """
+    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    return csv_cell(f"'{value}" if formula else value)
+
+
+def column_cells(column: np.ndarray, cell: Callable[[object], str]) -> list[str]:
+    """Return the cells of a column as they are written; numbers never need quotation marks.
+
+    Examples
+    --------
+    >>> column_cells(np.array([0.1, np.nan, -2.0]), csv_cell)
+    ['0.1', '', '-2.0']
+    >>> column_cells(np.array(["a,b", None], dtype=object), csv_cell)
+    ['"a,b"', '']
+    """
+    if column.dtype.kind in _NUMBERS:
+        texts = list(map(repr, column.tolist()))
+        for k in np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else ():
+            texts[k] = ""
+        return texts
+    return list(map(cell, column.tolist()))
