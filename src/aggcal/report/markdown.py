@@ -222,7 +222,8 @@ def _annotators(report: Report) -> Iterable[str]:
         else "all are reliable."
     )
     yield terms.annotators_said(report.summary)
-    yield plain(report.first_place, _SENTENCE)
+    if report.first_place:
+        yield plain(report.first_place, _SENTENCE)
     rows = list(zip(*(c.cells(listing.n_rows) for c in listing.columns[:2]), strict=True))
     for words, _, n in lines:
         named = [plain(name["text"]) for name, verdict in rows if verdict["text"] == words]

@@ -36,12 +36,11 @@ from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
+from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
-
-_FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
 
 Step = Callable[[str], None]
 
@@ -146,7 +145,9 @@ def check(
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts
     seen = None if part is None else part.looked_at
-    accused = Accused(looked.against_others, looked.accused, looked.unproven, seen)
+    accused = Accused(
+        looked.against_others, looked.accused, looked.unproven, looked.divided, looked_at=seen
+    )
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
@@ -201,7 +202,7 @@ class _Look:
         self.unproven: frozenset[str] = frozenset()
         self._sides()
         copied = self._copies()
-        divided = self._camps({u for group in copied.groups for u in group[1:]})
+        divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
         self._tell_copies(copied, divided=divided)
         self._effects({u for group in copied.groups for u in group[1:]}, divided=divided)
         self._annotators(divided=divided)
@@ -289,7 +290,7 @@ class _Look:
 
     def _annotators(self, *, divided: bool) -> None:
         self.step("checking the annotators")
-        if self.fitted.judgments.n_annotators < _FEWEST_TO_JUDGE_BY:
+        if self.fitted.judgments.n_annotators < FEWEST_TO_JUDGE_BY:
             self.not_checked.append(
                 "annotators against the others (this needs three or more annotators)"
             )
