@@ -242,9 +242,9 @@ def _not_ready(
         found.append("Some items were never compared with the others, not even through a third.")
     if int(summary.get("n_annotators", 0)) < 2:  # noqa: PLR2004
         found.append("There is only one annotator, so nothing shows whether others agree.")
-    known = right_order(summary)
+    known = None if withdrawn(summary) else right_order(summary)
     if known is not None and known < LITTLE:
-        found.append(f"{_ordered(known)}; {percent(LITTLE)} is the least to go by.")
+        found.append(f"{_ordered(known, LITTLE)}; {percent(LITTLE)} is the least to go by.")
     if any(each["code"] == DIVIDED for each in problems):
         found.append("Camps of annotators contradict each other; this order is that of one camp.")
     if share > TOO_MANY_BAD:
@@ -271,13 +271,24 @@ def _careful(
     if not intervals:
         found.append("Certainty was not computed.")
     known = right_order(summary)
-    if known is not None and LITTLE <= known < ENOUGH:
-        found.append(f"{_ordered(known)}; the target is {percent(ENOUGH)}.")
+    if withdrawn(summary):
+        found.append(f"Nothing is claimed of the order: {_why_withdrawn(summary)}.")
+    elif known is not None and LITTLE <= known < ENOUGH:
+        found.append(f"{_ordered(known, ENOUGH)}; the target is {percent(ENOUGH)}.")
     return found
 
 
-def _ordered(known: float) -> str:
-    return f"Two random items are in the right order with probability {percent(known)}"
+def _why_withdrawn(summary: Mapping[str, Any]) -> str:
+    conditions = summary["guarantees"]["certified_pairs"].get("conditions") or ()
+    failing = [each for each in conditions if each.get("holds") is False]
+    notes = [str(each.get("note") or each.get("needs") or "") for each in failing]
+    return "; ".join(note for note in notes if note) or "a condition fails"
+
+
+def _ordered(known: float, missed: float) -> str:
+    """Say how often two items are in order; not rounded up to what is missed."""
+    shown = percent(min(known, missed - 0.01))
+    return f"Two random items are in the right order with probability {shown}"
 
 
 def _named_share(problems: list[Mapping[str, Any]], annotators: Columns) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.speed import too_fast
 from aggcal.advice.check.volume import few_judgments
+from aggcal.advice.independence import Independence
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
@@ -141,6 +143,9 @@ def check(
         findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
+        signs = Independence.of(f.code for f in findings)
+        if outlook is not None and signs.signs:
+            outlook = replace(outlook, dependent=signs.note)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts

@@ -160,6 +160,19 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
             (_RANDOM_ANCHORS,),
             claim=covers,
         )
+    conditions = (MODEL, independent(independence), UNSEEN)
+    if independence.holds is False:
+        # With copied answers in half of a study, intervals at .95 covered .79.
+        return Guarantee(
+            "interval",
+            "The intervals",
+            f"Not claimed, because the intervals are too narrow: {independence.note}.{gaps}",
+            "consensus",
+            "estimate",
+            {"level": None},
+            conditions,
+            claim="No probability is claimed for the intervals of calibrated scores.",
+        )
     own = calibration.calibrator.covers
     covers = f"{own.replace('Each', each, 1)} (level {calibration.level:g})."
     return Guarantee(
@@ -171,7 +184,7 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "consensus",
         "estimate",
         {"level": calibration.level},
-        (MODEL, independent(independence), UNSEEN),
+        conditions,
         claim=covers,
     )
 
