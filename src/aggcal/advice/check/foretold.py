@@ -49,7 +49,7 @@ class Pairs:
         i, j = _chosen(known, random)
         gap = known.scores[i] - known.scores[j]
         if isinstance(known.covariance, MatrixFreeCovariance):
-            # One linear system a pair would take too long; among so many, correlations hardly count.
+            # A linear system a pair would take too long; among many, correlations hardly count.
             variance = known.covariance.variances[i] + known.covariance.variances[j]
             ahead = ndtr(gap / np.sqrt(np.maximum(variance, 1e-300)))
         else:
