@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RIGHT_ORDER = 0.9
 """Unless a standard error is wanted: the probability that a random pair is ordered correctly."""
 
-_MOST = 1e6
+_MOST = 1e6  # times the judgments: a higher number tells studies of what nobody collects
 
 
 @dataclass(frozen=True)

@@ -143,16 +143,13 @@ def check(
         findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
-        signs = Independence.of(f.code for f in findings)
-        if outlook is not None and signs.signs:
-            outlook = replace(outlook, dependent=signs.note)
+        outlook = _if_independent(outlook, findings)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts
     seen = None if part is None else part.looked_at
-    accused = Accused(
-        looked.against_others, looked.accused, looked.unproven, looked.divided, looked_at=seen
-    )
+    told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
+    accused = Accused(*told, looked_at=seen)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
@@ -170,6 +167,14 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Precision | None:
+    """Withdraw what is said of the order where answers depend on each other."""
+    found = Independence.of(f.code for f in findings)
+    if outlook is None or not found.signs:
+        return outlook
+    return replace(outlook, dependent=found.note)
 
 
 def _weakly_joined(fitted: Fitted) -> list[Finding]:

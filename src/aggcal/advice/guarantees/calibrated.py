@@ -160,19 +160,8 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
             (_RANDOM_ANCHORS,),
             claim=covers,
         )
-    conditions = (MODEL, independent(independence), UNSEEN)
     if independence.holds is False:
-        # With copied answers in half of a study, intervals at .95 covered .79.
-        return Guarantee(
-            "interval",
-            "The intervals",
-            f"Not claimed, because the intervals are too narrow: {independence.note}.{gaps}",
-            "consensus",
-            "estimate",
-            {"level": None},
-            conditions,
-            claim="No probability is claimed for the intervals of calibrated scores.",
-        )
+        return _withdrawn_interval(independence, gaps)
     own = calibration.calibrator.covers
     covers = f"{own.replace('Each', each, 1)} (level {calibration.level:g})."
     return Guarantee(
@@ -184,8 +173,22 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "consensus",
         "estimate",
         {"level": calibration.level},
-        conditions,
+        (MODEL, independent(independence), UNSEEN),
         claim=covers,
+    )
+
+
+def _withdrawn_interval(independence: Independence, gaps: str) -> Guarantee:
+    """Claim nothing where answers depend: with half of them copied, .79 were covered at .95."""
+    return Guarantee(
+        "interval",
+        "The intervals",
+        f"Not claimed, because the intervals are too narrow: {independence.note}.{gaps}",
+        "consensus",
+        "estimate",
+        {"level": None},
+        (MODEL, independent(independence), UNSEEN),
+        claim="No probability is claimed for the intervals of calibrated scores.",
     )
 
 
