@@ -68,6 +68,21 @@ def test_a_sign_of_dependence_withdraws_the_claims(checked: aggcal.Assessment, c
     assert told.guarantees["whole_order"].values["delta_1"] is None
     assert "<html" in told.report("html", check=False)
     assert "No pair of items is certified" in told.report("md", check=False)
+    words = told.to_report().trust
+    assert words.words != "Sound"
+    assert any(SIGNS[code] in reason for reason in words.reasons)
+
+
+def test_dependence_withdraws_the_intervals_of_calibrated_scores_too() -> None:
+    """With copied answers in half of a study, those at .95 covered .79."""
+    study = simulate(items=8, annotators=6, judgments=200, seed=1)
+    calibration = aggcal.assess(study.judgments, study.scores, warn=False).calibration
+    assert guarantees(None, calibration)["interval"].values["level"] == 0.95
+    found = guarantees(None, calibration, Independence.of(["copies"]))["interval"]
+    assert found.holds is False
+    assert found.values["level"] is None
+    assert SIGNS["copies"] in found.says
+    assert "No probability is claimed" in str(found.claim)
 
 
 def test_a_fit_that_did_not_converge_claims_nothing(clean: aggcal.Assessment) -> None:

@@ -138,7 +138,7 @@ def advise(
         failed = _failed("What leaving out annotators would change is not known", error)
         looked = looked.with_findings((*looked.findings, failed))
     # Annotators have one verdict: the check's, where it held them against each other.
-    tested = looked.accused.against_others
+    tested = looked.accused.against_others or looked.accused.divided
     said = [w for w in warnings if not (tested and w.code == _REVERSED)]
     found = looked.with_findings(_with_warnings(looked.findings, said, whole))
     return Advice(found, asked, hangs)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 SIGNS = {
     "copies": "some annotators' answers match far more often than independent ones would",
-    "divided": "the annotators form opposing groups",
+    "divided": "groups of annotators prefer different orders",
     "pair-effects": "answers to the same pair agree more than the scores explain",
     "repeated-answers": "annotators repeat their own answers more than the scores explain",
     "circular": "more triples of items are cycles than chance explains",

@@ -12,6 +12,7 @@ from aggcal._core.arrays import TextArray, sums
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
+from aggcal.aggregation.uncertainty.reversal import NO_CONSENSUS, not_to_tell
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
@@ -41,6 +42,8 @@ class Accused:
     named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unproven: frozenset[str] = frozenset()
     """Those who agree with the others no more than some of so many guessers would."""
+    divided: bool = False
+    """Whether opposing groups were found, so that there is no consensus to be against."""
     looked_at: frozenset[str] | None = None
     """Where a check looked at a sample: the annotators in it."""
 
@@ -106,6 +109,8 @@ class Verdicts:
                     "among so many annotators, somebody who guesses could agree as often",
                 )
             found.append(verdict)
+        if camps is None or not camps.stands_out:
+            found = _without_majority(found, consensus, accused)
         return cls(
             consensus.annotator_ids,
             as_text(verdict for verdict, _ in found),
@@ -120,6 +125,24 @@ class Verdicts:
     def counts(self) -> dict[str, int]:
         """How many annotators have each verdict."""
         return {word: int(np.sum(self.verdict == word)) for word in VERDICTS}
+
+
+def _without_majority(
+    found: list[tuple[str, str]], consensus: Consensus, accused: Accused
+) -> list[tuple[str, str]]:
+    """Leave open who is reversed and who is reliable, where no majority tells.
+
+    Which of two contradicting sides the fit follows is then as good as a coin toss.
+    """
+    why = not_to_tell(len(found), consensus.warnings) or (NO_CONSENSUS if accused.divided else "")
+    by_fit = [str(name) not in accused.named for name in consensus.annotator_ids]
+    turned = any(mine and each[0] == REVERSED for mine, each in zip(by_fit, found, strict=True))
+    if not why or not (turned or accused.divided):
+        return found
+    return [
+        (UNCLEAR, why) if mine and each[0] in {REVERSED, UNCLEAR, RELIABLE} else each
+        for mine, each in zip(by_fit, found, strict=True)
+    ]
 
 
 def _by_interval(

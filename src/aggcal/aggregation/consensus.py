@@ -19,8 +19,7 @@ from aggcal.aggregation.protocols import Quantifier
 from aggcal.aggregation.solve.newton import Convergence
 from aggcal.aggregation.tables import annotator_columns, item_columns
 from aggcal.aggregation.ties import snapped
-from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.reversal import reversed_annotators, reversed_warnings
+from aggcal.aggregation.uncertainty import Uncertainty, reversal
 from aggcal.data.base import AnyJudgments
 from aggcal.data.scores import Scores
 from aggcal.errors import AggcalWarning, OptionError, UnknownItemError, count
@@ -178,7 +177,7 @@ class Consensus:
     def reversed_warnings(self) -> tuple[AggcalWarning, ...]:
         """Name the annotators of `reversed_ids`, if there are any."""
         ids, border = self.reversed_ids, self.random_reliability
-        return reversed_warnings(ids, len(self.annotator_ids), border)
+        return reversal.reversed_warnings(ids, len(self.annotator_ids), border)
 
     @property
     def quantifiable(self) -> bool:
@@ -322,11 +321,12 @@ class Consensus:
     def reversed_ids(self) -> list[str]:
         """Annotators who clearly answer against the consensus.
 
-        Their whole reliability interval is below that of random answers; none where there are no
-        intervals, or camps: who is in another camp is not reversed. See ``Assessment.verdicts``.
+        Their whole interval is below random answers'; none without intervals, or without a majority
+        (camps, two annotators). See ``Assessment.verdicts``.
         """
-        known = None if in_camps(self.effects) else self.uncertainty
-        return reversed_annotators(self.annotator_ids, known, self.random_reliability)
+        ids, camps = self.annotator_ids, in_camps(self.effects)
+        known = None if camps or reversal.not_to_tell(len(ids), self.warnings) else self.uncertainty
+        return reversal.reversed_annotators(ids, known, self.random_reliability)
 
     @property
     def n_judgments(self) -> int:

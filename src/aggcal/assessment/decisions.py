@@ -149,6 +149,8 @@ class Decisions:
             return []
         k, chance = len(self.best), self.best_probability
         shown = "less than 1%" if chance < 0.01 else f"{chance:.0%}"  # noqa: PLR2004
+        if chance > 0.99:  # noqa: PLR2004  # of so many draws, none may be otherwise
+            shown = "more than 99%"
         if k == 1:
             return [f"Most probably first (probability {shown}): {self.best[0]}."]
         rest = k - _MOST_NAMED

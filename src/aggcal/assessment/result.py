@@ -81,7 +81,8 @@ class Assessment:
         """What the user should know, of both stages."""
         parts = (self.consensus, self.calibration, self.anchored)
         # Whom the check held against the others is spoken of there.
-        tested = self.advice is not None and self.advice.check.accused.against_others
+        accused = None if self.advice is None else self.advice.check.accused
+        tested = accused is not None and (accused.against_others or accused.divided)
         every = (w for part in parts if part is not None for w in part.warnings)
         kept = (w for w in every if not (tested and isinstance(w, ReversedWarning)))
         # Ids first: while one item goes by two names, whatever else is said may be wrong.

@@ -234,6 +234,8 @@ def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:
         )
     if size == 0.0:
         says = "The model's scores already follow the consensus order: calibration changed nothing."
+        if n > 1 and np.ptp(inputs.model) == 0.0:
+            says = "The model gives every item the same score: there is nothing to calibrate."
         claim = says
         within = False
     else:

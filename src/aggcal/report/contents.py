@@ -46,7 +46,7 @@ VERDICT_MEANS = {
     PERHAPS_GUESSING: "the answers are indistinguishable from random ones, but those of a careless "
     "annotator may look the same",
     TOO_FEW: f"fewer than {FEW} judgments each",
-    UNCLEAR: "the answers are not clearly better than random ones",
+    UNCLEAR: "the data do not settle how reliable the answers are",
     RELIABLE: "the answers agree with the consensus more than by chance",
 }
 """What each verdict says of those who have it."""

@@ -245,7 +245,7 @@ def _not_ready(
         )
     if int(summary.get("n_annotators", 0)) < 2:  # noqa: PLR2004
         found.append("There is only one annotator, so nothing shows whether others agree.")
-    known = right_order(summary)
+    known = None if withdrawn(summary) else right_order(summary)
     if known is not None and known < LITTLE:
         found.append(f"{_ordered(summary, known, LITTLE)}; at least {percent(LITTLE)} is needed.")
     if any(each["code"] == DIVIDED for each in problems):
@@ -274,9 +274,18 @@ def _careful(
     if not intervals:
         found.append("Certainty was not computed.")
     known = right_order(summary)
-    if known is not None and LITTLE <= known < ENOUGH:
+    if withdrawn(summary):
+        found.append(f"Nothing is claimed of the order: {_why_withdrawn(summary)}.")
+    elif known is not None and LITTLE <= known < ENOUGH:
         found.append(f"{_ordered(summary, known, ENOUGH)}; the target is {percent(ENOUGH)}.")
     return found
+
+
+def _why_withdrawn(summary: Mapping[str, Any]) -> str:
+    conditions = summary["guarantees"]["certified_pairs"].get("conditions") or ()
+    failing = [each for each in conditions if each.get("holds") is False]
+    notes = [str(each.get("note") or each.get("needs") or "") for each in failing]
+    return "; ".join(note for note in notes if note) or "a condition fails"
 
 
 def _ordered(summary: Mapping[str, Any], known: float, target: float) -> str:

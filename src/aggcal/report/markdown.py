@@ -223,7 +223,8 @@ def _annotators(report: Report) -> Iterable[str]:
         else "all are reliable."
     )
     yield terms.annotators_said(report.summary)
-    yield plain(report.first_place, _SENTENCE)
+    if report.first_place:
+        yield plain(report.first_place, _SENTENCE)
     verdict = listing.words("verdict")
     said = [] if verdict is None else verdict.values
     for words, _, n in lines:

@@ -155,6 +155,18 @@ def test_scores_that_run_the_other_way_are_a_problem() -> None:
     assert "direction" in codes(check(aggcal.read_judgments(study.judgments), scores))
 
 
+def test_scores_that_are_all_the_same_are_reported() -> None:
+    """They passed for scores that already follow the consensus."""
+    study = simulate(items=8, annotators=5, judgments=200, seed=2)
+    judgments = aggcal.read_judgments(study.judgments)
+    scores = aggcal.Scores(judgments.item_ids, np.full(8, 50.0))
+    found = check(judgments, scores)
+    assert "constant-scores" in codes(found)
+    assert "direction" not in {each.code for each in found.passed}
+    claims = aggcal.assess(judgments, scores, warn=False).guarantees
+    assert "nothing to calibrate" in claims["gain"].says
+
+
 @pytest.mark.parametrize("method", ["hra-e", "hra-n", "crowd-bt", "crowd-tcv", "btl", "tcv"])
 def test_any_fit_names_the_reversed(method: FittedName) -> None:
     study = simulate(items=15, annotators=12, judgments=12 * 100, reversed_share=0.1, seed=6)

@@ -23,7 +23,9 @@ from aggcal.advice.check.testing import holm
 from aggcal.advice.verdicts import REVERSED, TOO_FEW, VERDICTS, Accused, Verdicts, left_shares
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
+from aggcal.errors import ReversedWarning
 from aggcal.registry.literals import FittedName
+from aggcal.report.markdown import markdown
 from aggcal.simulation import simulate
 
 
@@ -201,3 +203,49 @@ def test_llmfao_has_one_verdict_for_each_annotator(data_folder: Path) -> None:
     # Hundreds of answers without any agreement; 7 and 14 answers tell nothing for sure.
     assert {verdict[u] for u in ("w15", "w20", "w70")} == {"guessing"}
     assert not {verdict[u] for u in ("w77", "w34")} & {"reversed", "guessing"}
+
+
+def contradicting(orders: list[list[float]], number: int, seed: int) -> Judgments:
+    """Annotators, each with scores of its own, who judge random pairs."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for u, scores in enumerate(orders):
+        for _ in range(number):
+            a, b = random.choice(len(scores), 2, replace=False)
+            left = random.random() < 1.0 / (1.0 + np.exp(scores[b] - scores[a]))
+            rows.append((f"u{u}", f"i{a}", f"i{b}", "left" if left else "right"))
+    return aggcal.read_judgments(rows)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_two_who_contradict_each_other_neither_is_accused(seed: int) -> None:
+    """The fit follows one of them, and which one is as good as a coin toss."""
+    scores = np.linspace(-2.0, 2.0, 8)
+    judgments = contradicting([list(scores), list(-scores)], 300, seed)
+    result = aggcal.assess(judgments, warn=False)
+    assert result.consensus is not None
+    assert result.consensus.uncertainty is not None
+    assert result.consensus.uncertainty.reliability_high is not None
+    assert (result.consensus.uncertainty.reliability_high < 0.0).sum() == 1
+    for one in (result, result.with_advice()):
+        assert one.verdicts is not None
+        assert one.verdicts.verdict.tolist() == ["unclear", "unclear"]
+        assert "either may be" in one.verdicts.reason[0]
+        assert not any(isinstance(w, ReversedWarning) for w in one.warnings)
+
+
+def test_nobody_is_called_reversed_where_camps_leave_no_consensus() -> None:
+    """One page said that nobody was held against the others, and that somebody is reversed."""
+    random = np.random.default_rng(202)
+    one = random.normal(size=20)
+    other = random.permutation(one)
+    judgments = contradicting([list(each) for each in (one, other) * 5], 200, 4)
+    result = aggcal.assess(judgments, warn=False).with_advice()
+    assert result.advice is not None
+    codes = {f.code for f in result.advice.check.findings if f.severity == "problem"}
+    assert "divided" in codes
+    assert "reversed-annotators" not in codes
+    assert result.verdicts is not None
+    assert set(result.verdicts.verdict) == {"unclear"}
+    assert not any(isinstance(w, ReversedWarning) for w in result.warnings)
+    assert "(blank)" not in markdown(result.to_report())

@@ -20,6 +20,7 @@ from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.errors import some
 from aggcal.metrics import spearman
+from aggcal.models.general.terms import PLAIN
 from aggcal.models.links import LOGISTIC
 from aggcal.models.rows import scatter
 
@@ -276,7 +277,8 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         if found is None:
             return 0.0
         with unsaid():
-            whole = HRA().fit(part)
+            # Ties as halves, as in the camps: scores of another model have another scale.
+            whole = HRA(terms=PLAIN).fit(part)
         # Someone who answers the other way round is not explained by one consensus.
         one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
         two = [_log_likelihood(rest, order) for order in found.orders]

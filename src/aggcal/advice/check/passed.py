@@ -128,6 +128,8 @@ def of_scores(judgments: Judgments, consensus: Consensus, scores: Scores) -> lis
         )
     if len(both) >= ENOUGH_TO_TELL:
         model = np.array([value[item] for item in consensus.item_ids[both].tolist()])
+        if np.ptp(model) == 0.0:
+            return found  # no direction to speak of
         component = None if consensus.component is None else several(consensus.component[both])
         together = rank_correlation(consensus.scores[both], model, component)
         found.append(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from math import asin, ceil, inf, pi, sqrt
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import ndtr
+from aggcal.advice.check.foretold import Pairs, items_differ
 from aggcal.aggregation.uncertainty import Uncertainty
-from aggcal.aggregation.uncertainty.components import apart, members, n_components, pairs_within
+from aggcal.aggregation.uncertainty.components import members, n_components, pairs_within
 from aggcal.aggregation.uncertainty.covariance import MatrixFreeCovariance
 from aggcal.errors import OptionError
 
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 RIGHT_ORDER = 0.9
 """Unless a standard error is wanted: the probability that a random pair is ordered correctly."""
 
-_MOST = 1e6
-_GAPS, _DRAWS = 20_000, 200
-"""Pairs of drawn scores that stand for two random items: an error of 0.003."""
+_MOST = 1e6  # times the judgments: a higher number tells studies of what nobody collects
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,10 @@ class Precision:
     components: int = 1
     not_compared: float = 0.0
     divided: str = "connected components"
+    dependent: str = ""
+    """Why answers are not independent, where that was found: the probability is then too high."""
+    items_differ: bool = True
+    """Whether the answers show that the items differ at all; if not, nothing can be foretold."""
 
     @property
     def more(self) -> int | None:
@@ -66,6 +67,12 @@ class Precision:
         return asdict(self) | {"more": self.more, "says": str(self)}
 
     def __str__(self) -> str:
+        if self.dependent:
+            return (
+                f"How certain the order is cannot be told: {self.dependent}. If all answers were "
+                "independent, the typical standard error of a consensus score would be "
+                f"{self.standard_error:.2f}; it is larger."
+            )
         apart, pair = "", "A random pair of items"
         if self.components > 1:
             what = "Too few comparisons link" if "weak" in self.divided else "No comparisons link"
@@ -75,16 +82,21 @@ class Precision:
             )
             pair = "A random pair within one of them"
         order, error = f" ({self._target(f'{RIGHT_ORDER:.0%}')})", ""
+        right = self.right_order
+        if right < RIGHT_ORDER:  # not rounded up to a target that is not reached
+            right = min(right, RIGHT_ORDER - 0.01)
         if self.wanted_error is not None:
             order, error = "", f" ({self._target(f'{self.wanted_error:g}')})"
         return (
-            f"{apart}{pair} is ordered correctly with probability {self.right_order:.0%}{order}. "
+            f"{apart}{pair} is ordered correctly with probability {right:.0%}{order}. "
             f"The typical standard error of a consensus score is {self.standard_error:.2f}{error}. "
             '"Correct" means according to these annotators\' consensus, not the truth.'
         )
 
     def _target(self, wanted: str) -> str:
         """Say how far away the target is."""
+        if not self.items_differ:
+            return f"target {wanted}: not foreseeable, the answers do not show that items differ"
         if self.more is None:
             return f"target {wanted}: out of reach, the items differ too little"
         if not self.more:
@@ -109,11 +121,12 @@ def refuse_aim(wanted_error: float | None) -> None:
 def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | None:
     """Estimate how many judgments like these the wanted precision takes.
 
-    With f times as many judgments the information is f times as large; with its eigenvalues h
-    and the prior's precision λ the mean variance of the scores is proportional to the mean of
-    1 / (f h + λ). Two random items of a normal population whose scores correlate ρ with their
-    limits are ordered correctly with probability 1/2 + asin(ρ)/π; where the scores are in
-    clusters, it is the mean of Φ(gap / error) over draws of the ranks' posterior.
+    ``right_order`` is the mean over pairs of the posterior probability that they are in the order
+    of their scores. With f times as many judgments the information about a gap is f times as large:
+    the gap is drawn from its posterior, and the order that the new judgments then give together
+    with the old ones is right with probability Φ(.) in closed form. A standard error is foretold
+    from the eigenvalues h of the information and the prior's precision λ: the mean variance of the
+    scores is proportional to the mean of 1 / (f h + λ).
 
     Parameters
     ----------
@@ -136,79 +149,50 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     known = fitted.consensus.uncertainty
     if known is None:
         return None
-    variance, between_items = _within_components(known)
-    between = between_items + variance
-    components = n_components(known.component)
-    levels = cache(partial(_information_levels, fitted, components))
+    variance, components = _within_components(known), n_components(known.component)
+    prior = fitted.consensus.prior
+    pairs = Pairs.of(known, 0.0 if prior is None else prior.score_precision)
+    differ = True
+    if wanted_error is not None:
+        levels = cache(partial(_information_levels, fitted, components))
 
-    def variance_with(times: float) -> float:
-        def plain(factor: float) -> float:
-            return float(np.mean(1.0 / (factor * levels() + fitted.precision)))
+        def variance_with(times: float) -> float:
+            def plain(factor: float) -> float:
+                return float(np.mean(1.0 / (factor * levels() + fitted.precision)))
 
-        # As many as there are need no eigenvalues, which take longer than all else here.
-        return variance if times == 1.0 else variance * plain(times) / plain(1.0)
+            return variance if times == 1.0 else variance * plain(times) / plain(1.0)
 
-    right = _right_order(known, between)
-    if wanted_error is None:
-        times = _least(lambda f: right(variance_with(f)) >= RIGHT_ORDER)
-    else:
         times = _least(lambda f: variance_with(f) <= wanted_error**2)
+    else:
+        differ = pairs.right_order(1.0) >= RIGHT_ORDER or items_differ(fitted)
+        times = _least(lambda f: pairs.right_order(f) >= RIGHT_ORDER) if differ else None
     judgments, n = fitted.judgments.n_judgments, len(known.scores)
-    if between_items == 0.0 and wanted_error is None:
-        times = None
     return Precision(
         judgments,
-        right(variance),
+        pairs.right_order(1.0),
         sqrt(variance),
         wanted_error,
         None if times is None else ceil(times * judgments),
         components,
         1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
         known.divided,
+        items_differ=differ,
     )
 
 
-def _right_order(known: Uncertainty, between: float) -> Callable[[float], float]:
-    """Return a function from the variance of a score to how often two items are ordered right."""
-    shape = known.shape
-    random = np.random.default_rng(0)
-    gaps = np.zeros(0)
-    if shape is not None:
-        i, j = random.integers(len(known.scores), size=(2, _GAPS))
-        pairs = (i != j) & ~apart(known.component, i, j)
-        at = random.integers(_DRAWS, size=int(pairs.sum()))
-        drawn = shape.draws(_DRAWS, random)
-        gaps = np.abs(drawn[at, i[pairs]] - drawn[at, j[pairs]])
+def _within_components(known: Uncertainty) -> float:
+    """Return the mean variance of a score within its component; each counts by its pairs.
 
-    def right(variance: float) -> float:
-        kept = max(0.0, 1.0 - variance / between)
-        normal = 0.5 + asin(sqrt(kept)) / pi
-        if shape is None or not len(gaps):
-            return normal
-        # The error of what the judgments alone say, before the prior shrinks it.
-        error = sqrt(2.0 * variance / max(kept, 1e-12))
-        clustered = float(np.mean(ndtr(gaps / error)))
-        return normal + shape.share * (clustered - normal)
-
-    return right
-
-
-def _within_components(known: Uncertainty) -> tuple[float, float]:
-    """Return the mean variance of a score, and how far scores spread, both within components.
-
-    A component counts by its pairs. Where the covariance is no matrix, variances are about the mean
-    of all items, which is never too small.
+    Where the covariance is no matrix, variances are about the mean of all items, which is never too
+    small.
     """
-    variances, item_variances, pairs = [], [], []
+    variances, pairs = [], []
     whole = known.component is None or isinstance(known.covariance, MatrixFreeCovariance)
     for own in members(known.component, len(known.scores)):
         about = known.covariance.variances[own] if whole else known.covariance.of(own).variances
         variances.append(float(np.mean(about)))
-        item_variances.append(float(np.var(known.scores[own])))
         pairs.append(max(1, len(own) * (len(own) - 1) // 2))
-    return float(np.average(variances, weights=pairs)), float(
-        np.average(item_variances, weights=pairs)
-    )
+    return float(np.average(variances, weights=pairs))
 
 
 def _information_levels(fitted: Fitted, components: int) -> FloatArray:

@@ -57,7 +57,7 @@ def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
 
 
 def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
-    """Report scores that fall where the consensus rises.
+    """Report scores that fall where the consensus rises, or that are all the same.
 
     Examples
     --------
@@ -70,6 +70,19 @@ def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
     """
     model = aligned(scores.values, scores.item_ids, consensus.item_ids)
     both = np.isfinite(model)
+    if both.sum() > 1 and np.ptp(model[both]) == 0.0:
+        return [
+            Finding(
+                "problem",
+                "constant-scores",
+                f"The model gives all {both.sum():,} judged items the score {model[both][0]:g}. "
+                "Calibration leaves such scores as they are, whatever the annotators say.",
+                "Check that the right column was read as the score.",
+                {"score": float(model[both][0])},
+                title="The model gives every item the same score",
+                affects=Affects(items=int(both.sum())),
+            )
+        ]
     said = direction_warnings(consensus.scores[both], model[both])
     return [Finding.of_warning(warning) for warning in said]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,16 @@ from aggcal.advice.check.scores import opposite, same_source, unmatched
 from aggcal.advice.check.self_contradiction import contradictions, repeated_questions, repeats
 from aggcal.advice.check.speed import too_fast
 from aggcal.advice.check.volume import few_judgments
+from aggcal.advice.independence import Independence
 from aggcal.advice.study import Study
 from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
+from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
-
-_FEWEST_TO_JUDGE_BY = 3  # annotators: of two who differ, either may be the odd one
 
 Step = Callable[[str], None]
 
@@ -142,11 +143,13 @@ def check(
         findings += _weakly_joined(fitted)
         if scores is not None:
             findings += same_source(fitted.consensus, scores, seed)
+        outlook = _if_independent(outlook, findings)
     # Ids first: while one item goes by two names, whatever else is said may be wrong.
     findings.sort(key=lambda f: (f.severity != "problem", f.code != AlikeIdsWarning.code))
     counts = counted(judgments, graph, scores) | looked.counts
     seen = None if part is None else part.looked_at
-    accused = Accused(looked.against_others, looked.accused, looked.unproven, seen)
+    told = (looked.against_others, looked.accused, looked.unproven, looked.divided)
+    accused = Accused(*told, looked_at=seen)
     left_out = (*([] if part is None else [str(part)]), *looked.not_checked)
     bare = Check(counts, (), left_out, outlook, accused, tuple(clear))
     return bare.with_findings(findings)
@@ -164,6 +167,14 @@ def check_aims(method: str, wanted_error: float | None, seed: int) -> None:
     refuse_aim(wanted_error)
     refuse_method(method)
     check_seed(seed)
+
+
+def _if_independent(outlook: Precision | None, findings: list[Finding]) -> Precision | None:
+    """Withdraw what is said of the order where answers depend on each other."""
+    found = Independence.of(f.code for f in findings)
+    if outlook is None or not found.signs:
+        return outlook
+    return replace(outlook, dependent=found.note)
 
 
 def _weakly_joined(fitted: Fitted) -> list[Finding]:
@@ -201,7 +212,7 @@ class _Look:
         self.unproven: frozenset[str] = frozenset()
         self._sides()
         copied = self._copies()
-        divided = self._camps({u for group in copied.groups for u in group[1:]})
+        divided = self.divided = self._camps({u for group in copied.groups for u in group[1:]})
         self._tell_copies(copied, divided=divided)
         self._effects({u for group in copied.groups for u in group[1:]}, divided=divided)
         self._annotators(divided=divided)
@@ -289,7 +300,7 @@ class _Look:
 
     def _annotators(self, *, divided: bool) -> None:
         self.step("checking the annotators")
-        if self.fitted.judgments.n_annotators < _FEWEST_TO_JUDGE_BY:
+        if self.fitted.judgments.n_annotators < FEWEST_TO_JUDGE_BY:
             self.not_checked.append(
                 "annotators against the others (this needs three or more annotators)"
             )

@@ -7,6 +7,7 @@ TOPICS = {
     "anchors": "anchors",
     "check-failed": "failed check",
     "circular": "cycles",
+    "constant-scores": "constant scores",
     "contradicting": "contradicting annotators",
     "copies": "copied answers",
     "direction": "opposite direction",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor
+
 import numpy as np
 
 from aggcal.advice.guarantees.statement import ANNOTATORS, CONTEXTS, MODEL, independent
@@ -12,6 +14,9 @@ from aggcal.aggregation.uncertainty.components import n_components, pairs_within
 from aggcal.calibration.claims import Condition, Guarantee
 from aggcal.errors import count
 from aggcal.registry import LAPLACE
+
+_TOO_WRONG = 0.99
+"""Above it nothing is claimed of the whole order: it would be right with probability 0.00."""
 
 
 class OrderClaims:
@@ -65,8 +70,10 @@ class OrderClaims:
                 f"Not claimed: the comparisons form {self._pieces:,} {self._known.divided}, with "
                 "too few comparisons between them, or none. Ranks across them are arbitrary."
             )
-        elif wrong is not None and wrong < 1.0:
-            right, ranking = round(1.0 - wrong, 2), f"The whole ranking of {count(n, 'item')}"
+        elif wrong is not None and wrong <= _TOO_WRONG:
+            # "At least": never rounded up, and a posterior is never certain.
+            right = min(floor(100.0 * (1.0 - wrong)) / 100.0, 0.99)
+            ranking = f"The whole ranking of {count(n, 'item')}"
             correct = f"{ranking} is the annotators' consensus order with"
             says = f"{correct} {self._probability(right, 'at least ')}."
             claim = f"{correct} {self._short(right, 'at least ')}."

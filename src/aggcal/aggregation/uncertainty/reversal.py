@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from aggcal._core.arrays import TextArray
 from aggcal.aggregation.uncertainty.summary import Uncertainty
-from aggcal.errors import AggcalWarning, ReversedWarning, count, some
+from aggcal.errors import AggcalWarning, DividedWarning, ReversedWarning, count, some
+
+FEWEST_TO_JUDGE_BY = 3
+"""Annotators: of two who contradict each other, either may be the reversed one."""
+
+
+def not_to_tell(annotators: int, warnings: Iterable[AggcalWarning] = ()) -> str:
+    """Say why nobody can be called reversed, where that is so: there is no majority.
+
+    Parameters
+    ----------
+    annotators
+        How many there are.
+    warnings
+        What the fit warned of.
+
+    Examples
+    --------
+    >>> not_to_tell(2)
+    'of two annotators who contradict each other, either may be the reversed one'
+    >>> not_to_tell(3)
+    ''
+    """
+    if annotators < FEWEST_TO_JUDGE_BY:
+        return "of two annotators who contradict each other, either may be the reversed one"
+    if any(isinstance(each, DividedWarning) for each in warnings):
+        return NO_CONSENSUS
+    return ""
+
+
+NO_CONSENSUS = "opposing groups leave no single consensus to compare with"
 
 
 def reversed_annotators(ids: TextArray, known: Uncertainty | None, border: float) -> list[str]:
