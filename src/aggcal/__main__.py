@@ -16,9 +16,7 @@ def start() -> int:
     gc.set_threshold(_RARELY, 10, 10)
     from aggcal.cli import main
 
-    code = main()
-    gc.freeze()  # or Python would look through all modules for garbage before it ends
-    return code
+    return main()
 
 
 if __name__ == "__main__":  # workers of a cluster import this module too
