@@ -7,6 +7,8 @@ import sys
 _RARELY = 20_000
 """Objects made before garbage is looked for: Python's own 700 take a twentieth of a small run, in
 which most are modules that stay; more would keep garbage that holds arrays for longer."""
+_PARTICULAR = {"_duckdb", "cupy", "dask", "torch"}
+"""What wants to be collected: DuckDB's bindings would call all that is left of them a leak."""
 
 
 def start() -> int:
@@ -17,7 +19,8 @@ def start() -> int:
     from aggcal.cli import main
 
     code = main()
-    gc.freeze()  # or Python would look through all modules for garbage before it ends
+    if not _PARTICULAR & sys.modules.keys():
+        gc.freeze()  # or Python would look through all modules for garbage before it ends
     return code
 
 
