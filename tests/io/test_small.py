@@ -19,6 +19,7 @@ from quick_tables import (
     study,
     texts,
     write_csv,
+    write_parquet,
     write_quoted,
 )
 
@@ -113,6 +114,10 @@ def test_tables_of_all_kinds_are_read_alike(tmp_path: Path, readers: Readers) ->
 @pytest.mark.parametrize(
     "text",
     [
+        "",
+        "\n",
+        "\n\n",
+        "annotator",
         "annotator,winner,loser\nann,a,b\n\nann,b,c\n",
         "annotator,winner,loser\nann,a\nann,b,c\n",
         "annotator,winner,loser\nann,a,b,c\n",
@@ -190,6 +195,24 @@ def test_a_run_of_a_small_study_does_not_load_duckdb(tmp_path: Path) -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.parametrize("kind", ["quoted", "csv", "empty", "parquet"])
+def test_the_command_says_nothing_of_leaks_as_it_ends(kind: str, tmp_path: Path) -> None:
+    table = study(40)
+    write = {"quoted": write_quoted, "csv": write_csv, "parquet": write_parquet}.get(kind)
+    path = tmp_path / "empty.csv" if write is None else write(table, tmp_path)
+    if write is None:
+        path.write_text("")
+    done = subprocess.run(
+        [sys.executable, "-m", "aggcal", "convert", str(path), "-o", "out.csv", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    expected = f"aggcal: error: {path}: is empty; the first line must name the columns.\n"
+    assert (done.returncode, done.stderr) == ((2, expected) if write is None else (0, ""))
+
+
 # --- numbers of items ----------------------------------------------------------------------------
 
 NUMBERS = ["1", "-0", "-0.0", "0.1", "1e-05", "1E5", "3.141592653589793", "00012", "1.234", "9e51"]
@@ -247,6 +270,14 @@ def test_numbers_of_items_are_read_alike(
             patch.setattr(aggcal.io.scores, "small_items", lambda *_, **__: None)
             assert found == said(SMALL[column], data), table
     assert taken > 5
+
+
+@pytest.mark.parametrize("text", ["", "\n", "item\n", "item,score", "item,score\n\n", "\r\n"])
+def test_files_without_rows_are_refused_in_words(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(text, newline="")
+    for read in SMALL.values():
+        assert "Error: " in said(read, path)
 
 
 def test_scores_of_a_model_are_the_same_bits(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def small_cells(
 
 def _of_file(data: str | Path, names: Mapping[str, str]) -> Cells | None:
     text = _plain_text(Path(data))
-    if text is None:
+    if not text:
         return None
     lines = text.split("\n")
     if not lines[-1]:
