@@ -66,7 +66,6 @@ def data_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
     return [
         *_alike(judgments),
         *_rows(judgments),
-        *_weights(judgments),
         *_annotators(judgments),
         *_taken_apart(judgments),
         *_items(judgments.graph),
@@ -134,8 +133,16 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
     return found
 
 
-def _weights(judgments: AnyJudgments) -> list[AggcalWarning]:
-    """Warn of weights that may not be numbers of answers; where an engine has the rows, not."""
+def weight_warnings(judgments: AnyJudgments) -> list[AggcalWarning]:
+    """Warn of weights that may not be numbers of answers; where an engine has the rows, not.
+
+    Examples
+    --------
+    >>> import aggcal
+    >>> rows = [("ann", "a", "b", "left", 3), ("bob", "a", "c", "right", 1)]
+    >>> weight_warnings(aggcal.read_judgments(rows))[0].title
+    'Weights may not be numbers of answers'
+    """
     found = None if judgments.local is None else heavy(judgments.local)
     if found is None:
         return []

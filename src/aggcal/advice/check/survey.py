@@ -39,7 +39,7 @@ from aggcal.advice.verdicts import Accused
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Progress
 from aggcal.aggregation.uncertainty.reversal import FEWEST_TO_JUDGE_BY
-from aggcal.data.warnings import data_warnings
+from aggcal.data.warnings import data_warnings, weight_warnings
 from aggcal.errors import AlikeIdsWarning, WeaklyJoinedWarning
 from aggcal.registry import DEFAULT_METHOD
 from aggcal.registry.literals import FittedName
@@ -114,7 +114,8 @@ def check(
         step = _Numbered(on_step, 4 + judgments.sided + 3 * (not quick) + with_precision)
     step("checking the comparisons")
     graph = judgments.graph
-    findings = [of_warning(w, judgments, graph) for w in data_warnings(judgments)]
+    said = [*data_warnings(judgments), *weight_warnings(judgments)]
+    findings = [of_warning(each, judgments, graph) for each in said]
     clear = passed.of_data(judgments, graph)
     findings += [*one_way(judgments, graph), *few_judgments(judgments), *too_fast(judgments)]
     if scores is not None:

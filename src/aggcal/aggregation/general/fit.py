@@ -38,6 +38,13 @@ _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve for a step, on the way and at the end."""
 _SURELY = 1e-5
 """Posterior probability of being reversed below which that half is left out of the sums."""
+_LEFT = 1.5
+"""How much of the force before a step may be left for another to be taken, where too much is left
+for an optimum: a step that leads too far is followed by shorter ones. Where little is left, half:
+more exact than that costs passes over all rows."""
+_BACK = 0.5
+"""A step back by more than this share of the last one says that the last one was too long: a lower
+number would shorten steps that close in."""
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
 _STALLED, _SETTLING, _LATER = 0.9, 3, 8
@@ -119,6 +126,10 @@ class _Run:
     objectives: list[float] = field(default_factory=list)
     path: Path = field(default_factory=list)
     close: float = _CLOSE
+    before: FloatArray | None = None
+    """The last step of the means."""
+    caution: FloatArray | float = 1.0
+    """The share of Newton's step that each mean takes."""
 
     def __post_init__(self) -> None:
         layout = self.problem.layout
@@ -265,9 +276,18 @@ class _Run:
         sigma = state.block_sds[SCORES]
         far = float(np.abs(step).max()) / sigma
         step = step * min(1.0, 1.0 / max(far, 1e-300))
+        self._hold_back(step[self.problem.layout.at_means :])
         tilt = curvature.tilt(problem.off(), step, far) if problem.has_unit else 0.0
         new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
         return new, covariance, far
+
+    def _hold_back(self, step: FloatArray) -> None:
+        """Shorten, in place, steps of means that turn back: rare ties made Newton's overshoot."""
+        if self.before is not None and len(self.before) == len(step):
+            back = (step * self.before < 0.0) & (np.abs(step) > _BACK * np.abs(self.before))
+            self.caution = np.where(back, 0.5 * self.caution, np.minimum(2.0 * self.caution, 1.0))
+            step *= self.caution
+        self.before = step.copy()
 
     def _free(self) -> list[str]:
         """Name the spreads that are estimated."""
@@ -282,7 +302,8 @@ class _Run:
             force = problem.force(state, curvature)
             size = curvature.diagonal()
             new = max(float(np.max(np.abs(force) / size)), abs(problem.off()))
-            if new < _POLISHED or not new <= 0.5 * norm or count == _POLISHING_STEPS:
+            most = 0.5 if new < _TOLERANCE else _LEFT
+            if new < _POLISHED or not new <= most * norm or count == _POLISHING_STEPS:
                 break
             norm = new
             state = self._stepped(state, curvature, _TIGHT)[0]

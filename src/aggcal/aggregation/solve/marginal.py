@@ -16,7 +16,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
 from aggcal._core.text import brief
-from aggcal.aggregation.solve.course import DAMPED, INNER, SETTLING, Course
+from aggcal.aggregation.solve.course import INNER, SETTLING, Course
 from aggcal.aggregation.solve.fit import another_order
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem, State
@@ -210,7 +210,7 @@ class _Run:
     def _iterated(self, state: State, course: Course) -> State:
         """Take a step, and estimate the spreads again; scores are NaN where it leads nowhere."""
         problem, moves = self.problem, course.moves
-        state = self._solved(state) if course.patient else state
+        state = self._solved(state, course.kept) if course.patient else state
         if moves:  # the start is where they were integrated out last
             problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
         curvature = problem.curvature(state)
@@ -283,12 +283,12 @@ class _Run:
             tilt = curvature.tilt(self.problem.off(), step, near)
         return replace(state, scores=state.scores + step, tilt=state.tilt + tilt), variances, far
 
-    def _solved(self, state: State) -> State:
+    def _solved(self, state: State, kept: float) -> State:
         """Take a few of Newton's steps with the spreads held."""
         for _ in range(INNER):
             self.problem.integrate(state, close=CLOSE, hopeless=self.hopeless)
             state, variances, far = self._stepped(state, self.problem.curvature(state), _LOOSE)
-            damped = DAMPED * state.row_variances + (1.0 - DAMPED) * variances
+            damped = kept * state.row_variances + (1.0 - kept) * variances
             state = replace(state, row_variances=damped)
             if far < _TOLERANCE * state.population.score_sd:
                 break

@@ -101,8 +101,6 @@ def _of_file(data: str | Path, names: Mapping[str, str]) -> Cells | None:
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    if not lines:
-        return None
     delimiter, found = header_of(lines[0], names)
     width, rows = len(found), lines[1:]
     keys = [names.get(cell.lower()) for cell in found]
