@@ -9,7 +9,7 @@ import pytest
 
 import aggcal
 from aggcal.aggregation.general.choice import Chosen, position_evidence
-from aggcal.data.warnings import data_warnings
+from aggcal.data.warnings import weight_warnings
 from aggcal.data.weights import Tally, heavy
 from aggcal.models.general.terms import PLAIN
 
@@ -70,14 +70,14 @@ def test_weights_of_single_answers_are_no_evidence_for_sides() -> None:
 def test_a_warning_names_what_makes_intervals_right() -> None:
     columns, weight = asked(3)
     judgments = aggcal.read_judgments(columns | {"weight": weight})
-    [said] = [w for w in data_warnings(judgments) if w.code == "weights"]
+    [said] = [w for w in weight_warnings(judgments) if w.code == "weights"]
     found = heavy(judgments)
     assert found is not None
     assert f"{found.divisor:.3g}" in said.remedy
     assert found.counted == weight.sum()
     divided = aggcal.read_judgments(columns | {"weight": weight / found.divisor})
     assert heavy(divided) is None
-    assert not [w for w in data_warnings(aggcal.read_judgments(columns)) if w.code == "weights"]
+    assert not [w for w in weight_warnings(aggcal.read_judgments(columns)) if w.code == "weights"]
 
 
 def test_asking_in_both_orders_is_no_repetition() -> None:

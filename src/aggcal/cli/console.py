@@ -24,6 +24,11 @@ class Terminal:
         self._terminal.write("\n".join(map(printable, text.split("\n"))))
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write all of them, cleaned likewise."""
+        for line in lines:
+            self.write(line)
+
     def __getattr__(self, name: str) -> object:
         return getattr(self._terminal, name)
 

@@ -296,26 +296,3 @@ def test_derivatives_give_way_where_rows_vary_too_much(
     assert consensus.convergence is not None
     assert consensus.convergence.converged
     assert np.isfinite(consensus.scores).all()
-
-
-def test_no_optimum_wins_because_its_scores_tell_nothing() -> None:
-    """A third is reversed, with five judgments each; all items alike and nobody reversed lost."""
-    random = np.random.default_rng([9, 10])
-    n, m, each = 60, 200, 5
-    scores = random.standard_normal(n)
-    scores -= scores.mean()
-    slopes = np.abs(1.0 + 0.5 * random.standard_normal(m))
-    slopes[random.permutation(m)[:66]] *= -1.0
-    owner = np.repeat(np.arange(m), each)
-    first = random.integers(n, size=m * each)
-    other = random.integers(np.full(m * each, n - 1))
-    second = other + (other >= first)
-    ahead = random.random(m * each) < 1.0 / (
-        1.0 + np.exp(-slopes[owner] * (scores[first] - scores[second]))
-    )
-    codes = owner, np.where(ahead, first, second), np.where(ahead, second, first)
-    judgments = aggcal.Judgments.of_codes(*(code.astype(np.int32) for code in codes))
-    found = aggcal.aggregate(judgments, warn=False)
-    assert found.reversed_share is not None
-    assert found.reversed_share > 0.2
-    assert np.corrcoef(found.scores, scores)[0, 1] > 0.6

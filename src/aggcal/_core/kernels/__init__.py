@@ -67,13 +67,17 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
-    if hasattr(kernels, "aggcal_isotonic"):
-        kernels.aggcal_isotonic.restype = count
-        kernels.aggcal_isotonic.argtypes = [count, array, array, array]
+    _declare_isotonic(kernels)
     _declare_general(kernels)
     _declare_reading(kernels)
     _declare_signs(kernels)
     return kernels
+
+
+def _declare_isotonic(kernels: ctypes.CDLL) -> None:
+    if hasattr(kernels, "aggcal_isotonic"):
+        kernels.aggcal_isotonic.restype = ctypes.c_int64
+        kernels.aggcal_isotonic.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:

@@ -174,7 +174,7 @@ def _interval(calibration: Calibration, independence: Independence) -> Guarantee
         "estimate",
         {"level": calibration.level},
         (MODEL, independent(independence), UNSEEN),
-        claim="Nothing is claimed for the intervals." if independence.holds is False else covers,
+        claim=covers,
     )
 
 

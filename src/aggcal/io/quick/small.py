@@ -54,8 +54,8 @@ def small_judgments(data: Any, left_out: Sequence[str] = ()) -> Judgments | None
 
 
 def _has_more(cells: Cells) -> bool:
-    """Whether there are other columns, or one that may hold both items, as 'a vs b'."""
-    both = any(" v" in column[0].lower() for column in cells.columns.values())
+    """Whether there are no rows, other columns, or one that may hold both items, as 'a vs b'."""
+    both = any(not column or " v" in column[0].lower() for column in cells.columns.values())
     return both or len(cells.found) > len(cells.columns)
 
 
