@@ -29,7 +29,6 @@ TOLD = ("numpy", "scipy", "duckdb", "jinja2", "aggcal")
 PARTS = (
     ("aggcal.cli.commands.run", "judgments_from", "reading"),
     ("aggcal.cli.commands.run", "scores_from", "reading"),
-    ("aggcal.assessment", "fitted", "fitting"),
     ("aggcal.aggregation.consensus.Consensus", "quantify", "uncertainty"),
     ("aggcal.assessment", "calibrated", "Stage 2"),
     ("aggcal.advice", "check", "check"),
@@ -97,6 +96,14 @@ class Clock:
             else:
                 changed = self.timed(part, what)
             setattr(where, name, changed)
+        assessment = import_module("aggcal.assessment")
+        method_of = assessment.aggregator_of
+
+        def timed_method(*args: Any, **options: Any) -> Any:
+            found = method_of(*args, **options)
+            return type("Timed", (), {"fit": staticmethod(self.timed("fitting", found.fit))})
+
+        vars(assessment)["aggregator_of"] = timed_method
 
 
 def run(command: list[str], *, functions: bool) -> None:

@@ -15,7 +15,7 @@ stage1.py makes for them, up to --peers-most judgments.
 --jobs keeps to so many cores (and, with dask, as many workers). --data keeps the studies in a
 folder: those that are there are not made again. With dask, judgments are a folder of 16 Parquet
 files. A graphics card fits reliabilities by their mode and leaves ties and sides out, which the
-command says once. Writes benchmarks/results/whole.md, or whole-ENGINE.md.
+command says once. Writes --output, or benchmarks/results/whole.md and whole-ENGINE.md.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -133,13 +134,18 @@ def run_aggcal(
     for where, name, part in (
         (run, "judgments_from", "reading"),
         (run, "scores_from", "reading"),
-        (assessment, "fitted", "fitting"),
         (Consensus, "quantify", "uncertainty"),
         (assessment, "calibrated", "Stage 2"),
         (Assessment, "with_advice", "check"),
         (Assessment, "save", "writing"),
     ):
         setattr(where, name, timed(parts, part, getattr(where, name)))
+    method_of = assessment.aggregator_of
+
+    def timed_method(*args: Any, **options: Any) -> Any:
+        return SimpleNamespace(fit=timed(parts, "fitting", method_of(*args, **options).fit))
+
+    vars(assessment)["aggregator_of"] = timed_method
     sys.argv = ["aggcal", "run", judgments, scores, "-o", output, "--quiet"]
     sys.argv += ["--engine", engine] if engine != "local" else []
     sys.argv += ["--workers", str(jobs)] if engine == "dask" and jobs else []
@@ -262,6 +268,7 @@ def main() -> None:
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--peers-most", type=float, default=1e7)
     parser.add_argument("--readme", metavar="FILE")
+    parser.add_argument("--output", metavar="FILE", help="for the table")
     parser.add_argument("--only", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--began", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -324,7 +331,8 @@ def write(asked: argparse.Namespace, rows: list[str]) -> None:
     titles = ["judgments", "", "seconds", "CPU", "GB", *PARTS]
     text = [head, "", f"| {' | '.join(titles)} |", "|---" * len(titles) + "|", *rows]
     name = "whole.md" if asked.engine == "local" else f"whole-{asked.engine}.md"
-    (HERE / "results" / name).write_text("\n".join(text) + "\n", encoding="utf-8")
+    file = Path(asked.output or HERE / "results" / name)
+    file.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
