@@ -56,6 +56,14 @@ def test_digits_are_never_joined_or_parted(ids: list[str]) -> None:
             assert numbers(one) == numbers(other)
 
 
+@given(st.lists(st.text("aA1 0-.,'#+(\0\1éＡ\u200b", max_size=4), max_size=12))
+def test_ids_are_alike_exactly_where_their_keys_are_equal(ids: list[str]) -> None:
+    by_key: dict[str, list[str]] = {}
+    for label in dict.fromkeys(ids):
+        by_key.setdefault(key(label), []).append(label)
+    assert groups(ids) == [labels for labels in by_key.values() if len(labels) > 1]
+
+
 @given(st.text(max_size=12))
 def test_a_key_is_a_form_of_its_own(label: str) -> None:
     assert key(label) or not label

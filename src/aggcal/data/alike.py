@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -24,6 +25,13 @@ _BETWEEN_DIGITS = re.compile(rf"(?<=\d)[\s{_PARTS}]+(?=\d)")
 _AT_END = re.compile(r"(?<=\w)([-'’′])\Z")
 _NUMERO = re.compile(r"#\s*(?=\d)")
 _DROPPED = re.compile(rf"[\s{_PARTS}]+")
+_MARK = "\x01"
+_NUMBERED = re.compile(rf"{_MARK}\s*[+-]?\d")
+_UNTOLD = {
+    ord(sign): None
+    for sign in map(chr, range(128))
+    if sign != _MARK and re.match(rf"[\s{_PARTS}#\0]", sign)
+}
 _COMPATIBLE = ("<wide>", "<narrow>", "<noBreak>", "<compat>")
 """Other forms of the same letter. Superscripts and fractions are not: 10² is not 102."""
 _LOOKED_AT = 100
@@ -83,9 +91,33 @@ def groups(ids: Iterable[str]) -> list[list[str]]:
     if every.isascii() and every.isalnum() and every == every.lower():
         return []  # small letters and digits: nothing that could be spelt otherwise
     found: dict[str, list[str]] = {}
-    for label in different:
+    for label in _likely(list(different)):
         found.setdefault(key(label), []).append(label)
     return [spellings for spellings in found.values() if len(spellings) > 1]
+
+
+def _likely(ids: list[str]) -> list[str]:
+    """Leave out ids that no other can be alike: a key takes long, and most ids need none.
+
+    What is left of an id without all that keys may drop is common to all ids with its key. Where
+    keys do more than drop (numbers, letters of other alphabets), the key itself is so shortened.
+
+    Examples
+    --------
+    >>> _likely(["item-1", "item-2", "Item 2", "7", "7.0"])
+    ['item-2', 'Item 2', '7', '7.0']
+    """
+    together = _MARK.join(ids)
+    if len(ids) != together.count(_MARK) + 1:
+        return ids
+    if not together.isascii() or _NUMBERED.search(_MARK + together):
+        plain = (not label.isascii() or _NUMBERED.match(_MARK + label) for label in ids)
+        together = _MARK.join(
+            key(label) if special else label for label, special in zip(ids, plain, strict=True)
+        )
+    bare = together.lower().translate(_UNTOLD).split(_MARK)
+    times = Counter(bare)
+    return [label for label, short in zip(ids, bare, strict=True) if times[short] > 1]
 
 
 def difference(spellings: Sequence[str]) -> list[str]:

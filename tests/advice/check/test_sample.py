@@ -7,7 +7,7 @@ import pytest
 
 import aggcal
 from aggcal import advice
-from aggcal.advice.check import sample, survey
+from aggcal.advice.check import context, sample, survey
 from aggcal.advice.verdicts import REVERSED, Verdicts
 
 ANNOTATORS = 90
@@ -70,6 +70,18 @@ def test_nobody_is_accused_unseen(study: aggcal.Judgments) -> None:
     ]
     assert unseen
     assert all("looked at a sample" in reason for reason in unseen)
+
+
+@pytest.mark.usefixtures("many")
+def test_a_sample_of_what_was_fitted_is_not_fitted_again(
+    study: aggcal.Judgments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consensus = aggcal.aggregate(study, warn=False)
+    apart = survey.check(study, quick=True)
+    monkeypatch.delattr(context, "aggregate")
+    found = survey.check(study, consensus=consensus, quick=True)
+    assert found.accused.looked_at == apart.accused.looked_at
+    assert set(found.accused.named) == set(apart.accused.named)
 
 
 @pytest.mark.usefixtures("many")

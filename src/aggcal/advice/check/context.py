@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
-from aggcal._core.arrays import FloatArray
+import numpy as np
+
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.loaded import is_a
 from aggcal.advice.check.annotator_mixture import Population
 from aggcal.advice.check.clusters import Clusters
@@ -82,6 +84,31 @@ class Fitted:
         return cls.by(judgments, consensus)
 
     @classmethod
+    def within(cls, part: Judgments, consensus: Consensus) -> Fitted:
+        """Take a fit of judgments of which these are a part: its scores are known better.
+
+        Examples
+        --------
+        >>> import aggcal
+        >>> rows = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "b", "c"), ("bob", "a", "b")]
+        >>> whole = aggcal.read_judgments(rows)
+        >>> part = whole.of_rows(whole.annotator == 0)
+        >>> Fitted.within(part, aggcal.aggregate(whole, "btl", warn=False)).consensus.annotator_ids
+        array(['ann'], dtype=object)
+        """
+        items = _positions(part.item_ids, consensus.item_ids)
+        who = _positions(part.annotator_ids, consensus.annotator_ids)
+        kept = ("prior", "estimator", "effects", "random_reliability", "warnings", "convergence")
+        narrowed = Consensus.of(
+            part,
+            consensus.scores[items],
+            method=consensus.method,
+            reliabilities=consensus.reliabilities[who],
+            **{name: getattr(consensus, name) for name in kept},
+        )
+        return cls.by(part, narrowed)
+
+    @classmethod
     def by(cls, judgments: Judgments, consensus: Consensus) -> Fitted:
         """Take a fit of these judgments that was already made.
 
@@ -125,3 +152,8 @@ class Fitted:
             gap,
             probability,
         )
+
+
+def _positions(ids: TextArray, among: TextArray) -> IntArray:
+    at = {label: position for position, label in enumerate(among.tolist())}
+    return np.array([at[label] for label in ids.tolist()], dtype=np.int64)

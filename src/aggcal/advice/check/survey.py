@@ -122,10 +122,10 @@ def check(
         findings += unmatched(judgments, scores)
     part = sample(judgments, seed) if quick and len(judgments.count) > MANY else None
     step("fitting")
-    if part is None and consensus is not None:
-        fitted = Fitted.by(judgments, consensus)
+    chosen = judgments if part is None else part.judgments
+    if consensus is not None:
+        fitted = (Fitted.by if part is None else Fitted.within)(chosen, consensus)
     else:
-        chosen = judgments if part is None else part.judgments
         fitted = Fitted.of(chosen, method, seed=seed, on_iteration=on_iteration)
     whole = fitted.consensus if consensus is None else consensus
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]

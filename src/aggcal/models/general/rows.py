@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.kernels.threads import each_range
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
+from aggcal.models.rows import between_annotators, order_by
 
 ASKED_IN = "asked in"
 """The key of the contexts of rows whose readiness to tie is the same in all of them."""
 _TIE = 0.5
-_LARGEST = 2**62
-"""Largest number of combinations of codes that one integer tells apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,22 +123,27 @@ def general_rows(
     >>> rows.answers.weight, rows.answers.lean, rows.answers.tied
     (array([2.]), array([0.5]), array([1.]))
     """
-    answers, levels = answers_of(judgments, ties=ties, grades=grades)
-    if len(levels) < top:
-        levels = np.pad(levels, ((0, top - len(levels)), (0, 0)))
-    weight, lean, tied = answers
-    left, right = judgments.left, judgments.right
-    if not sides:
-        swap = left > right
-        left, right = np.where(swap, right, left), np.where(swap, left, right)
-        lean = np.where(swap, -lean, lean)
+    annotator, every = np.asarray(judgments.annotator), _Answered.of(judgments, ties, grades, top)
     others: dict[str, CodeArray] = {}
     if keys:
         if judgments.context is not None:
             others["context"] = judgments.context
         others |= {f"by {c.name}": c.code for c in judgments.categories}
-    answers = Answers(weight, lean, tied)
-    return _merged((judgments.annotator, left, right), answers, levels, judgments.n_items, others)
+
+    def of_some(begin: int, end: int) -> GeneralRows:
+        part = slice(begin, end)
+        left, right = judgments.left[part], judgments.right[part]
+        (weight, lean, tied), levels = every.between(part)
+        if not sides:
+            swap = left > right
+            left, right = np.where(swap, right, left), np.where(swap, left, right)
+            lean = np.where(swap, -lean, lean)
+        asked, answers = (annotator[part], left, right), Answers(weight, lean, tied)
+        codes = {name: code[part] for name, code in others.items()}
+        return _merged(asked, answers, levels, judgments.n_items, codes)
+
+    # Equal questions are of one annotator: ranges of annotators are laid out apart.
+    return _joined(each_range(of_some, between_annotators(annotator)))
 
 
 def answers_of(judgments: Judgments, *, ties: bool, grades: bool) -> tuple[Answers, FloatArray]:
@@ -151,19 +156,52 @@ def answers_of(judgments: Judgments, *, ties: bool, grades: bool) -> tuple[Answe
     >>> answers_of(two, ties=False, grades=True)[0].lean
     array([0.5, 0. ])
     """
-    outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
-    tied = np.where(outcome == _TIE, weight, 0.0) if ties else np.zeros(len(weight))
-    grade = judgments.grade if grades else None
-    steps = (
-        np.ones(len(weight), dtype=np.int64) if grade is None else np.abs(grade).astype(np.int64)
+    return _Answered.of(judgments, ties, grades).between(slice(None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Answered:
+    """What was answered, of which a part can be asked for; ``top`` is the number of grades."""
+
+    outcome: FloatArray
+    weight: FloatArray
+    grade: Any
+    ties: bool
+    top: int
+
+    @classmethod
+    def of(cls, judgments: Judgments, ties: bool, grades: bool, top: int = 1) -> _Answered:  # noqa: FBT001
+        grade = judgments.grade if grades else None
+        highest = 1 if grade is None else int(np.abs(grade.astype(np.int64)).max(initial=1))
+        outcome, weight = np.asarray(judgments.outcome), np.asarray(judgments.weight)
+        return cls(outcome, weight, grade, ties, max(highest, top))
+
+    def between(self, part: slice) -> tuple[Answers, FloatArray]:
+        outcome, weight = self.outcome[part], self.weight[part]
+        tied = np.where(outcome == _TIE, weight, 0.0) if self.ties else np.zeros(len(weight))
+        steps = np.ones(len(weight), dtype=np.int64)
+        if self.grade is not None:
+            steps = np.maximum(np.abs(self.grade[part].astype(np.int64)), 1)
+        lean = (outcome - 0.5) * weight * steps
+        decided = tied == 0.0
+        levels = [np.where((steps == g) & decided, weight, 0.0) for g in range(1, self.top + 1)]
+        return Answers(weight, lean, tied), np.stack(levels)
+
+
+def _joined(parts: list[GeneralRows]) -> GeneralRows:
+    """Put ranges of annotators together again."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.concatenate([part.sizes for part in parts])
+    return GeneralRows(
+        np.concatenate([part.left for part in parts]),
+        np.concatenate([part.right for part in parts]),
+        Answers(*map(np.concatenate, zip(*(part.answers for part in parts), strict=True))),
+        np.concatenate([part.levels for part in parts], axis=1),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        parts[0].n_items,
+        {name: np.concatenate([part.keys[name] for part in parts]) for name in parts[0].keys},
     )
-    steps = np.maximum(steps, 1)
-    lean = (outcome - 0.5) * weight * steps
-    top = int(steps.max(initial=1))
-    levels = np.stack(
-        [np.where((steps == g) & (tied == 0.0), weight, 0.0) for g in range(1, top + 1)]
-    )
-    return Answers(weight, lean, tied), levels
 
 
 def _merged(
@@ -176,7 +214,7 @@ def _merged(
     columns = tuple(np.asarray(column) for column in (*asked, *keys.values()))
     new = _differ(columns)
     if new is None:
-        order = _order(columns)
+        order = order_by(columns)
         columns = tuple(column[order] for column in columns)
         answers, levels = Answers(*(part[order] for part in answers)), levels[:, order]
         new = _differ(columns)
@@ -191,7 +229,7 @@ def _merged(
         columns[2].astype(np.int32, copy=False),
         answers,
         levels,
-        np.concatenate([[0], np.cumsum(np.bincount(columns[0]))]),
+        np.concatenate([[0], np.cumsum(np.bincount(columns[0] - columns[0][:1]))]),
         n_items,
         dict(zip(keys, columns[3:], strict=True)),
     )
@@ -214,18 +252,3 @@ def _differ(columns: tuple[Any, ...]) -> BoolArray | None:
             return None
         new[1:] |= column[1:] != column[:-1]
     return new
-
-
-def _order(columns: tuple[Any, ...]) -> IntArray:
-    """Return the order by columns, the first before the others; codes are −1 or more."""
-    room, key = 1, np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        most = int(column.max(initial=0)) + 2
-        room *= most
-        if room > _LARGEST:
-            return np.lexsort(columns[::-1])
-        # One key for all columns is sorted in a third of the time.
-        key *= most
-        key += column
-        key += 1
-    return np.argsort(key, kind="stable")
