@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, each_range, even
+from aggcal._core.kernels.threads import added, each_range, even, in_turn
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
@@ -56,9 +56,45 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
         _count(index, total)
         return total * float(values[0])
     # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
-    for k in range(0, len(index), _PIECE):
-        total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
+    begins = range(0, len(index), _PIECE)
+    kernels = library() if len(begins) > 1 and _compact(index, values) else None
+    if kernels is None:
+        for k in begins:
+            total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
+        return total
+
+    def work(begin: int) -> FloatArray:
+        own, part = np.zeros(length), slice(begin, begin + _PIECE)
+        kernels.aggcal_sums(len(index[part]), *at(index[part], values[part], own))
+        return own
+
+    for part in in_turn(work, begins):  # in this order, whichever is done first
+        total += part
     return total
+
+
+def _compact(index: CodeArray | IntArray, values: FloatArray | IntArray) -> bool:
+    """Whether a kernel can read these as they are."""
+    kinds = index.dtype == np.int32 and values.dtype == np.float64
+    return kinds and index.flags.c_contiguous and values.flags.c_contiguous
+
+
+def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:
+    """Return the positions of each code, in their order, and where each code's begin.
+
+    Examples
+    --------
+    >>> grouped(np.array([1, 0, 1], dtype=np.int32), 3)
+    (array([1, 0, 2]), array([0, 1, 3, 3]))
+    """
+    sizes = sums(code, constant(1.0, len(code)), n_codes).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    kernels = library()
+    if kernels is None or code.dtype != np.int32 or not code.flags.c_contiguous:
+        return np.argsort(code, kind="stable"), starts
+    order, following = np.empty(len(code), dtype=np.int64), starts[:-1].copy()
+    kernels.aggcal_by_code(len(code), *at(code, following, order))
+    return order, starts
 
 
 def _count(index: CodeArray | IntArray, total: FloatArray) -> None:

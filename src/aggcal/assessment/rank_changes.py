@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, grouped, sums
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved
@@ -118,9 +118,7 @@ class _Level:
     def _by_item(self) -> tuple[IntArray, IntArray]:
         """Rows in the order of their items, each twice, and where each item's begin."""
         both = np.concatenate([self.rows.winner, self.rows.loser])
-        edges = np.arange(self.rows.n_items + 1)
-        order = np.argsort(both, kind="stable")
-        return order, np.searchsorted(both[order], edges)
+        return grouped(both, self.rows.n_items)
 
     @cached_property
     def _precision(self) -> FloatArray:

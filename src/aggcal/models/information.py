@@ -20,7 +20,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, dot, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, each_range
+from aggcal._core.kernels.threads import added, each_range, in_turn
 from aggcal.models.objective import Objective
 from aggcal.models.rows import laplacian, scatter
 
@@ -272,7 +272,8 @@ class Information:
         """Go through the rows: which, whose, and the roots a and b of their information."""
         rows, starts = self._rows, self._rows.starts
         weighted = rows.weight.strides != (0,) or float(rows.weight[0]) != 1.0
-        for begin in range(0, len(rows), _PIECE):
+
+        def at_piece(begin: int) -> tuple[slice, IntArray, FloatArray, FloatArray]:
             piece = slice(begin, min(len(rows), begin + _PIECE))
             where = np.arange(piece.start, piece.stop)
             owner = np.searchsorted(starts, where, side="right") - 1
@@ -281,7 +282,9 @@ class Information:
             if weighted:
                 root = np.sqrt(rows.weight[piece])
                 a, b = a * root, b * root
-            yield piece, owner, a, b
+            return piece, owner, a, b
+
+        yield from in_turn(at_piece, range(0, len(rows), _PIECE))
 
     def _roots(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._observed:

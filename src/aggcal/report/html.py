@@ -157,7 +157,8 @@ def _score_name(shown: rows.ItemRows) -> str:
 
 def _packed(text: str) -> str:
     """Return a text compressed, in letters that a page can hold."""
-    return b64encode(compress(text.encode(), 9)).decode()
+    # The two levels above take five times as long for 1.5% less.
+    return b64encode(compress(text.encode(), 7)).decode()
 
 
 def _grid_lines(report: Report, annotators: AnnotatorRows | None) -> str:

@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 10; }
+int aggcal_version(void) { return 11; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -414,6 +414,19 @@ void aggcal_tile(int64_t n_rows, const int32_t *winner, const int32_t *loser, co
 void aggcal_count(int64_t n_rows, const int32_t *index, double *out)
 {
     for (int64_t k = 0; k < n_rows; k++) out[index[k]] += 1.0;
+}
+
+/* The sum of the values of each index. */
+void aggcal_sums(int64_t n_rows, const int32_t *index, const double *values, double *out)
+{
+    for (int64_t k = 0; k < n_rows; k++) out[index[k]] += values[k];
+}
+
+/* Rows in the order of their codes, those of one code in their own; next[c] is where the first row
+ * of code c goes, and is moved on. */
+void aggcal_by_code(int64_t n_rows, const int32_t *code, int64_t *next, int64_t *order)
+{
+    for (int64_t k = 0; k < n_rows; k++) order[next[code[k]]++] = k;
 }
 
 /* agreed[u] += the share of each judgment that the order of the scores confirms; outcome is NULL

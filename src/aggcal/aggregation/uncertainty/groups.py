@@ -15,10 +15,11 @@ from typing import TypedDict
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
+from aggcal.models.weighted_pairs import WeightedPairs
 
 _MOST_GROUPS = 40
 """Groups looked for at most: more take longer, and few studies have so many."""
@@ -189,8 +190,8 @@ def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
 def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
     n = len(own)
-    where = np.full(judgments.n_items, -1, dtype=np.int64)
-    where[own] = np.arange(n)
+    where = np.full(judgments.n_items, -1, dtype=np.int32)
+    where[own] = np.arange(n, dtype=np.int32)
     left, right = where[judgments.left], where[judgments.right]
     mine = left >= 0
     left, right, given = left[mine], right[mine], judgments.count[mine].astype(np.float64)
@@ -198,7 +199,7 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     given = given / np.sqrt(degree[left] * degree[right])
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n <= _DENSE:
-        half = sums(left * n + right, given, n * n).reshape(n, n)
+        half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
         values, vectors = np.linalg.eigh(half + half.T)
     elif _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
         return np.zeros(0), np.zeros((n, 0))
@@ -217,7 +218,7 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
     return 1.0 - values[order], vectors[:, order]
 
 
-def _evenly_joined(left: IntArray, right: IntArray, given: FloatArray, first: FloatArray) -> bool:
+def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: FloatArray) -> bool:
     """Tell from the second eigenvalue alone that there are no groups, if it does tell.
 
     The lowest eigenvalues are below 1, so none is wider than in a chain of items (see `_levels`)
@@ -228,13 +229,14 @@ def _evenly_joined(left: IntArray, right: IntArray, given: FloatArray, first: Fl
     the room that it leaves (Paige's bound).
     """
     n, most = len(first), _MOST_GROUPS
+    graph = WeightedPairs.of(left, right, given, n)
     limit = 1.0 - _SURE_OF_NONE / (_CLEAR * (most / (most - 1)) ** 2)
     vector = np.cos(np.arange(n)) - (first @ np.cos(np.arange(n))) * first
     basis, diagonal, beside = np.empty((_STEPS, n)), np.empty(_STEPS), np.empty(_STEPS)
     size = float(np.sqrt(vector @ vector))
     for k in range(_STEPS):
         basis[k] = vector / size
-        vector = sums(left, given * basis[k][right], n) + sums(right, given * basis[k][left], n)
+        vector = graph.neighbours(basis[k])
         vector -= (first @ vector) * first
         diagonal[k] = basis[k] @ vector
         # Twice, against the rounding of the first time.

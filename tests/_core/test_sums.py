@@ -1,0 +1,39 @@
+"""Sums by code: in pieces and threads, and the same to the bit as in one loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aggcal._core import arrays
+from aggcal._core.arrays import grouped, sums
+
+
+@pytest.mark.parametrize("piece", [7, 100, 10_000])
+@pytest.mark.parametrize("kernels", [True, False])
+def test_sums_of_pieces_are_added_in_their_order(
+    monkeypatch: pytest.MonkeyPatch, piece: int, kernels: bool
+) -> None:
+    random = np.random.default_rng(3)
+    index = random.integers(0, 50, 1_000, dtype=np.int32)
+    values = random.normal(size=1_000) * 10.0 ** random.integers(-9, 9, 1_000)
+    monkeypatch.setattr(arrays, "_PIECE", piece)
+    if not kernels:
+        monkeypatch.setattr(arrays, "library", lambda: None)
+    expected = np.zeros(50)
+    for begin in range(0, 1_000, piece):
+        part = [0.0] * 50
+        for k in range(begin, min(begin + piece, 1_000)):
+            part[index[k]] += values[k]
+        expected += part
+    assert sums(index, values, 50).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_positions_of_codes(monkeypatch: pytest.MonkeyPatch, kernels: bool) -> None:
+    if not kernels:
+        monkeypatch.setattr(arrays, "library", lambda: None)
+    code = np.random.default_rng(4).integers(0, 30, 200, dtype=np.int32)
+    order, starts = grouped(code, 33)
+    for c in range(33):
+        assert order[starts[c] : starts[c + 1]].tolist() == np.flatnonzero(code == c).tolist()
