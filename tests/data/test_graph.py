@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+import aggcal
 from aggcal.data import graph
 
 
@@ -36,3 +38,27 @@ def test_a_long_chain_is_left_to_scipy() -> None:
     n = 200
     winner, loser = np.arange(n, dtype=np.int32), np.roll(np.arange(n, dtype=np.int32), 1)
     assert graph._one_strong_piece(winner, loser, n) is None
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_part_of_many_rows_tells_what_all_tell(
+    monkeypatch: pytest.MonkeyPatch, apart: bool
+) -> None:
+    random, n, number = np.random.default_rng(1), 12, 3_000
+    left = random.integers(0, n - 1, number)
+    right = (left + random.integers(1, n - 1, number)) % (n - 1)
+    left[-100:], right[-100:] = (n - 1, 0) if apart else (left[-100:], right[-100:])
+    rows = zip(range(number), left.tolist(), right.tolist(), strict=True)
+    judgments = aggcal.read_judgments([(f"u{u:04}", f"i{i}", f"i{j}") for u, i, j in rows])
+    whole = graph.ComparisonGraph(judgments).strong
+    assert whole.any() == apart  # one item is never beaten
+    beats, steps = graph.ComparisonGraph._beats, []
+
+    def counted(self: graph.ComparisonGraph, step: int = 1) -> object:
+        steps.append(step)
+        return beats(self, step)
+
+    monkeypatch.setattr(graph, "_FOLLOWED", 100)
+    monkeypatch.setattr(graph.ComparisonGraph, "_beats", counted)
+    assert graph.ComparisonGraph(judgments).strong.tolist() == whole.tolist()
+    assert steps == ([5, 1] if apart else [5])

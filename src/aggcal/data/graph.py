@@ -14,6 +14,10 @@ from aggcal.data.base import AnyJudgments
 _FOLLOWED, _STEPS = 500_000, 30
 """Wins that are followed a step at a time, and steps: SciPy is faster with more of either."""
 
+_ENOUGH = 50
+"""Rows for each item that are looked at first: few studies with more fall apart."""
+_CHAINS = "following chains of wins and losses"
+
 
 class ComparisonGraph:
     """Which items were compared, and which way.
@@ -47,17 +51,17 @@ class ComparisonGraph:
         In such a piece each item beats each other through a chain; a plain maximum-likelihood
         estimate exists only if there is one.
         """
+        n = self._judgments.n_items
+        rows = len(self._judgments.on_one_machine(_CHAINS).left)
+        step = rows // (_ENOUGH * n)
+        if step > 1 and rows > _FOLLOWED:
+            # More wins join pieces and part none: where these make one, all do.
+            found = _strong_pieces(*self._beats(step), n)
+            if not found.any():
+                return found
         winner, loser = self._beats()
-        quick = _one_strong_piece(winner, loser, self._judgments.n_items)
-        if quick is not None:
-            return quick
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        n, one = self._judgments.n_items, np.ones(len(winner), dtype=np.float32)
-        edges = coo_array((one, (winner, loser)), shape=(n, n)).tocsr()
-        found = connected_components(edges, directed=True, connection="strong")
-        return _largest_first(found[1])
+        quick = _one_strong_piece(winner, loser, n)
+        return _strong_pieces(winner, loser, n) if quick is None else quick
 
     @property
     def component_sizes(self) -> IntArray:
@@ -79,12 +83,14 @@ class ComparisonGraph:
         """Items without as much as half a loss."""
         return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
 
-    def _beats(self) -> tuple[CodeArray, CodeArray]:
-        """Return who beat whom, ties both ways."""
-        judgments = self._judgments.on_one_machine("following chains of wins and losses")
-        ahead, behind = judgments.outcome > 0.0, judgments.outcome < 1.0
-        winner = np.concatenate([judgments.left[ahead], judgments.right[behind]])
-        loser = np.concatenate([judgments.right[ahead], judgments.left[behind]])
+    def _beats(self, step: int = 1) -> tuple[CodeArray, CodeArray]:
+        """Return who beat whom, ties both ways, in every so manieth row."""
+        judgments = self._judgments.on_one_machine(_CHAINS)
+        columns = (judgments.left, judgments.right, judgments.outcome)
+        left, right, outcome = (column[::step] for column in columns)
+        ahead, behind = outcome > 0.0, outcome < 1.0
+        winner = np.concatenate([left[ahead], right[behind]])
+        loser = np.concatenate([right[ahead], left[behind]])
         return winner, loser
 
 
@@ -139,6 +145,15 @@ class Forest:
     def component(self) -> IntArray:
         """Number of the connected piece of each item, the largest piece being 0."""
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
+
+
+def _strong_pieces(winner: CodeArray, loser: CodeArray, n: int) -> IntArray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one = np.ones(len(winner), dtype=np.float32)
+    edges = coo_array((one, (winner, loser)), shape=(n, n)).tocsr()
+    return _largest_first(connected_components(edges, directed=True, connection="strong")[1])
 
 
 def _one_strong_piece(winner: CodeArray, loser: CodeArray, n: int) -> IntArray | None:

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels.threads import each_range
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.models.links import Link
@@ -291,11 +292,14 @@ class _ByItem(Criterion):
         chosen = ranked[np.linspace(0, n - 1, min(n, _REFERENCES)).astype(np.int64)]
         total = np.empty(n)
         rows = max(1, _BLOCK // len(chosen))
-        for begin in range(0, n, rows):
-            piece = np.arange(begin, min(n, begin + rows))
+
+        def work(begin: int, end: int) -> None:
+            piece = np.arange(begin, end)
             near = self._near(scores, model, piece[:, None], chosen[None, :])
             near[piece[:, None] == chosen[None, :]] = 0.0
             total[piece] = near.sum(axis=1)
+
+        each_range(work, [*range(0, n, rows), n])
         self._total = total * (n - 1) / max(1, len(chosen) - 1)
         self._pair = self._near(scores, model, i, j)
         self._value()

@@ -40,6 +40,8 @@ _SURE_OF_NONE, _NEAR = 1.03, 1e-2
 _STEPS, _TINY = 60, 1e-10
 """Steps in which it is found where groups are not in doubt, and what is left of a vector when all
 directions were taken: more steps look longer where other eigenvalues must be worked out anyway."""
+_ENOUGH = 100
+"""Rows for each item that are looked at first: a third of them show that there are no groups."""
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out; of more, the first ones only."""
 
@@ -190,13 +192,13 @@ def _levels(judgments: Judgments, own: IntArray) -> list[IntArray]:
 def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the lowest eigenvalues and eigenvectors of the normalised Laplacian."""
     n = len(own)
-    where = np.full(judgments.n_items, -1, dtype=np.int32)
-    where[own] = np.arange(n, dtype=np.int32)
-    left, right = where[judgments.left], where[judgments.right]
-    mine = left >= 0
-    left, right, given = left[mine], right[mine], judgments.count[mine].astype(np.float64)
-    degree = sums(left, given, n) + sums(right, given, n)
-    given = given / np.sqrt(degree[left] * degree[right])
+    step = len(judgments.count) // (_ENOUGH * judgments.n_items)
+    if step > 1 and n > _DENSE:
+        # Fewer comparisons join items less evenly: where some show no groups, all have none.
+        left, right, given, degree = _pairs(judgments, own, step)
+        if degree.all() and _evenly_joined(left, right, given, np.sqrt(degree / degree.sum())):
+            return np.zeros(0), np.zeros((n, 0))
+    left, right, given, degree = _pairs(judgments, own)
     number = min(n // 2 + 1, _MOST_GROUPS + 1)
     if n <= _DENSE:
         half = sums(left.astype(np.int64) * n + right, given, n * n).reshape(n, n)
@@ -216,6 +218,24 @@ def _spectrum(judgments: Judgments, own: IntArray) -> tuple[FloatArray, FloatArr
             return np.zeros(0), np.zeros((n, 0))
     order = np.argsort(-values)[:number]
     return 1.0 - values[order], vectors[:, order]
+
+
+def _pairs(
+    judgments: Judgments, own: IntArray, step: int = 1
+) -> tuple[CodeArray, CodeArray, FloatArray, FloatArray]:
+    """Return the pairs of a component, in every so manieth row, by how often they were compared.
+
+    That is divided by the root of how often either item was compared, which comes last.
+    """
+    n = len(own)
+    where = np.full(judgments.n_items, -1, dtype=np.int32)
+    where[own] = np.arange(n, dtype=np.int32)
+    left, right = where[judgments.left[::step]], where[judgments.right[::step]]
+    mine = left >= 0
+    left, right = left[mine], right[mine]
+    given = judgments.count[::step][mine].astype(np.float64)
+    degree = sums(left, given, n) + sums(right, given, n)
+    return left, right, given / np.sqrt(degree[left] * degree[right]), degree
 
 
 def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: FloatArray) -> bool:
