@@ -44,6 +44,8 @@ PRELOADED = (
     "scipy.sparse.csgraph",
     "scipy.sparse.linalg",
     "scipy.special",
+    "scipy.stats",
+    "tomllib",
 )
 _LARGEST = 1 << 20  # bytes of a request
 _STREAMS = ("stdin", "stdout", "stderr")
