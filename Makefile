@@ -17,15 +17,18 @@ define install
 	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)'; fi
 endef
 
-.PHONY: demo test lint types imports docs tests fuzz oldest picture clean
+.PHONY: demo test lint types imports docs tests tests-shown fuzz oldest picture clean
 
 demo: $(VENV)/.core
 	$(BIN)/aggcal demo -o demo
 
-# Types and the documentation beside each other: neither needs the other, nor two cores.
+# Everything at once: tests often wait, and neither types nor the documentation need two cores. What
+# the tests say is shown as they go on; what the others say, when each of them ends.
 test: lint
-	$(MAKE) -j 2 --output-sync types imports docs
-	$(MAKE) tests
+	$(MAKE) -j 4 --output-sync docs types imports tests-shown
+
+tests-shown:
+	$(MAKE) --output-sync=none tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -127,25 +127,16 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def study_folder(tmp_path: Path, command: Command) -> Path:
+def study_folder(tmp_path: Path, made_once: MadeOnce, fork_server: ForkServer) -> Path:
     """The tables of a simulated study, in the folder where the command runs."""
-    done = command(
-        "simulate",
-        "-o",
-        "data",
-        "--items",
-        "25",
-        "--annotators",
-        "12",
-        "--judgments",
-        "1500",
-        "--reversed",
-        "0.1",
-        "--seed",
-        "3",
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    words = "simulate -o data --items 25 --annotators 12 --judgments 1500 --reversed 0.1 --seed 3"
+
+    def make(folder: Path) -> None:
+        done = fork_server.run(words.split(), folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+
+    shutil.copytree(made_once("study", make) / "data", tmp_path / "data")
     return tmp_path / "data"
 
 

@@ -7,6 +7,7 @@ once.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -44,6 +45,8 @@ PRELOADED = (
     "scipy.sparse.csgraph",
     "scipy.sparse.linalg",
     "scipy.special",
+    "scipy.stats",
+    "tomllib",
 )
 _LARGEST = 1 << 20  # bytes of a request
 _STREAMS = ("stdin", "stdout", "stderr")
@@ -187,8 +190,11 @@ if __name__ == "__main__":
     sys.path.pop(0)  # the folder of the tests
     for name in PRELOADED:
         __import__(name)
-    if int(version("duckdb").split(".")[0]) > 1:
-        # A child that uses a DuckDB 1 which was loaded before the fork aborts when it ends.
-        import duckdb  # noqa: F401
     _compile()
+    gc.collect()
+    gc.freeze()  # or each child would look through all that is loaded for garbage before it ends
+    if int(version("duckdb").split(".")[0]) > 1:
+        # A child that uses a DuckDB 1 which was loaded before the fork aborts when it ends, and
+        # DuckDB 2 says what it leaks: it must not be frozen.
+        import duckdb  # noqa: F401
     _serve(sys.argv[1])

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accessible import assert_accessible
 from pages import Open, browser, open_page  # noqa: F401
 from playwright.sync_api import Page, expect
-from test_in_browser import VIEWS, assert_accessible, assert_fits, keep
+from test_in_browser import VIEWS, assert_fits, keep
 
 from conftest import MadeOnce
 from terms_studies import bridged, controlled

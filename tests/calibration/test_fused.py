@@ -32,6 +32,8 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw little: for tests of scores, of which no interval or warning is looked at."""
     for number in ("MANY_DRAWS", "DRAWS", "_TOSSES"):
         monkeypatch.setattr(f"aggcal.calibration.draws.{number}", 10)
+    # Full conformal intervals take six times as long as the scores.
+    monkeypatch.setattr("aggcal.calibration.intervals.MOST_FITTED", 0)
 
 
 # ------------------------------------------------------------------------------ parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from aggcal.cli.commands import COMMANDS
 from aggcal.cli.parser import parser
-from conftest import Command
+from conftest import Command, MadeOnce
+from fork_server import ForkServer
 
 TABLES = ("data/judgments.csv", "data/scores.csv")
 MADE = {
@@ -46,9 +48,15 @@ WRITES_NOTHING = {
 
 
 @pytest.fixture
-def results(study_folder: Path, command: Command) -> Path:
-    done = command("run", *TABLES, "-o", "out", "--no-check", "-q")
-    assert done.returncode == 0, done.stderr
+def results(study_folder: Path, made_once: MadeOnce, fork_server: ForkServer) -> Path:
+    """The folder where the command runs, with a study and its results."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(study_folder, folder / "data")
+        done = fork_server.run(["run", *TABLES, "-o", "out", "--no-check", "-q"], folder)
+        assert done.returncode == 0, done.stderr
+
+    shutil.copytree(made_once("study-results", make) / "out", study_folder.parent / "out")
     return study_folder.parent
 
 

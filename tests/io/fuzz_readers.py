@@ -21,6 +21,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -161,13 +162,14 @@ def call(*words: str) -> tuple[int, str]:
 
 def _of_a_class(dice: random.Random) -> str:
     """Return a character of a class of Unicode, each class as likely, or a byte that is none."""
-    return dice.choice(dice.choice(_CLASSES))
+    return dice.choice(dice.choice(_classes()))
 
 
 def _piece(dice: random.Random) -> str:
     return dice.choice(_PIECES)
 
 
+@cache
 def _classes() -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for code in range(1, sys.maxunicode + 1):
@@ -180,7 +182,6 @@ def _classes() -> list[list[str]]:
 MANY = 200
 LONGEST_NAME = 240
 """Bytes of a name; few file systems have longer ones."""
-_CLASSES = _classes()
 _PIECES = [
     "winner=decoy", "annotator=x", "c0=1", "c1=decoy", "json=1", "criterion=style", "=", "/", "a/",
     "*", "?", "[ab]", "[!x]", "[", "]", "{a,b}", "**", "\\", "\\*", "~", "~/", "file:", "file:/",

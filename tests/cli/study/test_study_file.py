@@ -168,6 +168,11 @@ def test_what_is_wrong_is_told_in_a_sentence(
         assert said in done.stderr
         assert done.stderr.startswith("aggcal: error: aggcal.toml: ")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["methd = 'btl'", "[chekc]\nstrict = true", "seed = "])
+def test_a_wrong_file_is_in_nobodys_way(text: str, tmp_path: Path, command: Command) -> None:
+    write(tmp_path, text)
     assert command("check", "--help").returncode == 0
     assert "no such file" in command("check", "j.csv", "--study", "none").stderr
 
