@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core import arrays
-from aggcal._core.arrays import grouped, sums
+from aggcal._core.arrays import grouped, joined, sums
 
 
 @pytest.mark.parametrize("piece", [7, 100, 10_000])
@@ -34,6 +34,16 @@ def test_positions_of_codes(monkeypatch: pytest.MonkeyPatch, kernels: bool) -> N
     if not kernels:
         monkeypatch.setattr(arrays, "library", lambda: None)
     code = np.random.default_rng(4).integers(0, 30, 200, dtype=np.int32)
+    monkeypatch.setattr(arrays, "even", lambda rows: [0, 41, 90, rows])
+    monkeypatch.setattr(arrays, "_MOST_RANGES", 3)
     order, starts = grouped(code, 33)
     for c in range(33):
         assert order[starts[c] : starts[c + 1]].tolist() == np.flatnonzero(code == c).tolist()
+
+
+def test_columns_are_joined_in_threads_as_numpy_joins_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_PIECE", 4)
+    parts = [np.arange(3), np.arange(5, 9), np.arange(2)]
+    assert joined(parts).tolist() == np.concatenate(parts).tolist()
+    mixed = [np.arange(3), np.array([], dtype=np.int64), np.array([0.5, 1.5])]
+    assert joined(mixed).tolist() == np.concatenate(mixed).tolist()

@@ -1,6 +1,7 @@
 """Names for the array types that the whole package speaks."""
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 """Ids: Python strings in an object array."""
 
 
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_MOST_RANGES = 16  # that count codes apart
 _PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
 
@@ -87,14 +91,49 @@ def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:
     >>> grouped(np.array([1, 0, 1], dtype=np.int32), 3)
     (array([1, 0, 2]), array([0, 1, 3, 3]))
     """
-    sizes = sums(code, constant(1.0, len(code)), n_codes).astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
     kernels = library()
     if kernels is None or code.dtype != np.int32 or not code.flags.c_contiguous:
+        starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=n_codes))])
         return np.argsort(code, kind="stable"), starts
-    order, following = np.empty(len(code), dtype=np.int64), starts[:-1].copy()
-    kernels.aggcal_by_code(len(code), *at(code, following, order))
+    ranges = even(len(code)) if len(code) > _MOST_RANGES * n_codes else [0, len(code)]
+
+    def counted(begin: int, end: int) -> FloatArray:
+        counts = np.zeros(n_codes)
+        kernels.aggcal_count(end - begin, *at(code[begin:end], counts))
+        return counts
+
+    counts = np.array(each_range(counted, ranges), dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
+    # Of each code, those of a range come after those of the ranges before it.
+    following = dict(zip(ranges, np.cumsum(counts, axis=0) - counts + starts[:-1], strict=False))
+    order = np.empty(len(code), dtype=np.int64)
+
+    def ordered(begin: int, end: int) -> None:
+        kernels.aggcal_by_code(begin, end, *at(code, following[begin], order))
+
+    each_range(ordered, ranges)
     return order, starts
+
+
+def joined(parts: Sequence[npt.NDArray[Scalar]]) -> npt.NDArray[Scalar]:
+    """Join columns, in threads where they are long: memory is new to the machine then.
+
+    Examples
+    --------
+    >>> joined([np.array([1, 2]), np.array([3])])
+    array([1, 2, 3])
+    """
+    ends = np.cumsum([0, *map(len, parts)]).tolist()
+    if ends[-1] < _PIECE or len({part.dtype for part in parts}) > 1 or 0 in map(len, parts):
+        return np.concatenate(parts)
+    found = np.empty(ends[-1], dtype=parts[0].dtype)
+    at_begin = dict(zip(ends, parts, strict=False))
+
+    def copied(begin: int, end: int) -> None:
+        found[begin:end] = at_begin[begin]
+
+    each_range(copied, ends)
+    return found
 
 
 def _count(index: CodeArray | IntArray, total: FloatArray) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property, singledispatch
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, sums
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, joined, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range, even
 from aggcal.data.base import AnyJudgments
@@ -221,7 +221,7 @@ def _in_memory(judgments: Judgments) -> Rows:
 
     # Equal rows are of one annotator: ranges of annotators are merged apart.
     found = each_range(merged, between_annotators(annotator))
-    winner, loser, total, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    winner, loser, total, sizes = (joined(parts) for parts in zip(*found, strict=True))
     if (total == 1.0).all():
         total = constant(1.0, len(total))
     return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), judgments.n_items)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 11  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 12  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -51,7 +51,7 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_sums.restype = None
     kernels.aggcal_sums.argtypes = [count, array, array, array]
     kernels.aggcal_by_code.restype = None
-    kernels.aggcal_by_code.argtypes = [count, array, array, array]
+    kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
     kernels.aggcal_agreement.restype = None
     kernels.aggcal_agreement.argtypes = [count, *([array] * 7)]
     kernels.aggcal_components.restype = None

@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 11; }
+int aggcal_version(void) { return 12; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -424,9 +424,9 @@ void aggcal_sums(int64_t n_rows, const int32_t *index, const double *values, dou
 
 /* Rows in the order of their codes, those of one code in their own; next[c] is where the first row
  * of code c goes, and is moved on. */
-void aggcal_by_code(int64_t n_rows, const int32_t *code, int64_t *next, int64_t *order)
+void aggcal_by_code(int64_t first, int64_t last, const int32_t *code, int64_t *next, int64_t *order)
 {
-    for (int64_t k = 0; k < n_rows; k++) order[next[code[k]]++] = k;
+    for (int64_t k = first; k < last; k++) order[next[code[k]]++] = k;
 }
 
 /* agreed[u] += the share of each judgment that the order of the scores confirms; outcome is NULL

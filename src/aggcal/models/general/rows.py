@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, joined
 from aggcal._core.kernels.threads import each_range
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
@@ -194,13 +194,13 @@ def _joined(parts: list[GeneralRows]) -> GeneralRows:
         return parts[0]
     sizes = np.concatenate([part.sizes for part in parts])
     return GeneralRows(
-        np.concatenate([part.left for part in parts]),
-        np.concatenate([part.right for part in parts]),
-        Answers(*map(np.concatenate, zip(*(part.answers for part in parts), strict=True))),
+        joined([part.left for part in parts]),
+        joined([part.right for part in parts]),
+        Answers(*map(joined, zip(*(part.answers for part in parts), strict=True))),
         np.concatenate([part.levels for part in parts], axis=1),
         np.concatenate([[0], np.cumsum(sizes)]),
         parts[0].n_items,
-        {name: np.concatenate([part.keys[name] for part in parts]) for name in parts[0].keys},
+        {name: joined([part.keys[name] for part in parts]) for name in parts[0].keys},
     )
 
 
