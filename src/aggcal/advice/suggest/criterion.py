@@ -41,7 +41,7 @@ MOST_EXACT = 1500
 
 _LEAST = 1e-12  # variance that is taken for none: below it, divisions would blow up rounding
 _REFERENCES = 2000  # items that stand for all: more are exacter, the time grows with them
-_BLOCK = 1 << 22  # numbers at a time: fewer take longer, more take more memory
+_BLOCK = 1 << 18  # numbers at a time, in each thread: more take more memory and leave the cache
 _STRIPS = 8  # of a symmetric product: more spare up to half of it, and multiply smaller pieces
 _ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
