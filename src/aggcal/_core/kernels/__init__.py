@@ -46,12 +46,6 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_diagonal.argtypes = [count, count, *([array] * 8)]
     kernels.aggcal_tile.restype = None
     kernels.aggcal_tile.argtypes = [count, *([array] * 3), ctypes.c_int, count, *([array] * 4)]
-    kernels.aggcal_count.restype = None
-    kernels.aggcal_count.argtypes = [count, array, array]
-    kernels.aggcal_sums.restype = None
-    kernels.aggcal_sums.argtypes = [count, array, array, array]
-    kernels.aggcal_by_code.restype = None
-    kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
     kernels.aggcal_agreement.restype = None
     kernels.aggcal_agreement.argtypes = [count, *([array] * 7)]
     kernels.aggcal_components.restype = None
@@ -71,11 +65,22 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    _declare_codes(kernels)
     _declare_isotonic(kernels)
     _declare_general(kernels)
     _declare_reading(kernels)
     _declare_signs(kernels)
     return kernels
+
+
+def _declare_codes(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that sum by code, and sort by it."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    for name, arrays in (("count", 2), ("sums", 3)):
+        kernel = getattr(kernels, f"aggcal_{name}")
+        kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
+    kernels.aggcal_by_code.restype = None
+    kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
 
 
 def _declare_isotonic(kernels: ctypes.CDLL) -> None:

@@ -17,6 +17,7 @@ from aggcal.models.rows import between_annotators, order_by
 ASKED_IN = "asked in"
 """The key of the contexts of rows whose readiness to tie is the same in all of them."""
 _TIE = 0.5
+"""The outcome of a tie."""
 
 
 @dataclass(frozen=True, eq=False)
