@@ -77,6 +77,8 @@ def no_prior_warnings(
                 remedy,
                 title=f"{count(len(outside), 'item has', 'items have')} no maximum-likelihood "
                 "score",
+                why="No chain of wins and losses connects them to the other items in both "
+                f"directions: {some(outside)}.",
                 items=outside,
             )
         )
@@ -95,6 +97,8 @@ def no_prior_warnings(
                 remedy,
                 title=f"{count(len(who), 'annotator has', 'annotators have')} an infinite "
                 "maximum-likelihood reliability",
+                why=f"{some(who)} never (or always) "
+                f"{'contradicts' if len(who) == 1 else 'contradict'} the consensus.",
                 annotators=who,
             )
         )
@@ -106,6 +110,8 @@ def no_prior_warnings(
                 "limits their reliabilities. Standard errors are then several times too small.",
                 "Use a prior (the default).",
                 title=f"Half of the annotators gave {typical:g} judgments or fewer",
+                why="No prior limits their reliabilities, so standard errors are several times "
+                "too small.",
             )
         )
     return found

@@ -418,6 +418,7 @@
     if (kind === "annotator" && rest.length && people) { tab("annotators"); const k = people.named.values.indexOf(wanted); if (k >= 0) people.go(k); return; }
     if (panels.some((panel) => panel.id === hash)) { tab(hash, moved); return; }
     if (hash === "next" && $("#next")) { tab("quality"); $("#next").scrollIntoView(); return; }
+    if (hash === "doubtful" && $("#doubtful")) { const found = $("#doubtful"); tab("results"); view("table"); if (found.tagName === "DETAILS") found.open = true; found.scrollIntoView({ block: "center" }); return; }
     if (hash.startsWith("word")) { tab("method"); document.getElementById(hash)?.scrollIntoView({ block: "center" }); return; }
     tab("results");
   }
@@ -437,7 +438,16 @@
     document.addEventListener(on, (event) => { const link = event.target.closest?.(".term"); if (link) explain(link); });
     document.addEventListener(off, (event) => { if (event.target.closest?.(".term")) hush(); });
   }
-  addEventListener("keydown", (event) => { if (event.key === "Escape") hush(); });
+  // Keys: a slash goes to the search of what is shown, arrows from row to row.
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hush();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+    if (event.key === "/") { const box = $$("input[type=search]").find((one) => one.offsetParent); if (box) { event.preventDefault(); box.focus(); box.select(); } }
+    const row = event.target.closest?.("#items tbody.item"), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!row || !step || event.target.tagName !== "SUMMARY") return;
+    const every = $$("#items tbody.item"), next = every[every.indexOf(row) + step];
+    if (next) { event.preventDefault(); $("summary", next).focus(); }
+  });
   document.addEventListener("click", (event) => {
     const target = event.target.closest("button, a"), d = target && target.dataset;
     if (!target) return;
