@@ -13,7 +13,7 @@ from aggcal._core.kernels.threads import in_turn
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import REVERSED
 from aggcal.io.writing.write import to_json
-from aggcal.report import claims, contents, doubtful, matrix, network, rows, terms
+from aggcal.report import claims, contents, matrix, network, rows, terms
 from aggcal.report.annotators import CROWD, AnnotatorRows
 from aggcal.report.axes import STYLE
 from aggcal.report.control import CAVEAT
@@ -118,7 +118,6 @@ def html(report: Report, live: str = "", *, home: bool = False) -> str:
         score_name=_score_name(shown),
         decided=report.decided,
         most_doubtful=MOST_DOUBTFUL,
-        moved=doubtful.moved(shown),
         # Our own texts, in which ids are escaped already.
         figures={name: Markup(svg) for name, svg in _figures(report).items()},
         data={name: Markup(text) for name, text in data.items()},

@@ -243,6 +243,11 @@ class Report:
         """The least certain scores."""
         return doubtful.widest(self.rows)
 
+    @cached_property
+    def most_moved(self) -> list[dict[str, str]]:
+        """The scores that calibration changed most."""
+        return doubtful.moved(self.rows)
+
     @property
     def annotators_said(self) -> str:
         """How many annotators are reliable and how many are not, for a heading."""
