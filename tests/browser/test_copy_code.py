@@ -20,7 +20,7 @@ KEPT = "window.kept = []; Object.defineProperty(navigator, 'clipboard', {value: 
         (
             "$ aggcal demo\n...\n$ cut -d, -f1 \\\n>     x.csv\nitem\n",
             "aggcal demo\ncut -d, -f1 \\\n    x.csv",
-        ),  # noqa: E501
+        ),
         (">>> def two():\n...     return 2\n>>> two()\n2\n", "def two():\n    return 2\ntwo()"),
         ("import aggcal\n\nx = 1\n", "import aggcal\n\nx = 1"),
         ("annotator,winner,loser\nann,a,b\n", "annotator,winner,loser\nann,a,b"),

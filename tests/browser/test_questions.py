@@ -112,3 +112,14 @@ def test_all_categories_are_one_choice(open_page: Open, bridge: Path) -> None:
         page.locator(".ranks thead a").first.click()
         expect(page.locator(".ranks")).to_be_hidden()
         expect(page.locator(".by:visible")).to_have_count(1)
+
+
+def test_the_annotators_can_be_saved(open_page: Open, demo: Path) -> None:
+    with open_page(demo) as page:
+        page.locator(".tabs a[href='#annotators']").click()
+        with page.expect_download() as saved:
+            page.locator("#save-annotators").click()
+        assert saved.value.suggested_filename == "annotators.csv"
+        lines = saved.value.path().read_text(encoding="utf-8-sig").splitlines()
+        assert lines[0].startswith("annotator,verdict,reason,reliability")
+        assert len(lines) == 1 + 40

@@ -20,7 +20,7 @@ def facts(report: Report) -> list[tuple[str, str, str]]:
     could = len(report.could_be_first)
     # Where one item alone could be first, the verdict has said so.
     if first is not None and report.headline[0] and could > 1:
-        said = f"{percent(first)} for the leader{_together(report, could)}"
+        said = f"leader {percent(first)}{_together(report, could)}"
         found.append(("Probability of being first", "", said))
     parts = report.rows.parts
     if parts:
@@ -53,7 +53,7 @@ def _together(report: Report, could: int) -> str:
     level = (report.summary.get("uncertainty") or {}).get("level")
     if not known or level is None or could >= report.rows.n:
         return ""
-    return f"; at least {percent(float(level))} for the {could:,} together"
+    return f"; one of {could:,}: at least {percent(float(level))}"
 
 
 def made(report: Report) -> list[tuple[str, str]]:

@@ -300,12 +300,13 @@
     setTimeout(() => { button.textContent = old; $("#say").textContent = ""; }, 1500);
   }
   $("#copy-items").addEventListener("click", (event) => copy(tabbed(lines(items, items.state.rows.length ? items.state.rows : [])), event.target));
-  $("#save-items").addEventListener("click", () => {
+  function save(from, name) {
     const link = make("a");
-    link.href = URL.createObjectURL(new Blob(["\ufeff" + csv(lines(items, items.state.rows))], { type: "text/csv" }));
-    link.download = "items.csv"; link.click();
+    link.href = URL.createObjectURL(new Blob(["\ufeff" + csv(lines(from, from.state.rows))], { type: "text/csv" }));
+    link.download = name; link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+  }
+  $("#save-items").addEventListener("click", () => save(items, "items.csv"));
 
   // Annotators.
   let people = null;
@@ -349,6 +350,7 @@
       $$("[data-verdict]").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
       people.refresh();
     }));
+    $("#save-annotators").addEventListener("click", () => save(people, "annotators.csv"));
     $("#copy-annotators").addEventListener("click", (event) => copy(tabbed(lines(people, people.state.rows)), event.target));
     people.refresh();
   }
