@@ -33,7 +33,7 @@ def in_view(page: Page, where: str) -> bool:
     """Whether the beginning of something is on the screen."""
     found: bool = page.evaluate(
         "(where) => { const box = document.querySelector(where).getBoundingClientRect();"
-        " return box.height > 0 && box.top < innerHeight && box.bottom > 0; }",
+        " return box.height > 0 && box.top < innerHeight && box.top >= 0; }",
         where,
     )
     return found

@@ -420,7 +420,7 @@
     if (kind === "annotator" && rest.length && people) { tab("annotators"); const k = people.named.values.indexOf(wanted); if (k >= 0) people.go(k); return; }
     if (panels.some((panel) => panel.id === hash)) { tab(hash, moved); return; }
     if (hash === "next" && $("#next")) { tab("quality"); $("#next").scrollIntoView(); return; }
-    if (hash === "doubtful" && $("#doubtful")) { const found = $("#doubtful"); tab("results"); view("table"); if (found.tagName === "DETAILS") found.open = true; found.scrollIntoView({ block: "center" }); return; }
+    if (hash === "doubtful" && $("#doubtful")) { const found = $("#doubtful"); tab("results"); view("table"); if (found.tagName === "DETAILS") found.open = true; found.scrollIntoView(); return; }
     if (hash.startsWith("word")) { tab("method"); document.getElementById(hash)?.scrollIntoView({ block: "center" }); return; }
     tab("results");
   }
