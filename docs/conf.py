@@ -79,6 +79,7 @@ html_theme = "furo"
 html_title = f"aggcal {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 html_copy_source = False
 
 RESULTS = {

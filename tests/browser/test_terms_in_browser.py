@@ -62,7 +62,7 @@ def test_a_link_opens_a_category_and_an_item_leads_back(open_page: Open, bridge:
 
 def test_without_scripts_every_order_is_there(open_page: Open, bridge: Path) -> None:
     with open_page(bridge, java_script_enabled=False) as page:
-        expect(page.locator(".by:visible")).to_have_count(2)
+        expect(page.locator(".by:visible")).to_have_count(3)  # and all beside each other
         expect(page.locator("#ground")).to_be_visible()
         expect(page.locator("#by-tools")).to_be_hidden()
 

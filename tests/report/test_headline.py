@@ -247,7 +247,7 @@ def test_the_first_screen_says_what_the_possible_leaders_hold_together() -> None
     report = aggcal.assess(study.judgments, study.scores, warn=False).to_report()
     could = report.could_be_first
     assert len(could) > int((report.items["rank_low"] == 1).sum())
-    assert f"; {len(could)} together at least 95%" in facts(report)[0][2]
+    assert f"; one of {len(could)}: at least 95%" in facts(report)[0][2]
 
 
 def test_what_the_verdict_says_is_no_fact_beside_it() -> None:

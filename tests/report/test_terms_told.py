@@ -18,6 +18,7 @@ from aggcal.cli import main
 from aggcal.errors import FileError
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.report import terms
+from aggcal.report.annotators import AnnotatorRows
 from aggcal.report.categories import MOST_CATEGORIES, MOST_ROWS, Categories
 from aggcal.report.ground import NOTHING
 from aggcal.report.html import RENDERERS, html
@@ -133,7 +134,11 @@ def test_sides_and_ties_are_told_as_people_count() -> None:
     left, ties = listing.column("position"), listing.column("tie_readiness")
     assert left is not None
     assert ties is not None
-    assert listing.column("left_share") is None
+    # What verdicts count is drawn, the estimate for equal items is written beside it.
+    counted = listing.column("left_share")
+    assert counted is not None
+    assert list(AnnotatorRows(listing).charts) == ["reliability", "agreement", "left_share"]
+    assert list(AnnotatorRows(listing).numbers) == ["position", "tie_readiness"]
     order = {name: k for k, name in enumerate(report.annotators["annotator"].tolist())}
     for k, name in enumerate(listing.names.values):
         p = float(report.annotators["position"][order[name]])

@@ -96,7 +96,7 @@ def test_every_finding_and_suggestion_is_in_all_three(told: Report) -> None:
     assert data["findings"] == told.findings
     assert len(told.suggestions) == 10
     for pair in told.suggestions:
-        row = f"{pair['left']} {pair['right']} {pair['why']}"
+        row = f"{pair['left']} {pair['right']} {pair['wins']} {pair['why']}"
         assert row in page
         assert row in short
     assert data["suggestions"] == told.suggestions
@@ -220,7 +220,7 @@ def test_the_markdown_of_hostile_results_keeps_its_shape() -> None:
     assert html.count("<h2>") == 7
     assert not re.findall(r"<(script|img|a|b)\b", html)
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line[:2] == "| "}
-    assert widths == {7, 4}
+    assert widths == {7, 5}
 
 
 def test_the_markdown_is_short_however_many_items() -> None:

@@ -96,7 +96,7 @@ def frame_columns(data: Any, wanted: Container[str]) -> tuple[Columns, str, list
         key = str(name).strip().lower()
         if key in wanted:
             if key in columns:
-                raise TableError(f"column '{key}' stands twice in the data frame; rename one.")
+                raise TableError(f"column '{key}' occurs twice in the data frame; rename one.")
             columns[key] = _series(frame[name])
     return columns, frame.implementation.name.lower(), [str(c) for c in frame.columns]
 

@@ -191,6 +191,7 @@ def _failed(what: str, error: Exception) -> Finding:
         f"{what} ({reason}). The scores do not depend on it.",
         "Please report this, with the data if you can.",
         title=what,
+        why=f"{reason}. The scores do not depend on it.",
     )
 
 

@@ -258,6 +258,7 @@ def _gaussian_warnings(
                 f"The choice of a kernel for {name} did not converge to the largest evidence.",
                 "Give your own kernel, from Python with kernel=.",
                 title="The choice of a kernel did not converge",
+                why=f"The kernel of {name} may not be the one with the largest evidence.",
             )
         )
     if chosen.open_ended:
@@ -269,6 +270,8 @@ def _gaussian_warnings(
                 "Collect more judgments, or give your own kernel, from Python with kernel=.",
                 title=f"The judgments do not determine the {' and the '.join(chosen.open_ended)} "
                 "of the kernel",
+                why="The evidence rises to the end of the range. Trust the order of the scores "
+                "more than their size.",
             )
         )
     return tuple(said)

@@ -20,6 +20,7 @@ _FAR_OUT = 15.0
 """Range of the scores beyond which they are taken to run away."""
 _ENOUGH_EACH = 30
 """Judgments of a typical annotator from which standard errors without a prior are usable."""
+_CONTRADICT = "Use a prior (the default), or collect judgments that contradict these."
 
 
 def likelihood_maximum(
@@ -68,18 +69,8 @@ def no_prior_warnings(
         return []
     found: list[AggcalWarning] = []
     outside = list(graph.item_ids[graph.strong > 0])
-    remedy = "Use a prior (the default), or collect judgments that contradict these."
     if outside:
-        found.append(
-            NoMaximumWarning(
-                f"The maximum-likelihood estimate does not exist for {some(outside)}: no chain "
-                "of wins and losses connects them to the other items in both directions.",
-                remedy,
-                title=f"{count(len(outside), 'item has', 'items have')} no maximum-likelihood "
-                "score",
-                items=outside,
-            )
-        )
+        found.append(_no_score(outside))
     if not heterogeneous:
         return found
     gap = fit.scores[rows.winner] - fit.scores[rows.loser]
@@ -88,16 +79,7 @@ def no_prior_warnings(
     one_sided |= np.maximum.reduceat(gap, begins) < 0.0
     if one_sided.any():
         who = list(judgments.annotator_ids[one_sided])
-        found.append(
-            NoMaximumWarning(
-                f"The maximum-likelihood reliability is infinite for {some(who)}, who never (or "
-                f"always) {'contradicts' if len(who) == 1 else 'contradict'} the consensus.",
-                remedy,
-                title=f"{count(len(who), 'annotator has', 'annotators have')} an infinite "
-                "maximum-likelihood reliability",
-                annotators=who,
-            )
-        )
+        found.append(_infinite(who))
     typical = float(np.median(judgments.judgments_per_annotator))
     if typical < _ENOUGH_EACH:
         found.append(
@@ -106,9 +88,36 @@ def no_prior_warnings(
                 "limits their reliabilities. Standard errors are then several times too small.",
                 "Use a prior (the default).",
                 title=f"Half of the annotators gave {typical:g} judgments or fewer",
+                why="No prior limits their reliabilities, so standard errors are several times "
+                "too small.",
             )
         )
     return found
+
+
+def _no_score(outside: list[str]) -> NoMaximumWarning:
+    """Warn of items whose scores run away."""
+    chain = "chain of wins and losses connects them to the other items in both directions"
+    return NoMaximumWarning(
+        f"The maximum-likelihood estimate does not exist for {some(outside)}: no {chain}.",
+        _CONTRADICT,
+        title=f"{count(len(outside), 'item has', 'items have')} no maximum-likelihood score",
+        why=f"No {chain}: {some(outside)}.",
+        items=outside,
+    )
+
+
+def _infinite(who: list[str]) -> NoMaximumWarning:
+    """Warn of annotators whose reliabilities run away."""
+    does = f"never (or always) {'contradicts' if len(who) == 1 else 'contradict'} the consensus"
+    has = count(len(who), "annotator has", "annotators have")
+    return NoMaximumWarning(
+        f"The maximum-likelihood reliability is infinite for {some(who)}, who {does}.",
+        _CONTRADICT,
+        title=f"{has} an infinite maximum-likelihood reliability",
+        why=f"{some(who)} {does}.",
+        annotators=who,
+    )
 
 
 def _within_bounds(fit: Fit) -> bool:

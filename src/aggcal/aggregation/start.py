@@ -79,6 +79,8 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
                 "Set them with --score-sd and --reliability-sd, or look for items that always win "
                 "or lose.",
                 title="The estimated prior did not converge",
+                why=f"{name} estimates the prior sds of scores and reliabilities; "
+                f"{record.iterations} iterations were not enough.",
             )
         ]
     return [
@@ -87,6 +89,8 @@ def not_converged(name: str, record: Convergence) -> list[AggcalWarning]:
             f"{record.gradient_norm:.1e}, and {record.tolerance:.0e} is required.",
             "Use a stronger prior, or look for items and annotators with few judgments.",
             title="The fit did not converge",
+            why=f"The relative gradient of {name} is {record.gradient_norm:.1e}; "
+            f"{record.tolerance:.0e} is required.",
         )
     ]
 
@@ -110,6 +114,8 @@ def divided(objective: float, rival: float | None) -> list[AggcalWarning]:
             "of the consensus is the top is uncertain.",
             "Find out who misread the question, or add annotators whom you trust.",
             title="Two very different orders fit the judgments about equally well",
+            why=f"Annotators contradict each other (objective {objective:.2f} against "
+            f"{rival:.2f}). Which end of the consensus is the top is uncertain.",
         )
     ]
 

@@ -182,7 +182,8 @@ class Decisions:
             "letters": "which items can be told apart",
         }
         return [
-            f"Nothing is claimed of {names[part]}: {why}." for part, why in self.unclaimed.items()
+            f"Nothing is claimed about {names[part]}: {why}."
+            for part, why in self.unclaimed.items()
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def recommend_calibrator(
     >>> found.calibrator
     'fused'
     >>> print(found)
-    fused was chosen because the model sd tells how far the model can be trusted: ...
+    fused was chosen because the model sd shows how far to trust the model: ...
     """
     auto = find(AUTO_CALIBRATOR.name)
     check_calibration(auto, weights=weights, model_sd=model_sd, second_model=second_model)

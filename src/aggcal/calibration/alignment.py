@@ -260,6 +260,8 @@ def _anchors(
                 "others were used.",
                 "Check the ids of these anchors.",
                 title=unused,
+                why=f"An anchor needs a judgment and a model score ({some(lost)}). The others were "
+                "used.",
                 items=lost,
             ),
         )

@@ -147,6 +147,7 @@ def _warnings(
                 "Check which end of the true scale is the good one, and which column of the "
                 "judgments is the winner.",
                 title=f"The anchors run against the consensus (rank correlation {correlation:.2f})",
+                why="In both, higher must mean better.",
             )
         )
     lost = int(np.isnan(values).sum())
@@ -158,6 +159,8 @@ def _warnings(
                 f"{'it' if lost == 1 else 'them'}, directly or through other items.",
                 "Add anchors among these items, or have them compared with others.",
                 title=f"{count(lost, 'item has', 'items have')} no score for lack of anchors",
+                why=f"Fewer than {FEWEST_ANCHORS} anchors are connected to "
+                f"{'it' if lost == 1 else 'them'}, directly or through other items.",
             )
         )
     if chosen:
@@ -170,6 +173,7 @@ def _warnings(
                 f"{few} too few for intervals of the truth at level {level:g}.",
                 f"Give at least {needed} anchors, or a lower level.",
                 title=f"{few} too few for intervals of the truth",
+                why=f"Level {level:g} takes {needed}.",
             )
         )
     return tuple(said)

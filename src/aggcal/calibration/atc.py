@@ -12,7 +12,7 @@ from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, un
 from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows
 from aggcal.calibration.matching import ENOUGH_TO_TELL
 from aggcal.calibration.tuning import Untuned, level_of
-from aggcal.errors import AggcalWarning, HarmfulWarning, count
+from aggcal.errors import AggcalWarning, HarmfulWarning, count, sentence
 from aggcal.registry import ATC as INFO
 from aggcal.registry import FUSED, SAFE
 
@@ -57,6 +57,7 @@ class ATC(FullCalibrator):
         remedy = f"Use --calibrator {FUSED.name} or {SAFE.name}"
         if inputs.variances is None:
             remedy = f"Use --calibrator {FUSED.name} (or {SAFE.name}, with --model-sd)"
+        worse, why = "Calibration is likely to make the scores worse", ""
         said = ""
         if gain is not None and gain.mean < -gain.se:
             said = (
@@ -65,20 +66,21 @@ class ATC(FullCalibrator):
             )
         elif inputs.variances is not None and inputs.risk.hurts:
             own = inputs.model_variance
-            said = (
-                "Calibration is likely to make the scores worse: their estimated mean squared "
-                f"error is {own + inputs.risk.excess:.3g}, the model's (from its stated sd) "
-                f"{own:.3g}."
+            why = (
+                f"their estimated mean squared error is {own + inputs.risk.excess:.3g}, the "
+                f"model's (from its stated sd) {own:.3g}."
             )
+            said = f"{worse}: {why}"
         elif inputs.variances is None and inputs.outlook and inputs.outlook.hurts > _LIKELY:
             remedy += ", or collect more judgments"
-            said = (
-                "Calibration is likely to make the scores worse, because the ranking is uncertain. "
-                "Even if the truth is exactly the annotators' consensus, the model's own scores "
-                f"are closer to it in {inputs.outlook.hurts:.0%} of simulations."
+            why = (
+                "the ranking is uncertain. Even if the truth is exactly the annotators' consensus, "
+                "the model's own scores are closer to it in "
+                f"{inputs.outlook.hurts:.0%} of simulations."
             )
-        title = "Calibration is likely to make the scores worse"
-        return [HarmfulWarning(said, f"{remedy}.", title=title)] if said else []
+            said = f"{worse}, because {why}"
+        why = sentence(why) if why else ""
+        return [HarmfulWarning(said, f"{remedy}.", title=worse, why=why)] if said else []
 
     def claims(self, inputs: Inputs, /, *, weighted: bool, measured: bool) -> list[Guarantee]:
         """Return when it helps, and by a stated sd how far off it is.

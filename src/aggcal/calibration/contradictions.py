@@ -55,6 +55,8 @@ def _odd_sd(inputs: Inputs, variances: FloatArray) -> list[AggcalWarning]:
             "of 1,000 studies.",
             "Check its unit, and that the model's scores were not made from these judgments.",
             title=f"The stated model sd ({stated:.3g}) is too large",
+            why=f"Model and consensus differ by only {off:.3g} in total. Errors of the stated sd "
+            "would differ so little in fewer than 1 of 1,000 studies.",
         )
     ]
 
@@ -94,6 +96,7 @@ def _odd_anchors(inputs: Inputs) -> list[AggcalWarning]:
                     f"{together:.2f}).",
                     "Check which end of the true scale is the good one.",
                     title=f"The anchors run against the consensus (correlation {together:.2f})",
+                    why="In both, higher must mean better.",
                 )
             ]
     return []

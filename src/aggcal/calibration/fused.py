@@ -112,6 +112,7 @@ class Fused(FullCalibrator):
                     "The consensus has no standard errors, so fused treats it as exact.",
                     "Add a consensus_se or sd column to it, or leave --uncertainty on.",
                     title="The consensus has no standard errors",
+                    why=f"{FUSED.name} treats it as exact.",
                 )
             )
         for k, other in enumerate(inputs.others):
@@ -341,6 +342,7 @@ def _odd_second(inputs: Inputs, second: FloatArray, k: int) -> list[AggcalWarnin
                 f"The {which} is not used: its scores do not clearly rise with the consensus.",
                 "Check the direction of its scores and its ids.",
                 title=f"The {which} is not used",
+                why="Its scores do not clearly rise with the consensus.",
             )
         ]
     alike = float(np.corrcoef(mine, other)[0, 1])
@@ -351,6 +353,7 @@ def _odd_second(inputs: Inputs, second: FloatArray, k: int) -> list[AggcalWarnin
                 f"their errors are hardly independent and {FUSED.name} trusts both too much.",
                 f"Use a model of another kind, or leave the {which} out.",
                 title=f"The two models are nearly the same (correlation {alike:.3f})",
+                why=f"Their errors are hardly independent, so {FUSED.name} trusts both too much.",
             )
         ]
     return []

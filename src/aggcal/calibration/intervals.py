@@ -255,6 +255,7 @@ def _conformal(
         f"level {inputs.level:g}. The intervals cover the consensus instead.",
         f"Give at least {fewest_anchors(inputs.level)} anchors, or a lower level.",
         title=f"{count(len(where), 'anchor is', 'anchors are')} too few for intervals of the truth",
+        why=f"At level {inputs.level:g}, the intervals cover the consensus instead.",
     )
     return Intervals(gain=gain, warnings=(warning,))
 

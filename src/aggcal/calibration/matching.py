@@ -44,6 +44,7 @@ def direction_warnings(
             "judgments is the winner.",
             title="The model's scores run against the consensus (rank correlation "
             f"{correlation:.2f})",
+            why="In both, higher must mean better.",
         )
     ]
 
@@ -139,6 +140,8 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
                 "the item's neighbours in the consensus.",
                 "Add these items to the scores.",
                 title=unscored_,
+                why="A missing score is interpolated between the item's neighbours in the "
+                f"consensus ({some(unscored)}).{alike}",
                 items=unscored,
             )
         )
@@ -150,6 +153,7 @@ def unmatched_warnings(unscored: list[str], unjudged: list[str]) -> list[AggcalW
                 "Such items get a prediction instead of a calibrated score.",
                 "Have them judged.",
                 title=f"{count(len(unjudged), 'scored item')} {were} never judged",
+                why=f"Such items get a prediction instead of a calibrated score: {some(unjudged)}.",
                 items=unjudged,
             )
         )

@@ -69,7 +69,7 @@ def recommend(inputs: Inputs) -> Recommendation:
         known = inputs.moments.known
         return Recommendation(
             FUSED.name,
-            f"{FUSED.name} was chosen because the {known} tells how far the model can be trusted: "
+            f"{FUSED.name} was chosen because the {known} shows how far to trust the model: "
             f"{kept:.0%} of its own deviations are kept.",
             evidence,
         )
@@ -77,7 +77,7 @@ def recommend(inputs: Inputs) -> Recommendation:
         return Recommendation(
             FUSED.name,
             f"{FUSED.name} was chosen because the model's scores do not rise with the consensus, "
-            f"and nothing tells which is wrong: {kept:.0%} of the model is kept.",
+            f"and nothing shows which is wrong: {kept:.0%} of the model is kept.",
             evidence,
         )
     if inputs.logarithmic:

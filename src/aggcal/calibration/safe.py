@@ -80,6 +80,7 @@ class Safe(FullCalibrator):
                 f"{self.name} is only safe for equal sds.",
                 f"Use --calibrator {FUSED.name}, which weights each item by its own sd.",
                 title=f"The model's sd differs between items by a factor of {widest:.1f}",
+                why=f"{self.name} is only safe for equal sds.",
             )
         ]
 

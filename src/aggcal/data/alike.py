@@ -192,6 +192,8 @@ def alike_warning(
         f"{what}{' between the tables' if tables else ''} ({'; '.join(shown)}{more}).",
         "Merge them with --normalize-ids, or list which is which with --alias FILE.",
         title=f"{number:,} {kind} ids are probably {count(len(found), kind)}",
+        why=f"They differ only in {what}{' between the tables' if tables else ''}: "
+        f"{'; '.join(shown)}{more}.",
         items=every_id if kind == "item" else (),
         annotators=every_id if kind == "annotator" else (),
     )

@@ -260,7 +260,7 @@ class Judgments(AnyJudgments):
     def of_annotators(self, chosen: IntArray) -> Judgments:
         """Return the judgments of the annotators at these positions, each as often as it stands.
 
-        An annotator who stands twice becomes two. Items without a judgment left are dropped.
+        An annotator who occurs twice becomes two. Items without a judgment left are dropped.
 
         Examples
         --------

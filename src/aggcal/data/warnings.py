@@ -117,6 +117,8 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
                 "counted separately.",
                 "Remove any that were recorded twice.",
                 title=count(judgments.n_duplicates, "duplicate row"),
+                why="A row that equals another in every column is counted as a judgment of its "
+                "own.",
                 judgments=judgments.n_duplicates,
             )
         )
@@ -127,6 +129,7 @@ def _rows(judgments: AnyJudgments) -> list[AggcalWarning]:
                 f"({some(judgments.criteria)}).",
                 "Choose one with --criterion.",
                 title=f"Judgments by {len(judgments.criteria)} criteria were fitted together",
+                why=f"The order mixes what they measure: {some(judgments.criteria)}.",
                 judgments=judgments.n_judgments,
             )
         )
@@ -172,6 +175,7 @@ def _self_pairs(judgments: AnyJudgments, number: int) -> SelfPairWarning:
         f"({', '.join(shown)}{more}).",
         "Correct or remove these rows.",
         title=f"{count(number, 'row compares', 'rows compare')} an item with itself",
+        why=f"{'It was' if number == 1 else 'They were'} not fitted: {', '.join(shown)}{more}.",
         items=np.unique(what),
         annotators=np.unique(who),
         judgments=number,
@@ -190,6 +194,8 @@ def _unanswered(judgments: AnyJudgments, counts: dict[str, int]) -> UnansweredWa
         f"kept but not fitted ({aside}).{only}{silent}",
         "Nothing to do unless there are many.",
         title=f"{count(number, 'row has', 'rows have')} no usable answer",
+        why=f"{'It is' if number == 1 else 'They are'} kept but not fitted ({aside})."
+        f"{only}{silent}",
         items=lost,
         annotators=mute,
         judgments=number,
@@ -205,6 +211,7 @@ def _annotators(judgments: AnyJudgments) -> list[AggcalWarning]:
             "that annotator's opinion.",
             "Add other annotators before you call it agreement.",
             title="There is only one annotator",
+            why=f"The consensus is the opinion of {some(judgments.annotator_ids)}.",
             annotators=judgments.annotator_ids,
             judgments=judgments.n_judgments,
         )
@@ -246,6 +253,8 @@ def _items(graph: ComparisonGraph) -> list[AggcalWarning]:
                 "links the components, so ranks across them are arbitrary.",
                 "Ask for judgments between the components.",
                 title=f"The comparisons form {len(sizes):,} connected components",
+                why="No comparison links them, so ranks across components are arbitrary. The "
+                f"largest has {count(int(sizes[0]), 'item')}; outside it: {some(outside)}.",
                 items=outside,
             )
         )
@@ -265,5 +274,7 @@ def _separation(items: list[str], did: str, gap: str, level: str) -> SeparationW
         f"{gap if one else gap + 's'} cannot be estimated.",
         f"Compare {'it' if one else 'them'} with other {level} items.",
         title=f"{some(items) if one else count(len(items), 'item')} {did} every comparison",
+        why=f"{'Its' if one else 'Their'} {gap if one else gap + 's'} cannot be estimated"
+        f"{'' if one else f': {some(items)}'}.",
         items=items,
     )

@@ -195,6 +195,9 @@ class AggcalWarning(UserWarning):
         What to do about it, in the imperative.
     title
         The finding in a few words and numbers, for a heading; by default, ``what``.
+    why
+        What to read below that heading: the evidence, and what follows from it, without what the
+        heading says; by default, ``what``.
     items, annotators
         Ids of all items or annotators that it concerns.
     judgments
@@ -214,6 +217,7 @@ class AggcalWarning(UserWarning):
         remedy: str,
         *,
         title: str = "",
+        why: str = "",
         items: Iterable[object] = (),
         annotators: Iterable[object] = (),
         judgments: int | None = None,
@@ -222,6 +226,7 @@ class AggcalWarning(UserWarning):
         self.what = what
         self.remedy = remedy
         self.title = title or what.rstrip(".")
+        self.why = why or what
         self.items = tuple(map(str, items))
         self.annotators = tuple(map(str, annotators))
         self.judgments = judgments

@@ -49,7 +49,7 @@ _UNKNOWN = (
     "the corruption behind the printed model scores is unknown; ours is the nearest of all levels"
 )
 _FOOTING = "printed for uncentred scores of mean near 0; ours are centred, like the other rows"
-_SETTINGS = "the paper tells neither features nor kernel nor settings; ours has one weight an item"
+_SETTINGS = "the paper states neither features nor kernel nor settings; ours has one weight an item"
 _NOT_PRINTED = "ours: the calibration by this method's order"
 _CROWD_TCV = (
     "the recipe, run again, gives this, less than one per cent off; the rest of the settings is "

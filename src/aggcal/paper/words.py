@@ -160,7 +160,7 @@ def absent(results: Mapping[str, Result]) -> list[Said]:
         ("Figure 1, the framework", "a drawing, not an experiment"),
         (
             "The printed KL values, recomputed",
-            "the grids behind the printed sums are unknown; the true divergence stands beside them",
+            "the grids behind the printed sums are unknown; the true divergence is beside them",
         ),
         (
             "The printed model scores of Dots",

@@ -52,7 +52,8 @@ class AnnotatorRows:
     def charts(self) -> dict[str, tuple[Numbers, Axis]]:
         """The columns that are drawn, each with its axis."""
         found = {}
-        for key in ("reliability", "agreement", "left_share", "position"):
+        sides = "position" if self.listing.column("left_share") is None else "left_share"
+        for key in ("reliability", "agreement", sides):
             column = self.listing.column(key)
             if column is None:
                 continue
@@ -65,8 +66,8 @@ class AnnotatorRows:
     @property
     def numbers(self) -> dict[str, Numbers]:
         """The columns that are only written."""
-        column = self.listing.column("tie_readiness")
-        return {} if column is None else {column.key: column}
+        found = (self.listing.column(key) for key in ("position", "tie_readiness"))
+        return {c.key: c for c in found if c is not None and c.key not in self.charts}
 
     def _words(self, key: str) -> Marks:
         return next(c for c in self.listing.columns if c.key == key and isinstance(c, Marks))

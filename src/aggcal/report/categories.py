@@ -15,7 +15,7 @@ from aggcal.errors import count
 from aggcal.registry import WIN, ScaleInfo
 from aggcal.report.control import move_words
 from aggcal.report.listing import cut
-from aggcal.report.numerals import decimals_of, number_text, span
+from aggcal.report.numerals import DASH, decimals_of, number_text, span
 from aggcal.report.scale import Axis
 
 MOST_CATEGORIES = 60
@@ -25,6 +25,8 @@ MOST_ROWS, FEWEST_ROWS = 1200, 10
 open, and ``categories.csv`` has them all."""
 NAME = 120
 """Where names are cut."""
+MOST_ACROSS, MOST_DOWN = 12, 100
+"""Columns and rows of the table of all categories: more do not fit a screen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +152,42 @@ class Categories:
             }
             for each in self.shown
         ]
+
+    @property
+    def all_key(self) -> str:
+        """The link to the table of all categories: a name that no category has."""
+        key = "all"
+        while any(view["key"] == key for view in self.views):
+            key += " categories"
+        return key
+
+    @cached_property
+    def overview(self) -> list[dict[str, Any]]:
+        """The rank of each item in every category; nothing where that is too wide for a page."""
+        if not 1 < len(self.shown) <= MOST_ACROSS:
+            return []
+        rows = [{str(self.table["item"][k]): int(k) for k in each.own} for each in self.shown]
+        order = sorted(self._overall, key=lambda name: self._overall[name])[:MOST_DOWN]
+        return [
+            {
+                "item": name,
+                "short": cut(name, NAME),
+                "overall": number_text(self._overall[name], 0),
+                "cells": [self._cell(own.get(name), self._overall[name]) for own in rows],
+            }
+            for name in order
+        ]
+
+    def _cell(self, k: int | None, overall: float) -> dict[str, str]:
+        """Return a rank in a category, and whether its interval excludes the overall one."""
+        if k is None:
+            return {"rank": DASH, "kind": ""}
+        known = self._values
+        kind = ""
+        if "rank_low" in known and "rank_high" in known:
+            better, worse = known["rank_high"][k] < overall, known["rank_low"][k] > overall
+            kind = "better" if better else "worse" if worse else ""
+        return {"rank": number_text(float(known["rank"][k]), 0), "kind": kind}
 
     def _says(self, category: Category) -> str:
         number = category.judgments

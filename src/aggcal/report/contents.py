@@ -213,9 +213,8 @@ def annotator_listing(summary: Mapping[str, Any], annotators: Columns) -> Listin
     low, high = share_interval(np.nan_to_num(agree) * given, given)
     columns += [_share("agreement", agree, low, high)]
     further = terms.annotator_columns(summary, table)
-    # A preference that was fitted says more than how often a side was chosen.
-    fitted = any(column.key == "position" for column in further)
-    if not fitted and "left_share" in table and np.isfinite(numbers(table["left_share"])).any():
+    # Verdicts count answers, so the counted share stands beside a preference that was fitted.
+    if "left_share" in table and np.isfinite(numbers(table["left_share"])).any():
         left = (numbers(table[f"left_share{end}"]) for end in ("", "_low", "_high"))
         columns += [_share("left_share", *left)]
     columns += [*further, Numbers("n_judgments", "judgments", given, decimals=0)]

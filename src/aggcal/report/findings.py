@@ -98,7 +98,8 @@ def found(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _unnamed(finding: Mapping[str, Any]) -> str:
     """Return what a finding says, without the names that the table below it lists."""
-    message, details = str(finding["message"]), finding["details"]
+    # Results of earlier versions have no "why".
+    message, details = str(finding.get("why", finding["message"])), finding["details"]
     if evidence(details) is None:
         return message
     return message.replace(annotators_named(details["annotators"]), "")
@@ -219,6 +220,7 @@ def suggestions(summary: Mapping[str, Any], texts: Mapping[str, str]) -> list[di
             "left_says": cut(texts.get(pair["left"], ""), SAID),
             "right": cut(pair["right"], NAME),
             "right_says": cut(texts.get(pair["right"], ""), SAID),
+            "wins": _value(pair.get("probability"), "share"),
             "why": REASONS.get(pair["reason"], pair["reason"]),
         }
         for pair in (summary.get("suggestions") or {}).get("pairs", ())

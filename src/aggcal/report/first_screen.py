@@ -53,7 +53,7 @@ def _together(report: Report, could: int) -> str:
     level = (report.summary.get("uncertainty") or {}).get("level")
     if not known or level is None or could >= report.rows.n:
         return ""
-    return f"; {could:,} together at least {percent(float(level))}"
+    return f"; one of {could:,}: at least {percent(float(level))}"
 
 
 def made(report: Report) -> list[tuple[str, str]]:

@@ -28,8 +28,9 @@ _LEFT = {
     "expected if sides are random.",
 }
 _SIDES = {
-    "left of equal items": "How often an annotator picks the left of two equal items, of the "
-    "decided answers. 50% is no preference. The scores do not depend on it.",
+    "left of equal items": "How often an annotator would pick the left of two equal items, of the "
+    "decided answers: an estimate, drawn towards the average where answers are few. 50% is no "
+    "preference. The scores do not depend on it.",
 }
 _GROUND = {
     "common ground": "The order midway between the two ends of the axis along which annotators "

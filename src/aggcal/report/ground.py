@@ -96,7 +96,7 @@ class Ground:
     def note(self) -> str:
         """What the scores are not."""
         return (
-            "A tenth of the annotators stands beyond each end. Scores on the common ground have no "
+            "A tenth of the annotators are beyond each end. Scores on the common ground have no "
             "unit; they are what people of both ends could accept, not the truth."
         )
 

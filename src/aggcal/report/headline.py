@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, REVERSED
-from aggcal.errors import count
+from aggcal.errors import ExplodedWarning, count
 from aggcal.report.numerals import in_words, percent
 
 SOUND, CARE, NOT_READY = "sound", "care", "not-ready"
@@ -269,13 +269,16 @@ def _careful(
         if 0.0 < share <= TOO_MANY_BAD:
             said += f" The annotators concerned gave {percent(share)} of the judgments."
         found.append(said)
+    codes = {each["code"] for each in (summary.get("check") or {}).get("findings", ())}
+    if ExplodedWarning.code in codes:
+        found.append("The pairs look like rankings taken apart, so intervals may be too narrow.")
     if "check" not in summary:
         found.append("The data were not checked.")
     if not intervals:
         found.append("Certainty was not computed.")
     known = right_order(summary)
     if withdrawn(summary):
-        found.append(f"Nothing is claimed of the order: {_why_withdrawn(summary)}.")
+        found.append(f"Nothing is claimed about the order: {_why_withdrawn(summary)}.")
     elif known is not None and LITTLE <= known < ENOUGH:
         found.append(f"{_ordered(summary, known, ENOUGH)}; the target is {percent(ENOUGH)}.")
     return found

@@ -267,10 +267,15 @@ def _quality(report: Report) -> Iterable[str]:
     yield plain(report.precision, 1000) if report.precision else ""
     if report.suggestions:
         rows = [
-            (_said(e["left"], e["left_says"]), _said(e["right"], e["right_says"]), plain(e["why"]))
+            (
+                _said(e["left"], e["left_says"]),
+                _said(e["right"], e["right_says"]),
+                e["wins"],
+                plain(e["why"]),
+            )
             for e in report.suggestions
         ]
-        yield _rows(("compare", "with", "because"), rows)
+        yield _rows(("compare", "with", "first wins", "because"), rows)
     yield _command(f"aggcal suggest {report.files} -n {report.more_pairs}")
 
 

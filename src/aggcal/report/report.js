@@ -300,12 +300,13 @@
     setTimeout(() => { button.textContent = old; $("#say").textContent = ""; }, 1500);
   }
   $("#copy-items").addEventListener("click", (event) => copy(tabbed(lines(items, items.state.rows.length ? items.state.rows : [])), event.target));
-  $("#save-items").addEventListener("click", () => {
+  function save(from, name) {
     const link = make("a");
-    link.href = URL.createObjectURL(new Blob(["\ufeff" + csv(lines(items, items.state.rows))], { type: "text/csv" }));
-    link.download = "items.csv"; link.click();
+    link.href = URL.createObjectURL(new Blob(["\ufeff" + csv(lines(from, from.state.rows))], { type: "text/csv" }));
+    link.download = name; link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+  }
+  $("#save-items").addEventListener("click", () => save(items, "items.csv"));
 
   // Annotators.
   let people = null;
@@ -349,6 +350,7 @@
       $$("[data-verdict]").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
       people.refresh();
     }));
+    $("#save-annotators").addEventListener("click", () => save(people, "annotators.csv"));
     $("#copy-annotators").addEventListener("click", (event) => copy(tabbed(lines(people, people.state.rows)), event.target));
     people.refresh();
   }
@@ -418,6 +420,7 @@
     if (kind === "annotator" && rest.length && people) { tab("annotators"); const k = people.named.values.indexOf(wanted); if (k >= 0) people.go(k); return; }
     if (panels.some((panel) => panel.id === hash)) { tab(hash, moved); return; }
     if (hash === "next" && $("#next")) { tab("quality"); $("#next").scrollIntoView(); return; }
+    if (hash === "doubtful" && $("#doubtful")) { const found = $("#doubtful"); tab("results"); view("table"); if (found.tagName === "DETAILS") found.open = true; found.scrollIntoView(); return; }
     if (hash.startsWith("word")) { tab("method"); document.getElementById(hash)?.scrollIntoView({ block: "center" }); return; }
     tab("results");
   }
@@ -437,7 +440,16 @@
     document.addEventListener(on, (event) => { const link = event.target.closest?.(".term"); if (link) explain(link); });
     document.addEventListener(off, (event) => { if (event.target.closest?.(".term")) hush(); });
   }
-  addEventListener("keydown", (event) => { if (event.key === "Escape") hush(); });
+  // Keys: a slash goes to the search of what is shown, arrows from row to row.
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hush();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
+    if (event.key === "/") { const box = $$("input[type=search]").find((one) => one.offsetParent); if (box) { event.preventDefault(); box.focus(); box.select(); } }
+    const row = event.target.closest?.("#items tbody.item"), step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!row || !step || event.target.tagName !== "SUMMARY") return;
+    const every = $$("#items tbody.item"), next = every[every.indexOf(row) + step];
+    if (next) { event.preventDefault(); $("summary", next).focus(); }
+  });
   document.addEventListener("click", (event) => {
     const target = event.target.closest("button, a"), d = target && target.dataset;
     if (!target) return;

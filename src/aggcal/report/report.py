@@ -13,7 +13,7 @@ from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERD
 from aggcal.errors import TableError, count, some
 from aggcal.registry import BARCW, CALIBRATORS, METHODS, CalibratorInfo
 from aggcal.registry.limits import MOST_DIGITS
-from aggcal.report import claims, commands, contents, findings, glossary, terms
+from aggcal.report import asides, claims, commands, contents, doubtful, findings, glossary, terms
 from aggcal.report.camp_ground import CampGround
 from aggcal.report.categories import Categories
 from aggcal.report.control import Control
@@ -236,23 +236,17 @@ class Report:
     @property
     def asides(self) -> list[tuple[str, str]]:
         """What else the first screen says, each with where to read more."""
-        found = []
-        if self.groups is not None and self.groups > 1:
-            found.append((f"{self.groups:,} groups can be told apart", "#method"))
-        elif self.groups == 1:
-            found.append(("no two items can be told apart", "#method"))
-        if self.control.known:
-            found.append((f"with {self.control.names} held equal", "#held"))
-        if self.ground.found:
-            found.append((self.ground.short, "#common"))
-        for word, one, many in (
-            (REVERSED, "annotator answers in reverse", "annotators answer in reverse"),
-            (GUESSING, "annotator guesses", "annotators guess"),
-            (ONE_SIDED, "annotator follows one side", "annotators follow one side"),
-        ):
-            if self.verdicts.get(word):
-                found.append((count(self.verdicts[word], one, many), "#annotators"))
-        return [*found, *([("what to ask next", "#next")] if self.suggestions else [])]
+        return asides.asides(self)
+
+    @cached_property
+    def widest(self) -> list[dict[str, str]]:
+        """The least certain scores."""
+        return doubtful.widest(self.rows)
+
+    @cached_property
+    def most_moved(self) -> list[dict[str, str]]:
+        """The scores that calibration changed most."""
+        return doubtful.moved(self.rows)
 
     @property
     def annotators_said(self) -> str:
@@ -382,7 +376,7 @@ class Report:
         """Return everything that is told, as plain data."""
         plain = (
             "changes", "verdicts", "certainty", "coverage", "findings", "passed", "not_checked",
-            "precision", "suggestions", "again",
+            "precision", "suggestions", "again", "widest",
         )  # fmt: skip
         return {
             "title": self.title,

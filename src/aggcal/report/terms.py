@@ -23,7 +23,8 @@ _ALIKE = 0.05
 typical reliability's unit moves one answer in a hundred."""
 
 HINTS = {
-    "position": "how often the annotator picks the left of two equal items, of the decided answers",
+    "position": "estimate: how often the annotator picks the left of two equal items, of the "
+    "decided answers; with few answers, closer to the average",
     "tie_readiness": "how often the annotator calls two equal items a tie",
 }
 """What the columns mean."""
@@ -105,7 +106,7 @@ def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Number
     ['50%', '33%']
     """
     terms, found = terms_of(summary), []
-    for key, title in (("position", "left"), ("tie_readiness", "ties")):
+    for key, title in (("position", "left of equal items"), ("tie_readiness", "ties")):
         if key not in table or not np.isfinite(_numbers(table[key])).any():
             continue
         value, low, high = (

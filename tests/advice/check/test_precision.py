@@ -125,5 +125,5 @@ def test_nothing_is_rounded_up_to_a_target_that_is_missed() -> None:
 
 def test_dependent_answers_leave_no_probability() -> None:
     said = str(Precision(300, 0.95, 0.31, None, 300, dependent="some answers are copied"))
-    assert "cannot be told: some answers are copied" in said
+    assert "is not known: some answers are copied" in said
     assert "%" not in said

@@ -19,7 +19,7 @@ from aggcal.advice.check.findings import (
 )
 from aggcal.advice.check.pair_answers import Answers
 from aggcal.advice.check.testing import benjamini_hochberg
-from aggcal.errors import count
+from aggcal.errors import count, sentence
 
 _RATE = 0.01  # false discoveries: a lower one misses more misfits
 _LEAST_MISFIT = 1.3  # infit below which a misfit, however sure, changes no score to speak of
@@ -125,16 +125,17 @@ def agreement_findings(found: Agreement | None) -> list[Finding]:
         "pairs_with_several_annotators": found.pairs,
     }
     title = f"Two annotators agree on {found.agree:.0%} of shared pairs"
-    seen = (
-        f"Two annotators give the same answer to a pair in {found.agree:.0%} of cases; chance "
-        f"gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f} over "
+    chance = (
+        f"chance gives {found.by_chance:.0%} (Krippendorff's alpha {found.alpha:.2f} over "
         f"{count(found.pairs, 'pair')}; 1 is full agreement, 0 is chance)."
     )
+    seen = f"Two annotators give the same answer to a pair in {found.agree:.0%} of cases; {chance}"
     level = _level(found)
     if level is None:
         return []
     severity, code, than, adds, remedy = level
-    return [Finding(severity, code, f"{seen}{adds}", remedy, details, title=f"{title}, {than}")]
+    title, why = f"{title}, {than}", f"{sentence(chance)}{adds}"
+    return [Finding(severity, code, f"{seen}{adds}", remedy, details, title=title, why=why)]
 
 
 def _level(found: Agreement) -> tuple[Severity, str, str, str, str] | None:

@@ -117,6 +117,8 @@ def one_way(judgments: Judgments, graph: ComparisonGraph) -> list[Finding]:
             {"strong_components": len(sizes), "items": listed(outside), "number": len(outside)},
             title=f"{count(len(outside), 'item')} won or lost every comparison with a group of "
             "others",
+            why="Only the prior limits how far apart they are (--prior none would put them "
+            f"infinitely far apart): {some(outside)}.",
             affects=Affects.by_items(judgments, _positions(judgments, outside)),
         )
     ]

@@ -63,14 +63,14 @@ class Finding:
     """One finding: how serious it is, what it is, what to do, and the numbers behind it.
 
     ``title`` is the finding in a few words and numbers, ``message`` the evidence and why it
-    matters, ``remedy`` what to do, ``affects`` how many judgments, items and annotators it
-    concerns.
+    matters, ``why`` the same without what the title says, ``remedy`` what to do, ``affects`` how
+    many judgments, items and annotators it concerns.
 
     Examples
     --------
     >>> finding = Finding("note", "few-judgments", "1 annotator gave 2 judgments.", "Ask for more.")
-    >>> finding.title, finding.topic, finding.details
-    ('1 annotator gave 2 judgments', 'few judgments', {})
+    >>> finding.title, finding.why, finding.topic, finding.details
+    ('1 annotator gave 2 judgments', '', 'few judgments', {})
     """
 
     severity: Severity
@@ -80,12 +80,15 @@ class Finding:
     details: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     affects: Affects = field(default_factory=Affects)
+    why: str = ""
 
     __repr__ = brief
 
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.message.rstrip("."))
+        if not self.why and self.message.rstrip(".") != self.title:
+            object.__setattr__(self, "why", self.message)
 
     @property
     def topic(self) -> str:
@@ -122,6 +125,7 @@ class Finding:
             details,
             title=warning.title,
             affects=_affected(warning, judgments),
+            why="" if warning.why.rstrip(".") == warning.title else ended(warning.why),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -212,12 +216,8 @@ class Check:
     def __str__(self) -> str:
         lines = [f"{_plain(name):28} {_shown(v)}" for name, v in self.counts.items()]
         for finding in self.findings:
-            # A message that begins with its title says it all.
-            if finding.message.startswith(finding.title):
-                lines += ["", f"{finding.severity}: {ended(finding.message)}"]
-            else:
-                title = f"{finding.severity}: {finding.title}."
-                lines += ["", title, f"  {ended(finding.message)}"]
+            lines += ["", f"{finding.severity}: {finding.title}."]
+            lines += [f"  {ended(finding.why)}"] if finding.why else []
             lines.append(f"  What to do: {sentence(spoken(finding.remedy))}")
         if not self.findings:
             lines += ["", "No problems were found."]

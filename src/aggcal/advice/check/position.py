@@ -308,13 +308,16 @@ def _taken_out(found: Sides, position: AnnotatorEffect) -> list[Finding]:
     common, error, sd = position.common, position.common_se, position.sd
     side = "left" if common > 0.0 else "right"
     even = float(LOGISTIC.probability(np.array([abs(common)]))[0])
+    why = (
+        f"Of two equal items the {side} one would win {even:.1%} of the decided judgments "
+        f"({common:+.2f} logits for the left, standard error {error:.2f}); annotators differ "
+        f"by {sd:.2f} logits (sd)."
+    )
     return [
         Finding(
             "note",
             "side-preferred",
-            f"Of two equal items the {side} one would win {even:.1%} of the decided judgments "
-            f"({common:+.2f} logits for the left, standard error {error:.2f}); annotators differ "
-            f"by {sd:.2f} logits (sd). The fit takes this out of the scores.",
+            f"{why} The fit takes this out of the scores.",
             "Nothing needs to be corrected. Showing each pair in both orders about equally often "
             "makes the scores more certain.",
             {
@@ -326,6 +329,7 @@ def _taken_out(found: Sides, position: AnnotatorEffect) -> list[Finding]:
                 "decided": int(found.decided.sum()),
             },
             title=f"A preference for the {side} side is taken out of the scores",
+            why=why,
             affects=Affects(judgments=int(found.decided.sum())),
         )
     ]
@@ -359,6 +363,8 @@ def _over_the_study(found: Sides) -> list[Finding]:
                 "pairs_switched": found.switched,
             },
             title=f"Position bias: the {side} item of two equal ones wins {even:.0%} of the time",
+            why=f"The preference is {whole:+.2f} logits for the left (standard error "
+            f"{error:.2f}).{order}",
             affects=Affects(judgments=int(found.decided.sum())),
         )
     ]

@@ -69,7 +69,7 @@ class Precision:
     def __str__(self) -> str:
         if self.dependent:
             return (
-                f"How certain the order is cannot be told: {self.dependent}. If all answers were "
+                f"The certainty of the order is not known: {self.dependent}. If all answers were "
                 "independent, the typical standard error of a consensus score would be "
                 f"{self.standard_error:.2f}; it is larger."
             )
@@ -96,7 +96,9 @@ class Precision:
     def _target(self, wanted: str) -> str:
         """Say how far away the target is."""
         if not self.items_differ:
-            return f"target {wanted}: not foreseeable, the answers do not show that items differ"
+            return (
+                f"target {wanted}: no estimate, because the answers do not show that items differ"
+            )
         if self.more is None:
             return f"target {wanted}: out of reach, the items differ too little"
         if not self.more:

@@ -58,6 +58,7 @@ def too_fast(judgments: Judgments) -> list[Finding]:
                 "Give the times in seconds.",
                 {"usual_seconds": round(typical, 4)},
                 title=f"The median time of a judgment is {typical:.2g} seconds",
+                why="That is too short to read two items. The times may be in another unit.",
             )
         ]
     typical, limit = found

@@ -36,6 +36,7 @@ def few_judgments(judgments: Judgments) -> list[Finding]:
             {"annotators": listed(few), "number": len(few), "fewer_than": FEW},
             title=f"{count(len(few), 'annotator')} of {judgments.n_annotators:,} ({share:.0%}) "
             f"gave fewer than {FEW} judgments",
+            why=f"So few say little about a reliability; the prior decides it ({some(few)}).",
             affects=Affects.by_annotators(judgments, least.tolist()),
         )
     ]

@@ -138,7 +138,7 @@ def suggest_anchors(
     >>> study = aggcal.simulate(items=20, annotators=5, judgments=300, seed=1)
     >>> found = aggcal.suggest_anchors(study.judgments, study.scores, n=3)
     >>> found.items["reason"].tolist()[0], bool((np.diff(found.gain) > 0.0).all())
-    ('middle of the range: tells the level', True)
+    ('middle of the range: fixes the level', True)
     """
     check_anchor_suggestion(n, method, seed)
     known, _ = read_known(anchors, None)
@@ -220,7 +220,7 @@ def _after(features: FloatArray, spread: FloatArray, own: FloatArray, k: int) ->
 def _reason(features: FloatArray, own: FloatArray, k: int) -> str:
     far = features[:, 1] / (float(features[:, 1].std()) or 1.0)
     if abs(far[k]) > _FAR:
-        return "end of the range: tells the scale"
+        return "end of the range: fixes the scale"
     if own[k] > np.median(own) * (1.0 + 1e-9):
         return "uncertain"
-    return "middle of the range: tells the level"
+    return "middle of the range: fixes the level"

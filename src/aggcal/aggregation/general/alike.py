@@ -107,5 +107,7 @@ def no_maximum(fit: GeneralFit) -> list[AggcalWarning]:
             "bound, because the judgments never contradict them.",
             "Use a prior (the default), or collect judgments that contradict these.",
             title="There is no maximum-likelihood estimate",
+            why="Scores or effects grow without bound, because the judgments never contradict "
+            "them.",
         )
     ]

@@ -164,6 +164,8 @@ def left_out(judgments: AnyJudgments) -> list[AggcalWarning]:
             f"Choose the engine '{LOCAL}' or '{DASK}' to have them fitted, or --estimator mode "
             "to leave them out everywhere.",
             title=f"Terms that the engine '{judgments.engine_name}' does not fit",
+            why=f"It leaves out {listed}, which the default fits on other engines: scores may "
+            "differ from theirs.",
         )
     ]
 

@@ -161,6 +161,9 @@ def weak_warnings(
             f"{', '.join(named)}.",
             title=f"Only {count(across, 'judgment connects', 'judgments connect')} {number:,} "
             "groups of items",
+            why="The prior decides how far apart the groups are, so no order is claimed across "
+            "groups; scores and intervals compare items within a group. Outside the largest: "
+            f"{some(outside)}.",
             items=outside,
         ),
     )

@@ -66,6 +66,8 @@ def reversed_warnings(
             f"{border:g}, which is random. The fit inverts such answers.",
             "Ask whether they understood the question.",
             title=title,
+            why=f"The whole interval of the reliability is below {border:g}, which is random "
+            f"({some(turned)}). The fit inverts such answers.",
             annotators=turned,
         ),
     )

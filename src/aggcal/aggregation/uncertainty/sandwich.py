@@ -132,5 +132,6 @@ def few_annotators(number: int) -> tuple[AggcalWarning, ...]:
             f"{_ENOUGH_ANNOTATORS} or more.",
             f"Use --uncertainty {LAPLACE.name}.",
             title=f"Standard errors rest on {count(number, 'annotator')}",
+            why=f"Resampling is rough with fewer than {_ENOUGH_ANNOTATORS}.",
         ),
     )

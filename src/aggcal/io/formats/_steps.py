@@ -110,8 +110,8 @@ def graded(steps: Mapping[str, Step], plain: Iterable[str], name: str) -> dict[s
     if SLIGHT in levels and own:
         first = next(label for label, (_, level) in steps.items() if level == SLIGHT)
         raise OutcomeError(
-            f"{name}: has outcomes such as '{first}' beside '{own[0]}', and which step each is "
-            f"cannot be told; say what each label means with --outcome '{first}=MEANING'."
+            f"{name}: outcomes such as '{first}' beside '{own[0]}' are ambiguous: which is the "
+            f"stronger? Say what each label means with --outcome '{first}=MEANING'."
         )
     order = sorted(levels) if SLIGHT in levels else [PLAIN, STRONGER, STRONGEST]
     if len(order) > 3:  # noqa: PLR2004
