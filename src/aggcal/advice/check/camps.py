@@ -11,6 +11,7 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import log_expit
 from aggcal._core.progress import counted
 from aggcal._core.tables import aligned
+from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
@@ -115,7 +116,7 @@ class _Patterns:
         self.fitted, self.kept = fitted, kept
         self.left, self.right = judgments.left, judgments.right
         self.owner = judgments.annotator.astype(np.int64)
-        self.number = judgments.count.astype(np.float64)
+        self.number = decided(judgments).astype(np.float64)
         self.slope = fitted.population.slopes[self.owner]
         self.gap = fitted.scores[self.left] - fitted.scores[self.right]
         self.p = LOGISTIC.probability(self.slope * self.gap)
