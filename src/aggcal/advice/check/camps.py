@@ -99,13 +99,27 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
         return None, beyond
     loading = part_of_each()
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
-    gains = [held_out_gain(fitted.judgments, starts, seed=seed + k) for k in range(_SPLITS)]
+    judgments = _without_ties(fitted.judgments)
+    gains = [held_out_gain(judgments, starts, seed=seed + k) for k in range(_SPLITS)]
     if float(np.mean(gains)) < _GAIN:
         return None, beyond
-    division = _division(fitted.judgments, starts)
+    division = _division(judgments, starts)
     if division is None:
         return None, beyond
-    return _described(fitted, division, beyond, seed), beyond
+    return _described(judgments, division, beyond, seed), beyond
+
+
+def _without_ties(judgments: Judgments) -> Judgments:
+    """Leave ties out of the sums: as halves they draw all orders to the same one.
+
+    Where most answers are ties, any two camps then predict as well as the consensus. Their weight
+    is next to nothing, so that no item and no annotator drops out.
+    """
+    number = decided(judgments)
+    if number.all():
+        return judgments
+    weight = np.where(number > 0, judgments.weight, _NEXT_TO_NOTHING * judgments.weight)
+    return replace(judgments, weight=weight, count=number)
 
 
 class _Patterns:
@@ -278,7 +292,7 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         if found is None:
             return 0.0
         with unsaid():
-            # Ties as halves, as in the camps: scores of another model have another scale.
+            # As in the camps: scores of another model have another scale.
             whole = HRA(terms=PLAIN).fit(part)
         # Someone who answers the other way round is not explained by one consensus.
         one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
@@ -287,8 +301,8 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
     return float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
 
 
-def _described(fitted: Fitted, found: _Division, beyond: float, seed: int) -> Camps | None:
-    judgments, side, orders = fitted.judgments, found.side, found.orders
+def _described(judgments: Judgments, found: _Division, beyond: float, seed: int) -> Camps | None:
+    side, orders = found.side, found.orders
     if side.sum() * 2 < len(side):
         side, orders = ~side, (orders[1], orders[0])
     if (~side).sum() < max(_FEWEST, _LEAST_SHARE * len(side)):
