@@ -25,8 +25,9 @@ import numpy as np
 from scipy.special import expit
 
 import aggcal
+from aggcal._core.arrays import FloatArray
 from aggcal.advice.check import Check, check
-from aggcal.simulation import Simulation, simulate
+from aggcal.simulation import SimulatedTerms, Simulation, simulate
 
 FIRST_SEED = 30_000_000
 """Every row of the table has studies of its own: with the same ones, one unlucky study would
@@ -52,12 +53,26 @@ class Scenario:
     ties: bool = False
     consistent: bool = False
     components: int = 1
+    terms: SimulatedTerms | None = None
+    weights: tuple[float, ...] = ()
+    """What the weight of a judgment is, each as often as the others; two numbers: between them."""
+    ranked: int = 0
+    """Items in a ranking; the judgments are its pairs."""
 
 
 REVERSED, GUESSING = {"reversed_share": 0.1}, {"guessing_share": 0.1}
 LEFT, COPYING = {"left_share": 0.1}, {"copied_share": 0.1}
 SMALL = ((12, 5, 6000), (9, 6, 11000), (10, 4, 20000), (12, 5, 3000), (20, 6, 6000))
 USUAL, LONG, WIDE = (30, 20, 1000), (20, 14, 2660), (100, 50, 1500)
+TIED, FEW = (20, 5, 3000), (12, 5, 3000)
+
+
+def _ties(readiness: float, grades: int = 1) -> SimulatedTerms:
+    return SimulatedTerms(
+        ties="davidson", tie_readiness=readiness, tie_readiness_sd=0.5, grades=grades
+    )
+
+
 SCENARIOS = (
     *(Scenario("clean", shape) for shape in (*SMALL, USUAL, LONG, WIDE)),
     Scenario("clean, all alike", USUAL, reliability_sd=0.2),
@@ -78,6 +93,15 @@ SCENARIOS = (
     *(Scenario("10% guess", s, GUESSING, "guesses", 0.4) for s in (USUAL, LONG, (100, 50, 5000))),
     Scenario("1 of 5 guesses", (12, 5, 3000), {"guessing_share": 0.2}, "guesses", 0.4),
     *(Scenario("10% always left", s, LEFT, "left", 0.4) for s in (USUAL, LONG, WIDE)),
+    # New kinds come last: the seeds of a kind go by its place.
+    *(Scenario("clean, 75% ties", s, terms=_ties(2.6)) for s in (TIED, USUAL)),
+    *(Scenario("clean, 90% ties", s, terms=_ties(3.9)) for s in (TIED, USUAL)),
+    *(Scenario("clean, weights 1, 2, 3", s, weights=(1.0, 2.0, 3.0)) for s in (FEW, USUAL)),
+    *(Scenario("clean, weights 0.2 to 1.8", s, weights=(0.2, 1.8)) for s in (FEW, USUAL)),
+    *(Scenario("clean, strengths", s, terms=SimulatedTerms(grades=2)) for s in (FEW, USUAL)),
+    *(Scenario("clean, strengths and ties", s, terms=_ties(-0.5, 3)) for s in (FEW, USUAL)),
+    *(Scenario("clean, rankings of 4", s, ranked=4) for s in ((12, 5, 1800), (30, 20, 2400))),
+    Scenario("clean, rankings of 8", (20, 14, 5600), ranked=8),
 )
 
 
@@ -90,14 +114,18 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
         judgments=judgments,
         reliability_sd=scenario.reliability_sd,
         seed=seed,
+        terms=scenario.terms or SimulatedTerms(),
         **scenario.fault,  # type: ignore[arg-type]  # shares are floats
     )
-    table = dict(study.shown)
+    table, random = dict(study.shown), np.random.default_rng(seed)
+    if scenario.ranked:
+        return study, _rankings(study, judgments, scenario.ranked, random)
+    if scenario.weights:
+        table["weight"] = _weights(scenario.weights, judgments, random)
     if not (scenario.ties or scenario.consistent or scenario.components > 1) and (
         scenario.score_sd == 1.0
     ):
         return study, table
-    random = np.random.default_rng(seed)
     left, right = study.left.astype(np.int64), study.right.astype(np.int64)
     if scenario.components > 1:
         right += (left - right) % scenario.components
@@ -126,6 +154,29 @@ def study_of(scenario: Scenario, seed: int) -> tuple[Simulation, dict[str, Any]]
     return study, table
 
 
+def _weights(values: tuple[float, ...], size: int, random: np.random.Generator) -> FloatArray:
+    if len(values) == 2:
+        return random.uniform(*values, size)
+    return random.choice(values, size)
+
+
+def _rankings(
+    study: Simulation, judgments: int, ranked: int, random: np.random.Generator
+) -> dict[str, Any]:
+    """Rank items by Plackett and Luce's model: its pairs are those of Bradley and Terry's."""
+    size = judgments // (ranked * (ranked - 1) // 2)
+    who = random.permutation(np.arange(size) % len(study.annotator_ids))
+    items = len(study.item_ids)
+    shown = np.argsort(random.random((size, items)), axis=1)[:, :ranked]
+    worth = study.reliability[who][:, None] * study.latent[shown]
+    order = np.argsort(-(worth + random.gumbel(size=shown.shape)), axis=1)
+    placed = study.item_ids[np.take_along_axis(shown, order, axis=1)]
+    return {
+        "annotator": study.annotator_ids[who],
+        **{f"r{k + 1}": placed[:, k] for k in range(ranked)},
+    }
+
+
 def accused(found: Check, codes: tuple[str, ...]) -> set[str]:
     """Return everyone whom a finding of these kinds names; the kind where it names nobody."""
     names: set[str] = set()
@@ -140,7 +191,7 @@ def accused(found: Check, codes: tuple[str, ...]) -> set[str]:
 def one(scenario: Scenario, seed: int, *, quick: bool) -> dict[str, int]:
     """Look one study over and count."""
     study, table = study_of(scenario, seed)
-    judgments = aggcal.read_judgments(table)
+    judgments = aggcal.read_judgments(table, format="rankings" if scenario.ranked else None)
     began = time.perf_counter()
     found = check(judgments, with_precision=False, quick=quick)
     spent = round(1e3 * (time.perf_counter() - began))
@@ -185,7 +236,9 @@ def run(options: argparse.Namespace, done: dict[tuple[str, int], dict[str, int]]
         ((key_of(scenario), k), row, FIRST_SEED + 100_000 * row + k)
         for k in range(options.studies)
         for row, scenario in enumerate(SCENARIOS)
-        if (key_of(scenario), k) not in done and (scenario.shape[1] < 600 or k % 4 == 0)
+        if any(text in key_of(scenario) for text in options.only)
+        and (key_of(scenario), k) not in done
+        and (scenario.shape[1] < 600 or k % 4 == 0)
     ]
     with ProcessPoolExecutor(options.processes) as pool:
         waiting = {
@@ -246,6 +299,7 @@ def table(done: dict[tuple[str, int], dict[str, int]], *, quick: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=40, help="of each kind (600: a quarter)")
+    parser.add_argument("--only", nargs="+", default=[""], help="kinds with one of these in it")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--results", type=Path, help="file of what is done already (JSON lines)")
     parser.add_argument("--processes", type=int, default=2)

@@ -106,6 +106,7 @@ class Quantify:
             reliability_variances=found.reliability_variances,
             logits=found.logits,
             bounds=own.bounds,
+            scale=found.scale,
             prior_sd=None if consensus.prior is None else consensus.prior.score_sd,
             **self._groups(consensus, lambda: found.covariance),
             seed=seed,

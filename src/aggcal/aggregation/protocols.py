@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from aggcal._core.arrays import FloatArray
 from aggcal.aggregation.uncertainty import Uncertainty
 from aggcal.aggregation.uncertainty.covariance import Covariance
+from aggcal.aggregation.uncertainty.scale import Scale
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
@@ -79,3 +80,5 @@ class Curvature:
     """None where annotators are taken to be alike."""
     logits: tuple[FloatArray, FloatArray] | None = None
     """Means and variances of the reliabilities' logits, where they are probabilities."""
+    scale: Scale | None = None
+    """What the scale of the scores adds, where the judgments determine it."""

@@ -96,6 +96,12 @@ class Beliefs:
         """Posterior mean of the logit."""
         return np.asarray((self.weights * self.logits).sum(axis=1))
 
+    @cached_property
+    def logit_variance(self) -> FloatArray:
+        """Posterior variance of the logit, the scores held."""
+        off = self.logits - self.logit[:, None]
+        return np.asarray((self.weights * off**2).sum(axis=1))
+
     @property
     def reversed(self) -> FloatArray:
         """Posterior probability that the annotator answers the other way round."""

@@ -69,8 +69,9 @@ class IntegratedCrowd(Integrated):
         """Integrate η out at these scores; what is asked of reliabilities is not used."""
         self.passes += 1
         rows, m = self.rows, self.rows.n_annotators
-        gaps = (scores[self._winner] - scores[self._loser]) + GAPS[:, None] * row_sd
-        share = GAP_WEIGHTS[:, None] * rows.weight
+        gaps, share = (scores[self._winner] - scores[self._loser])[None], rows.weight[None]
+        if np.any(row_sd):
+            gaps, share = gaps + GAPS[:, None] * row_sd, GAP_WEIGHTS[:, None] * share
         seen = self.problem.seen(gaps)
         mode, wide = self._find_modes(seen, share, close)
         logits = np.clip(mode[:, None] + self._nodes * wide[:, None], -_FURTHEST, _FURTHEST)

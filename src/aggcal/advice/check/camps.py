@@ -11,14 +11,13 @@ from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import log_expit
 from aggcal._core.progress import counted
 from aggcal._core.tables import aligned
+from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
-from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
 from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
 from aggcal.aggregation.methods import BTL, HRA
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
-from aggcal.errors import some
 from aggcal.metrics import spearman
 from aggcal.models.general.terms import PLAIN
 from aggcal.models.links import LOGISTIC
@@ -34,7 +33,6 @@ _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few w
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
 _LEAST_SHARE, _FEWEST = 0.1, 2  # smallest camp: fewer are odd ones out, not a camp
 FEWEST_ANNOTATORS = 4  # two camps of two
-_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
 _ROUNDS_SMALL, _ROUNDS_LARGE = 12, 5  # of sorting into camps: few move later
 _CLEAR = 2.0  # nats by which an annotator belongs to one camp rather than the other
 _NAMED = 5  # items: more make a sentence that nobody reads
@@ -98,13 +96,27 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
         return None, beyond
     loading = part_of_each()
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
-    gains = [held_out_gain(fitted.judgments, starts, seed=seed + k) for k in range(_SPLITS)]
+    judgments = _without_ties(fitted.judgments)
+    gains = [held_out_gain(judgments, starts, seed=seed + k) for k in range(_SPLITS)]
     if float(np.mean(gains)) < _GAIN:
         return None, beyond
-    division = _division(fitted.judgments, starts)
+    division = _division(judgments, starts)
     if division is None:
         return None, beyond
-    return _described(fitted, division, beyond, seed), beyond
+    return _described(judgments, division, beyond, seed), beyond
+
+
+def _without_ties(judgments: Judgments) -> Judgments:
+    """Leave ties out of the sums: as halves they draw all orders to the same one.
+
+    Where most answers are ties, any two camps then predict as well as the consensus. Their weight
+    is next to nothing, so that no item and no annotator drops out.
+    """
+    number = decided(judgments)
+    if number.all():
+        return judgments
+    weight = np.where(number > 0, judgments.weight, _NEXT_TO_NOTHING * judgments.weight)
+    return replace(judgments, weight=weight, count=number)
 
 
 class _Patterns:
@@ -115,7 +127,7 @@ class _Patterns:
         self.fitted, self.kept = fitted, kept
         self.left, self.right = judgments.left, judgments.right
         self.owner = judgments.annotator.astype(np.int64)
-        self.number = judgments.count.astype(np.float64)
+        self.number = decided(judgments).astype(np.float64)
         self.slope = fitted.population.slopes[self.owner]
         self.gap = fitted.scores[self.left] - fitted.scores[self.right]
         self.p = LOGISTIC.probability(self.slope * self.gap)
@@ -277,7 +289,7 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
         if found is None:
             return 0.0
         with unsaid():
-            # Ties as halves, as in the camps: scores of another model have another scale.
+            # As in the camps: scores of another model have another scale.
             whole = HRA(terms=PLAIN).fit(part)
         # Someone who answers the other way round is not explained by one consensus.
         one = _log_likelihood(rest, whole.scores, np.maximum(whole.reliabilities, 0.0))
@@ -286,8 +298,8 @@ def held_out_gain(judgments: Judgments, starts: list[BoolArray], *, seed: int = 
     return float(gain.sum() / max(np.sqrt(np.sum(np.square(gain))), 1e-12))
 
 
-def _described(fitted: Fitted, found: _Division, beyond: float, seed: int) -> Camps | None:
-    judgments, side, orders = fitted.judgments, found.side, found.orders
+def _described(judgments: Judgments, found: _Division, beyond: float, seed: int) -> Camps | None:
+    side, orders = found.side, found.orders
     if side.sum() * 2 < len(side):
         side, orders = ~side, (orders[1], orders[0])
     if (~side).sum() < max(_FEWEST, _LEAST_SHARE * len(side)):
@@ -342,47 +354,3 @@ def _seen(judgments: Judgments, side: BoolArray) -> FloatArray:
     mine = np.where(side[judgments.annotator], judgments.count, 0)
     n = judgments.n_items
     return sums(judgments.left, mine, n) + sums(judgments.right, mine, n)
-
-
-def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
-    """Report who is divided over what."""
-    if found is None:
-        return []
-    judgments = fitted.judgments
-    larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
-    items = judgments.item_ids[found.items]
-    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
-    severity: Severity = "note" if alike else "problem"
-    sizes = f"{len(larger):,} and {len(smaller):,}"
-    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
-    title = (
-        f"Two groups of annotators ({sizes}) prefer somewhat different orders"
-        if alike
-        else f"The annotators form two opposing groups ({sizes})"
-    )
-    return [
-        Finding(
-            severity,
-            "divided",
-            f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
-            f"order the items differently{unclear}. Their orders correlate "
-            f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
-            f"the same order, \N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
-            "Ask both groups which criterion they used. If both are legitimate, analyse them "
-            "separately, or ask a narrower question.",
-            {
-                "larger_camp": listed(larger),
-                "larger_size": len(larger),
-                "smaller_camp": listed(smaller),
-                "smaller_size": len(smaller),
-                "unclear": found.unclear,
-                "rank_correlation": round(found.correlation, 4),
-                "rank_correlation_by_lot": round(found.usual_correlation, 4),
-                "items": listed(items),
-                "differences": rounded(found.differences),
-                "standard_deviations_beyond_chance": round(found.beyond, 2),
-            },
-            title=title,
-            affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
-        )
-    ]

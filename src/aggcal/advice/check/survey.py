@@ -12,7 +12,8 @@ from aggcal._core.arrays import IntArray
 from aggcal._core.machine import check_seed
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
-from aggcal.advice.check.camps import camp_findings, camps
+from aggcal.advice.check.camp_findings import camp_findings
+from aggcal.advice.check.camps import camps
 from aggcal.advice.check.connectivity import one_way
 from aggcal.advice.check.context import Fitted, refuse_method
 from aggcal.advice.check.copies import Copies, copies, copy_findings

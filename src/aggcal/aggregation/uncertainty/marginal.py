@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.progress import named
 from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import Curvature, MarginalProblem
@@ -20,22 +20,25 @@ from aggcal.aggregation.uncertainty.covariance import (
     MatrixFreeCovariance,
 )
 from aggcal.aggregation.uncertainty.laplace import laplace
+from aggcal.aggregation.uncertainty.scale import Scale, scale_uncertainty
 from aggcal.models.information import information as information_of
 from aggcal.models.objective import Objective
 
 _WIDER = 1.05
 """What standard errors of reliabilities are multiplied by: they take the spread of the
-reliabilities and its shape as known. Without it a nominal 90% covers 84 to 89%."""
+reliabilities and its shape as known, and probabilities as having a Beta distribution. Without it a
+nominal 90% covers 84 to 89%."""
 _PROBES = 6
 """Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
 
 def posterior(
     fit: MarginalFit, problem: MarginalProblem, likelihood: Objective, *, seed: int = 0
-) -> tuple[Covariance, FloatArray, tuple[FloatArray, FloatArray] | None]:
+) -> tuple[Covariance, FloatArray, tuple[FloatArray, FloatArray] | None, Scale | None]:
     """Return the covariance of the scores and the variances of the annotators' parameters.
 
-    Where those are probabilities, their logits' means and variances come with them.
+    Where those are probabilities, their logits' means and variances come with them, and what the
+    scale of the scores adds to their uncertainty.
 
     Parameters
     ----------
@@ -51,27 +54,51 @@ def posterior(
     problem.integrate(fit.state, hopeless=fit.beliefs.reversed == 0.0)
     curvature = problem.curvature(fit.state)
     if problem.rows.n_items <= MOST_DENSE:
-        matrix = _dense(fit, problem, curvature)
-        return DenseCovariance(matrix), *_annotators(fit, problem, curvature, matrix)
-    covariance = _matrix_free(fit, curvature, likelihood, seed)
-    return covariance, *_annotators(fit, problem, curvature, covariance.variances)
+        matrix, stiffness = _dense(fit, problem, curvature)
+        covariance: Covariance = DenseCovariance(matrix)
+        known = matrix
+    else:
+        covariance = _matrix_free(fit, curvature, likelihood, seed)
+        stiffness, known = _stiffness(fit, curvature), covariance.variances
+    own, logits = _annotators(fit, problem, curvature, known)
+    if logits is None:
+        return covariance, own, None, None  # the scale is that of a typical annotator
+    with named("the scale of the scores"):
+        found = scale_uncertainty(fit, problem, likelihood, covariance.variances, stiffness)
+    if found is None:
+        return covariance, own, logits, None
+    scale, wider = found
+    own, own_logits = own + wider.reliabilities, logits[1] + wider.logits
+    return covariance, _WIDER**2 * own, (logits[0], _WIDER**2 * own_logits), scale
 
 
-def _dense(fit: MarginalFit, problem: MarginalProblem, curvature: Curvature) -> FloatArray:
+def _dense(
+    fit: MarginalFit, problem: MarginalProblem, curvature: Curvature
+) -> tuple[FloatArray, float]:
+    """Return the covariance of the scores, and how stiff they are along themselves."""
     with named("standard errors of the scores"):
         matrix = centred(curvature.inverse(), problem.component)
+    stiffness = _stiffness(fit, curvature)
     if not fit.estimated:
-        return matrix
+        return matrix, stiffness
     # The spread is uncertain, too, and the scores move with it: the information of log σ is
     # 2 tr (1 − C/σ²)², and that of its prior.
-    shrunk, pieces = matrix / fit.population.score_sd**2, int(problem.component.max()) + 1
+    variance, pieces = fit.population.score_sd**2, int(problem.component.max()) + 1
+    shrunk = matrix / variance
     degrees_of_freedom = (
         len(matrix) - pieces - 2.0 * float(np.trace(shrunk)) + float(np.square(shrunk).sum())
     )
     push = 2.0 * shrunk @ fit.scores
-    return np.asarray(
-        matrix + np.outer(push, push) / (2.0 * max(degrees_of_freedom, 0.0) + LOG_SD**-2)
-    )
+    information = 2.0 * max(degrees_of_freedom, 0.0) + LOG_SD**-2
+    # Sherman and Morrison's formula; C⁻¹ push = 2 ŝ/σ².
+    along = 2.0 * dot(fit.scores, fit.scores) / variance
+    stiffness -= along**2 / (information + 2.0 * dot(push, fit.scores) / variance)
+    return matrix + np.outer(push, push) / information, stiffness
+
+
+def _stiffness(fit: MarginalFit, curvature: Curvature) -> float:
+    """Return the curvature of c·ŝ in c."""
+    return dot(fit.scores, curvature.product(fit.scores))
 
 
 def _matrix_free(

@@ -21,6 +21,7 @@ from aggcal.aggregation.uncertainty.ranks import (
     first_shares,
     rank_intervals,
 )
+from aggcal.aggregation.uncertainty.scale import Scale
 from aggcal.aggregation.uncertainty.shape import Shaped, top_shares
 from aggcal.aggregation.uncertainty.t_distribution import probability_below, quantile
 from aggcal.errors import AggcalWarning, OptionError, WeaklyJoinedWarning
@@ -56,6 +57,8 @@ class Uncertainty:
     """Sorted ranks of each item in draws of all scores; None for many items or components."""
     seed: int = 0
     """Seed of these draws."""
+    scale: Scale | None = field(default=None, repr=False)
+    """What the scale of all scores adds to ``covariance``; no order depends on it."""
 
     __repr__ = brief
 
@@ -72,6 +75,7 @@ class Uncertainty:
         logits: tuple[FloatArray, FloatArray] | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
         degrees_of_freedom: float = inf,
+        scale: Scale | None = None,
         prior_sd: float | None = None,
         warnings: tuple[AggcalWarning, ...] = (),
         component: IntArray | None = None,
@@ -91,6 +95,8 @@ class Uncertainty:
             Means and variances of their logits, where they are probabilities.
         degrees_of_freedom
             Degrees of freedom of the variances.
+        scale
+            What the scale of the scores adds to the covariance.
         prior_sd
             Spread of the scores' normal prior, where there is one: ranks and orders are then those
             under a prior whose shape is estimated, too.
@@ -147,6 +153,7 @@ class Uncertainty:
             shape,
             found.draws,
             seed,
+            scale,
         )
 
     @property
@@ -168,7 +175,14 @@ class Uncertainty:
     @cached_property
     def se(self) -> FloatArray:
         """Standard error of each score."""
-        return frozen(np.sqrt(self.covariance.variances))
+        if self.scale is None:
+            return frozen(self.order_se)
+        return frozen(np.sqrt(self.covariance.variances + self.scale.added))
+
+    @property
+    def order_se(self) -> FloatArray:
+        """Standard error of each score as far as its place among the others depends on it."""
+        return np.sqrt(self.covariance.variances)
 
     @property
     def low(self) -> FloatArray:
@@ -181,16 +195,21 @@ class Uncertainty:
         return self.scores + _critical_value(self.level, self.degrees_of_freedom) * self.se
 
     def draws(self) -> FloatArray | None:
-        """Draw all scores, a row a draw: the draws that the ranks come from.
+        """Draw all scores, a row a draw: their orders are those that the ranks come from.
 
         None for many items, whose correlations are not at hand.
         """
         if len(self.scores) > MOST_DENSE and self.shape is None:
             return None
         random = np.random.default_rng(self.seed)
-        return drawn_scores(
+        drawn = drawn_scores(
             self.scores, self.covariance, self.degrees_of_freedom, self.shape, random
         )
+        if self.scale is None:
+            return drawn
+        # Its logarithm is nearly normal, and no order changes.
+        log_scale = np.sqrt(np.log1p(self.scale.variance)) * random.standard_normal(len(drawn))
+        return np.asarray(np.exp(log_scale)[:, None] * drawn)
 
     def top_probabilities(self, stops: IntArray) -> FloatArray | None:
         """Probability that each item is among the first k, for each k of ``stops``.
@@ -209,7 +228,7 @@ class Uncertainty:
         if self.component is not None:
             return None
         if self.rank_draws is None:
-            shares = first_shares(self.scores, self.se, 0)
+            shares = first_shares(self.scores, self.order_se, 0)
         else:
             shares = top_shares(self.rank_draws, np.array([1]))[:, 0]
         return could_be_first(shares, self.level)

@@ -100,7 +100,7 @@ def top_chances(known: Uncertainty, k: int) -> FloatArray | None:
     found = known.top_probabilities(np.array([k]))
     if found is not None:
         return stated(found[:, 0], least)
-    return stated(_among_many(known.scores, known.se, k), least)
+    return stated(_among_many(known.scores, known.order_se, k), least)
 
 
 def best_set(known: Uncertainty, k: int) -> BestSet | None:

@@ -1,0 +1,54 @@
+"""What is said of annotators who see the items in two ways."""
+
+from __future__ import annotations
+
+from aggcal.advice.check.camps import Camps
+from aggcal.advice.check.context import Fitted
+from aggcal.advice.check.findings import Affects, Finding, Severity, listed, rounded
+from aggcal.errors import some
+
+_ALIKE = 0.6  # of the usual correlation: above it the two orders are nearly one
+
+
+def camp_findings(fitted: Fitted, found: Camps | None) -> list[Finding]:
+    """Report who is divided over what."""
+    if found is None:
+        return []
+    judgments = fitted.judgments
+    larger, smaller = (judgments.annotator_ids[c] for c in (found.larger, found.smaller))
+    items = judgments.item_ids[found.items]
+    alike = found.correlation > _ALIKE * max(found.usual_correlation, _ALIKE)
+    severity: Severity = "note" if alike else "problem"
+    sizes = f"{len(larger):,} and {len(smaller):,}"
+    unclear = f"; {found.unclear:,} of them could belong to either group" if found.unclear else ""
+    title = (
+        f"Two groups of annotators ({sizes}) prefer somewhat different orders"
+        if alike
+        else f"The annotators form two opposing groups ({sizes})"
+    )
+    return [
+        Finding(
+            severity,
+            "divided",
+            f"{len(larger):,} annotators ({some(larger)}) and {len(smaller):,} ({some(smaller)}) "
+            f"order the items differently{unclear}. Their orders correlate "
+            f"{found.correlation:.2f}, those of random groups {found.usual_correlation:.2f} (1 is "
+            f"the same order, \N{MINUS SIGN}1 the opposite). They differ most on {some(items)}.",
+            "Ask both groups which criterion they used. If both are legitimate, analyse them "
+            "separately, or ask a narrower question.",
+            {
+                "larger_camp": listed(larger),
+                "larger_size": len(larger),
+                "smaller_camp": listed(smaller),
+                "smaller_size": len(smaller),
+                "unclear": found.unclear,
+                "rank_correlation": round(found.correlation, 4),
+                "rank_correlation_by_lot": round(found.usual_correlation, 4),
+                "items": listed(items),
+                "differences": rounded(found.differences),
+                "standard_deviations_beyond_chance": round(found.beyond, 2),
+            },
+            title=title,
+            affects=Affects.by_annotators(judgments, [*found.larger, *found.smaller]),
+        )
+    ]
