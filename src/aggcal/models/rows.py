@@ -232,12 +232,12 @@ def between_annotators(annotator: CodeArray) -> list[int]:
 
     Examples
     --------
-    >>> between_annotators(np.array([0, 0, 1]))
-    [0, 3]
+    >>> between_annotators(np.array([0, 0, 1])), between_annotators(np.array([]))
+    ([0, 3], [0, 0])
     """
     cuts = even(len(annotator))
     inner = np.searchsorted(annotator, annotator[cuts[1:-1]])
-    return [int(cut) for cut in np.unique([0, *inner.tolist(), len(annotator)])]
+    return [0, *sorted({*inner.tolist()} - {0}), len(annotator)]
 
 
 def _merged(
@@ -254,7 +254,7 @@ def _merged(
     new = np.ones(len(order), dtype=bool)
     new[1:] = (owner[1:] != owner[:-1]) | (winner[1:] != winner[:-1]) | (loser[1:] != loser[:-1])
     first = np.flatnonzero(new)
-    sizes = np.bincount(owner[first] - owner[0])
+    sizes = np.bincount(owner[first] - owner[:1])
     return winner[first], loser[first], np.add.reduceat(given[order], first), sizes
 
 
