@@ -33,8 +33,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
-def balanced(starts: npt.NDArray[np.int64]) -> list[int]:
-    """Cut the annotators into ranges of about as many rows.
+def balanced(starts: npt.NDArray[np.int64], fewest: int = _ROWS_PER_RANGE) -> list[int]:
+    """Cut the annotators into ranges of about as many rows, ``fewest`` or more.
 
     The cut depends on the data alone, not on the number of cores, and ranges are added up in
     their order: the same data give the same bits on any number of threads.
@@ -45,7 +45,7 @@ def balanced(starts: npt.NDArray[np.int64]) -> list[int]:
     [0, 2, 3]
     """
     rows = int(starts[-1])
-    ranges = int(np.clip(rows // _ROWS_PER_RANGE, 1, _MOST_RANGES))
+    ranges = int(np.clip(rows // fewest, 1, _MOST_RANGES))
     cuts = np.searchsorted(starts, np.linspace(0, rows, ranges + 1))
     cuts[0], cuts[-1] = 0, len(starts) - 1
     return [int(cut) for cut in np.unique(cuts)]

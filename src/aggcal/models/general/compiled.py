@@ -36,6 +36,8 @@ _ROLES = (RELIABILITY, POSITION, READINESS, STANCE)
 PAIRS = ((GAP, GAP), (GAP, AXIS), (AXIS, AXIS), (GAP, TIE), (AXIS, TIE), (TIE, TIE))
 _GRADES = 3
 """Grades that the kernels know."""
+_FEWEST_ROWS = 2_500
+"""Rows of a range: an integral over a row takes long, so that fewer are worth a thread."""
 _COUNT, _NUMBER, _ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 # fmt: off
 _ARRAYS = (
@@ -110,7 +112,7 @@ class CompiledIntegration(Integration):
             raise RuntimeError("the compiled kernels are not there")
         self._kernels = kernels
         self._starts = np.ascontiguousarray(rows.starts, dtype=np.int64)
-        self.ranges = balanced(self._starts)
+        self.ranges = balanced(self._starts, _FEWEST_ROWS)
         weight, lean, tied = rows.answers
         plain = len(rows) > 0 and bool((weight == 1.0).all())
         self._answers = (
