@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal._core.kernels import threads
 from aggcal.models import rows as plain
 from aggcal.models.general import rows as general
 from aggcal.models.weighted_pairs import WeightedPairs
@@ -38,7 +39,7 @@ def cuts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     def even(rows: int) -> list[int]:
         return [rows * k // request.param for k in range(request.param + 1)]
 
-    monkeypatch.setattr(plain, "even", even)
+    monkeypatch.setattr(threads, "even", even)
 
 
 @pytest.mark.usefixtures("cuts")
@@ -80,7 +81,7 @@ def test_rows_of_the_general_model(
     whole = lay_out(judgments)
     for number in (5, 40):
         ends = [len(judgments.weight) * k // number for k in range(number + 1)]
-        monkeypatch.setattr(plain, "even", lambda _, ends=ends: ends)
+        monkeypatch.setattr(threads, "even", lambda _, ends=ends: ends)
         assert _bytes(lay_out(judgments)) == _bytes(whole)
 
 

@@ -22,7 +22,7 @@ from aggcal._core.arrays import (
     sums,
 )
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments
@@ -247,8 +247,7 @@ class Judgments(AnyJudgments):
                 kernels.aggcal_agreement(end - begin, *arrays)
 
             # Cut between annotators, of whom each thread then has its own.
-            cuts = np.searchsorted(codes[0], codes[0][even(len(weight))[1:-1]])
-            each_range(work, [0, *np.unique(cuts).tolist(), len(weight)])
+            each_range(work, between_annotators(codes[0]))
         else:
             for k in range(0, len(weight), _PIECE):
                 rows = slice(k, k + _PIECE)

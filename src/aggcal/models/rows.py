@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, joined, sums
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, each_range, even
+from aggcal._core.kernels.threads import balanced, between_annotators, each_range, even
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 
@@ -225,19 +225,6 @@ def _in_memory(judgments: Judgments) -> Rows:
     if (total == 1.0).all():
         total = constant(1.0, len(total))
     return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), judgments.n_items)
-
-
-def between_annotators(annotator: CodeArray) -> list[int]:
-    """Cut rows that are sorted by annotator into ranges of about as many, whole annotators each.
-
-    Examples
-    --------
-    >>> between_annotators(np.array([0, 0, 1])), between_annotators(np.array([]))
-    ([0, 3], [0, 0])
-    """
-    cuts = even(len(annotator))
-    inner = np.searchsorted(annotator, annotator[cuts[1:-1]])
-    return [0, *sorted({*inner.tolist()} - {0}), len(annotator)]
 
 
 def _merged(

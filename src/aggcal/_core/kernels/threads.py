@@ -63,6 +63,19 @@ def even(rows: int) -> list[int]:
     return [rows * k // ranges for k in range(ranges + 1)]
 
 
+def between_annotators(annotator: npt.NDArray[np.int32]) -> list[int]:
+    """Cut rows that are sorted by annotator into ranges of about as many, whole annotators each.
+
+    Examples
+    --------
+    >>> between_annotators(np.array([0, 0, 1])), between_annotators(np.array([]))
+    ([0, 3], [0, 0])
+    """
+    cuts = even(len(annotator))
+    inner = np.searchsorted(annotator, annotator[cuts[1:-1]])
+    return [0, *sorted({*inner.tolist()} - {0}), len(annotator)]
+
+
 def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Result]:
     """Call ``work`` with the ends of each range, in threads; return what it returned, in order.
 

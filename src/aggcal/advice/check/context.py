@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi, sqrt
 
-import numpy as np
-
-from aggcal._core.arrays import FloatArray, IntArray, TextArray, dot
+from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.loaded import is_a
+from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import Population
 from aggcal.advice.check.clusters import Clusters
 from aggcal.advice.check.leave_one_out import Others, consensus_of_others
@@ -99,14 +98,13 @@ class Fitted:
         >>> Fitted.within(part, aggcal.aggregate(whole, "btl", warn=False)).consensus.annotator_ids
         array(['ann'], dtype=object)
         """
-        items = _positions(part.item_ids, consensus.item_ids)
-        who = _positions(part.annotator_ids, consensus.annotator_ids)
+        reliabilities = consensus.reliabilities
         kept = ("prior", "estimator", "effects", "random_reliability", "warnings", "convergence")
         narrowed = Consensus.of(
             part,
-            consensus.scores[items],
+            aligned(consensus.scores, consensus.item_ids, part.item_ids),
             method=consensus.method,
-            reliabilities=consensus.reliabilities[who],
+            reliabilities=aligned(reliabilities, consensus.annotator_ids, part.annotator_ids),
             **{name: getattr(consensus, name) for name in kept},
         )
         return cls.by(part, narrowed)
@@ -155,11 +153,6 @@ class Fitted:
             gap,
             probability,
         )
-
-
-def _positions(ids: TextArray, among: TextArray) -> IntArray:
-    at = {label: position for position, label in enumerate(among.tolist())}
-    return np.array([at[label] for label in ids.tolist()], dtype=np.int64)
 
 
 def _as_halves(judgments: Judgments, scores: FloatArray) -> FloatArray:

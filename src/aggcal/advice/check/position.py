@@ -130,7 +130,7 @@ def _unlikely(
     residuals = np.where(decided, part * (left - fits), 0.0)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
     together = fitted.clusters.tail(-standard, residuals)
-    # Nobody is named above the rate, however far above it: what is there already is enough.
+    # Above the rate nobody is named, however far above it: nothing more needs to be computed.
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
     starts = np.searchsorted(owner, np.arange(m + 1))
     for u in np.flatnonzero(unlikely <= _RATE).tolist():

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, joined
-from aggcal._core.kernels.threads import each_range
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
-from aggcal.models.rows import between_annotators, order_by
+from aggcal.models.rows import order_by
 
 ASKED_IN = "asked in"
 """The key of the contexts of rows whose readiness to tie is the same in all of them."""
