@@ -280,7 +280,7 @@ def test_scores_of_each_component_add_up_to_nothing() -> None:
 def test_nothing_told_leaves_the_default_spread() -> None:
     sigma = 3.0
     for _ in range(400):
-        sigma = next_sd(sigma, np.zeros(5), 4.0 * sigma**2, 4, 1.0)
+        sigma = next_sd(sigma, np.zeros(5), np.full(5, 0.8 * sigma**2), 4, 1.0)
     assert sigma == pytest.approx(1.0, abs=0.05)
 
 

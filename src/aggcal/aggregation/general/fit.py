@@ -14,7 +14,7 @@ from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimab
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.newton import Convergence
-from aggcal.aggregation.solve.population import Path, ahead, blend
+from aggcal.aggregation.solve.population import Path, blend
 from aggcal.models.general.annotators import Known
 from aggcal.models.general.design import SCORES
 from aggcal.models.general.sums import Sums
@@ -48,8 +48,6 @@ number would shorten steps that close in."""
 _DAMPED = 0.5
 """What is kept of the rows' variances where an iteration changes nearly as much as the last."""
 _STALLED, _SETTLING, _LATER = 0.9, 3, 8
-_AITKEN = 3
-"""Updates of the spreads from which the next is extrapolated."""
 _PATIENT, _INNER = 20, 5
 """Iterations after which unknowns are solved for, by so many steps, before spreads are mixed."""
 _CAREFUL = 40
@@ -62,8 +60,8 @@ _SAMPLE, _FIRST_ROUNDS = 100_000, 8
 passes over all, and the unit is held exactly later on. So many updates of the means and spreads of
 these annotators are where all begin: each costs a tenth of a pass at a million."""
 _MIXED = 5e-3
-"""Change in an iteration below which spreads and means of many rows are mixed from then on, and
-modes are looked for exactly: further off, how they went says little about where they go."""
+"""Change in an iteration below which spreads and means are mixed from then on, and modes are looked
+for exactly: further off, how they went says little about where they go."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 
@@ -110,7 +108,7 @@ def fit_general(
         Whether a sample of annotators told the means and spreads to begin with.
     """
     run = _Run(problem, held, on_iteration, told)
-    if run.many and reversed_before is not None:
+    if reversed_before is not None:
         run.hopeless = np.asarray(reversed_before < _SURELY)
     return run.fit(start)
 
@@ -135,7 +133,7 @@ class _Run:
         layout = self.problem.layout
         cells = len(layout.design.blocks) > 1 and len(layout.rows) <= _MANY_ROWS
         self.dense = layout.size <= (MOST_DENSE if cells else _FEW_UNKNOWNS)
-        self.many = self.problem.has_unit and len(layout.rows) >= 2 * _SAMPLE
+        self.large = self.problem.has_unit and len(layout.rows) >= 2 * _SAMPLE
 
     def fit(self, state: State) -> GeneralFit:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
@@ -150,11 +148,11 @@ class _Run:
             if not np.isfinite(far):
                 break
             if len(self.moves) >= _SETTLING:
-                if far > _STALLED * self.moves[-1] and self._may_stall:
+                if far > _STALLED * self.moves[-1] and len(self.moves) >= _LATER:
                     kept, self.close = _DAMPED, _CLOSER
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
-            if self.many and far < _MIXED:
+            if far < _MIXED:
                 self.close, self.problem.roughly = _CLOSER, False
             if len(self.moves) == _PATIENT:
                 self.path.clear()
@@ -179,11 +177,6 @@ class _Run:
         """Whether unknowns are solved for before each update: weakly determined spreads spiral."""
         return len(self.moves) >= _PATIENT
 
-    @property
-    def _may_stall(self) -> bool:
-        """Whether damping is due: many rows first bring the unit and the spreads into line."""
-        return not self.many or len(self.moves) >= _LATER
-
     def _solved(self, state: State) -> State:
         """Take a few of Newton's steps with the spreads held."""
         for _ in range(_INNER):
@@ -199,8 +192,8 @@ class _Run:
 
     def _begun(self, state: State) -> tuple[State, Sums]:
         """Bring the first scores into the unit, roughly, and integrate there."""
-        self.problem.roughly = self.many
-        if self.many and not self.told:
+        self.problem.roughly = self.large
+        if self.large and not self.told:
             some = self.problem.sample(len(self.problem.layout.rows) // _SAMPLE)
             some.roughly = True
             # What holds the unit of all would tilt a few out of theirs.
@@ -209,23 +202,22 @@ class _Run:
             for _ in range(0 if self.held else _FIRST_ROUNDS):
                 first, _ = annotators_refined(some, first)
             state = self.problem.with_annotators(state, told(some, first))
-        close = _TOLD_CLOSE if self.many and self.told else _FIRST_CLOSE
+        close = _TOLD_CLOSE if self.told else _FIRST_CLOSE
         return _in_unit(self.problem, state, self.hopeless, close)
 
     def _iterated(self, state: State, sums: Sums, kept: float) -> tuple[State, float]:
         problem = self.problem
         curvature = problem.curvature(state, sums)
         self.objectives.append(self._objective(state, curvature))
-        close = _LOOSE
-        if self.many and self.moves:  # products with the curvature cost little beside integrals
-            close = float(np.clip(self.moves[-1], _TIGHT, _LOOSE))
+        # Products with the curvature cost little beside integrals.
+        close = float(np.clip(self.moves[-1] if self.moves else 1.0, _TIGHT, _LOOSE))
         new, covariance, step = self._stepped(state, curvature, close)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
-        updated = estimated_again(
-            problem, new, curvature, covariance, free, careful=careful, far=self.many
-        )
+        updated = estimated_again(problem, new, curvature, covariance, free, careful=careful)
         far = max(step, abs(problem.off()), _moved(state, updated))
+        if not np.isfinite(far):
+            return state, far
         updated = self._led(state, updated, far)
         old = state.covariance
         if old.shape == covariance.shape:
@@ -236,22 +228,15 @@ class _Run:
         return replace(updated, covariance=covariance), far
 
     def _led(self, old: State, new: State, far: float) -> State:
-        """Return where an update of the spreads leads, with those before it."""
-        free = self._free()
-        if self.many and not self._patient:
-            return self._mixed(old, new) if self.path or far < _MIXED else new
-        self.path.append((_coordinates(old, free), _coordinates(new, free)))
-        if self._patient:
-            return _with(new, free, blend(self.path))
-        if len(self.path) <= _AITKEN:
-            return new
-        found = _with(new, free, ahead(self.path))
-        self.path.clear()
-        return found
+        """Return where an update leads, with those before it, once they say where they go.
 
-    def _mixed(self, old: State, new: State) -> State:
-        """Mix the last updates of the spreads and of the means, which follow each other."""
-        free, at = self._free(), self.problem.layout.at_means
+        The means follow the spreads until unknowns are solved for under them.
+        """
+        if not (self._patient or self.path or far < _MIXED):
+            return new
+        free, at = self._free(), len(new.unknowns)
+        if not self._patient:
+            at = self.problem.layout.at_means
         of_old, of_new = (
             np.concatenate([each.unknowns[at:], _coordinates(each, free)]) for each in (old, new)
         )
@@ -273,10 +258,13 @@ class _Run:
         else:
             step = conjugate_gradients(curvature.product, force, curvature.solver(), close)
             covariance = 1.0 / curvature.diagonal()
-        sigma = state.block_sds[SCORES]
-        far = float(np.abs(step).max()) / sigma
-        step = step * min(1.0, 1.0 / max(far, 1e-300))
-        self._hold_back(step[self.problem.layout.at_means :])
+        means = slice(problem.layout.at_means, None)
+        far = 0.0
+        for part, unit in ((slice(means.start), state.block_sds[SCORES]), (means, 1.0)):
+            length = float(np.abs(step[part]).max(initial=0.0)) / unit
+            step[part] *= min(1.0, 1.0 / max(length, 1e-300))
+            far = max(far, length)
+        self._hold_back(step[means])
         tilt = curvature.tilt(problem.off(), step, far) if problem.has_unit else 0.0
         new = replace(state, unknowns=state.unknowns + step, tilt=state.tilt + tilt)
         return new, covariance, far

@@ -109,7 +109,7 @@ def _spreads(
     """Estimate the shares and the spreads again."""
     mixture, n = looked.mixture, looked.mixture.n
     own = np.diag(covariance)
-    common = next_sd(values.common_sd, values.parts[0], float(own[:n].sum()), n - 1, 1.0)
+    common = next_sd(values.common_sd, values.parts[0], own[:n], n - 1, 1.0)
     apart = values.apart_sd
     if len(values.parts) > 1:
         apart = effect_sd(apart, values.parts[1:].ravel(), own[n:], widest=1.0, careful=False)

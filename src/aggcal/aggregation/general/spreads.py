@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -37,6 +36,8 @@ _TAU_STEP, _TAU_RANGE = 3.0**0.5, (0.05, 3.0)
 _FAR, _SAME, _LEAST_LEFT, _KNOWN = 50, 1e-6, 0.1, 1e-30
 """Updates of a spread that are foreseen at most, the relative change at which they have ended, the
 least share of an annotator's precision that a wider spread leaves, and a variance as good as 0."""
+_LONGEST = 1.0
+"""Largest change of a mean that is foreseen: likelihoods are nearly straight beyond it."""
 LEAST_SD = 0.05
 """Smallest spread of an annotator's parameter or an effect: below it, nobody could see it."""
 _WEAK = 0.1
@@ -64,7 +65,6 @@ def estimated_again(
     free: list[str],
     *,
     careful: bool = False,
-    far: bool = False,
 ) -> State:
     """Estimate the spreads, the share of reversed annotators and the weights of grades again.
 
@@ -79,8 +79,6 @@ def estimated_again(
     careful
         Whether to take the short steps of expectation and maximisation, to the same end: MacKay's
         go to and fro for ever where the data hardly tell a spread.
-    far
-        Whether the annotators' spreads go where their updates would end, were posteriors normal.
     """
     blocks, sds, unknowns = dict(state.block_sds), state.sds.copy(), state.unknowns.copy()
     layout = problem.layout
@@ -89,7 +87,8 @@ def estimated_again(
         if name in layout.names:
             k = layout.names.index(name)
             seen = _seen(problem, curvature, covariance, name, forms.get(name))
-            sds[k], moved = _annotator_sd(seen, name, float(sds[k]), _FAR if far else 1)
+            foreseen = _FAR if name in layout.means else 1
+            sds[k], moved = _annotator_sd(seen, name, float(sds[k]), foreseen)
             if name in layout.means:
                 unknowns[layout.at_means + layout.means.index(name)] += moved
         else:
@@ -100,8 +99,7 @@ def estimated_again(
         m = layout.rows.n_annotators
         share = float((problem.known.reversed.sum() + a - 1.0) / (m + a + b - 2.0))
     grades = _grades(problem, curvature.sums, state) if len(state.grades) > 1 else state.grades
-    found = replace(state, block_sds=blocks, sds=sds, reversed_share=share, grades=grades)
-    return replace(found, unknowns=unknowns) if far else found
+    return State(unknowns, sds, blocks, share, state.covariance, state.tilt, grades)
 
 
 def _block_sd(
@@ -116,7 +114,7 @@ def _block_sd(
     if name == SCORES:
         variances = own if own.ndim == 1 else np.diag(centred(own, problem.component))
         free = len(values) - int(problem.component.max()) - 1
-        return next_sd(sd, values, float(variances.sum()), free, 1.0)
+        return next_sd(sd, values, variances, free, 1.0)
     variances = own if own.ndim == 1 else np.diag(own)
     return effect_sd(sd, values, variances, widest=1.0, careful=careful)
 
@@ -225,7 +223,7 @@ def _annotator_sd(seen: _Seen, name: str, sd: float, rounds: int) -> tuple[float
             break
         if rounds > 1:
             there, moved = seen.under(sd, found)
-    return found, moved - first
+    return found, float(np.clip(moved - first, -_LONGEST, _LONGEST))
 
 
 def effect_sd(

@@ -66,6 +66,9 @@ _SAME = 1e-6
 _CLOSE_BY = 0.03
 """Distance (of scores over σ, spreads and shares) at which a fit is taken to go where another one
 went: a wider one might leave an optimum out, a narrower one takes longer."""
+_SMALLER = (0.1, 0.01)
+"""Largest of the first scores of further tries where a start led nowhere: where judgments say next
+to nothing, first scores that fit them put the unit out of reach."""
 Progress = Callable[[int, float], None]
 
 
@@ -131,6 +134,10 @@ def fit_marginal(
             return best
     for start in starts(None):
         run.fit(start)
+    for size in _SMALLER:
+        if not _best(run.found).convergence.converged:
+            for start in starts(None):
+                run.fit(size / max(float(np.abs(start).max()), 1e-300) * start)
     for start in starts(_best(run.found)):
         run.fit(start)
     return _best(run.found)
@@ -294,9 +301,9 @@ class _Run:
         m, beliefs = problem.rows.n_annotators, problem.integral.beliefs
         sigma, tau, share = old.score_sd, old.reliability_sd, old.reversed_share
         if self.score_sd is None:
-            trace = float(np.trace(variances) if self.dense else variances.sum())
+            own = np.diag(variances) if self.dense else variances
             free = problem.rows.n_items - int(problem.component.max()) - 1
-            sigma = next_sd(sigma, state.scores, trace, free, problem.default_sd)
+            sigma = next_sd(sigma, state.scores, own, free, problem.default_sd)
         if problem.has_unit and self.reliability_sd is None:
             own = beliefs.strength_variance
             unsure = curvature.variances_of(

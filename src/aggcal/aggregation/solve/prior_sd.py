@@ -7,7 +7,7 @@ items were told apart; where answers never clash, or tell nothing, it keeps σ f
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log
+from math import exp, log
 
 import numpy as np
 
@@ -23,9 +23,11 @@ _ROUNDS = 30  # at most: more may settle a slow estimate, and take longer
 _CLOSE = 1e-4  # relative change that counts as settled: smaller takes more fits
 _LARGEST_STEP = 3.0
 """Factor by which σ² moves at most in a round."""
-_LITTLE = 0.02
+_LITTLE = 0.1
 """Share of the scores that the data must determine for MacKay's update, which is fast but wrong
-where they determine next to nothing; below, EM's."""
+where they determine next to nothing; below, the end of EM's, each of which goes nowhere."""
+_HALVINGS = 30
+"""Of the interval in which EM's updates end: more than its rounding."""
 _SMALLEST, _LARGEST = 1e-3, 1e3  # of the usual spread: beyond, rounding decides
 
 
@@ -46,7 +48,7 @@ def estimate_sd(
     free = len(component) - int(component.max()) - 1
     sigma, fit = unit, refit(unit, None)
     for _ in range(_ROUNDS):
-        new = next_sd(sigma, fit.scores, _trace(fit, component), free, unit)
+        new = next_sd(sigma, fit.scores, _variances(fit, component), free, unit)
         change, sigma = abs(log(new / sigma)), new
         fit = refit(sigma, fit)
         if change < _CLOSE:
@@ -54,15 +56,17 @@ def estimate_sd(
     return sigma, fit
 
 
-def next_sd(sigma: float, scores: FloatArray, trace: float, free: int, unit: float) -> float:
+def next_sd(
+    sigma: float, scores: FloatArray, variances: FloatArray, free: int, unit: float
+) -> float:
     """Return a better estimate of the spread.
 
     Parameters
     ----------
     sigma
         The spread so far.
-    scores, trace
-        Posterior means under it, and the sum of their variances.
+    scores, variances
+        Posterior means under it, and their variances.
     free
         Scores less connected components, whose means are conventions.
     unit
@@ -74,19 +78,42 @@ def next_sd(sigma: float, scores: FloatArray, trace: float, free: int, unit: flo
 
     >>> found, scores = 1.0, 2.0 * np.random.default_rng(0).standard_normal(10_000)
     >>> for _ in range(9):
-    ...     found = next_sd(found, scores, 0.0, 9_999, 1.0)
+    ...     found = next_sd(found, scores, np.zeros(10_000), 9_999, 1.0)
     >>> bool(abs(found / scores.std() - 1.0) < 1e-3)
     True
     """
     square, at_most = dot(scores, scores), free + log(sigma / unit) / LOG_SD**2
-    degrees_of_freedom = at_most - trace / sigma**2
-    new = (
-        square / degrees_of_freedom
-        if degrees_of_freedom > _LITTLE * free
-        else (square + trace) / max(at_most, 0.1 * free)
-    )
+    degrees_of_freedom = at_most - float(variances.sum()) / sigma**2
+    if degrees_of_freedom <= _LITTLE * free:
+        return within(_end_of_em(sigma, scores, variances, free, unit), unit)
     limits = sigma**2 / _LARGEST_STEP, sigma**2 * _LARGEST_STEP
-    return within(float(np.sqrt(np.clip(new, *limits))), unit)
+    return within(float(np.sqrt(np.clip(square / degrees_of_freedom, *limits))), unit)
+
+
+def _end_of_em(
+    sigma: float, scores: FloatArray, variances: FloatArray, free: int, unit: float
+) -> float:
+    """Return where the updates of expectation and maximisation end, within a longest step.
+
+    Each item's judgments are taken to say the same of it whatever the spread is.
+    """
+    told = np.maximum(1.0 / variances - sigma**-2, 0.0)
+
+    def rises(new: float) -> bool:
+        """Whether an update at this spread leads to a larger one."""
+        under = 1.0 / (told + new**-2)
+        moments = dot(scores, (under / variances) ** 2 * scores) + float(under.sum())
+        return moments > new**2 * max(free + log(new / unit) / LOG_SD**2, 0.1 * free)
+
+    upwards = rises(sigma)
+    low, high = 0.0, 0.5 * log(_LARGEST_STEP)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if rises(sigma * exp(middle if upwards else -middle)) == upwards:
+            low = middle
+        else:
+            high = middle
+    return sigma * exp(low if upwards else -low)
 
 
 def within(sigma: float, unit: float) -> float:
@@ -111,11 +138,11 @@ def centred(covariance: FloatArray, component: IntArray) -> FloatArray:
     )
 
 
-def _trace(fit: Fit, component: IntArray) -> float:
-    """Return the sum of the scores' variances about the mean of their component."""
+def _variances(fit: Fit, component: IntArray) -> FloatArray:
+    """Return the scores' variances about the mean of their component."""
     problem = fit.problem
     if len(component) > _MOST_DENSE:
-        return float(np.sum(1.0 / problem.diagonal))
+        return np.asarray(1.0 / problem.diagonal)
     problem.evaluate(problem.to_device(fit.scores))
     inverse: FloatArray = np.linalg.inv(problem.curvature()[0]).astype(np.float64)
-    return float(np.trace(centred(inverse, component)))
+    return np.diag(centred(inverse, component))
