@@ -63,12 +63,54 @@ def test_all_ways_of_solving_agree() -> None:
     found = leave_one_out._by_lu(inverse, leave_one_out._Left(left, right, pull, curve))
     for k in range(3):
         one = leave_one_out._Left(left[[k]], right[[k]], pull[[k]], curve[[k]])
-        for moved, variance in (
-            leave_one_out._by_cholesky(inverse, one),
+        for way in (
+            leave_one_out._by_cholesky(leave_one_out._shared(inverse, one), one),
             leave_one_out._refitted(whole, one),
         ):
+            assert way is not None
+            moved, variance = way
             np.testing.assert_allclose(moved[0], found[0][k], rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(variance[0], found[1][k], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "right_to"), [(60, 0.03), (300, 0.1)])
+def test_those_who_count_for_little_are_left_out_by_a_series(rows: int, right_to: float) -> None:
+    """Fewer rows than items, and more; the variances of both are approximate."""
+    random, n, others = np.random.default_rng(5), 80, 6000
+    left: Any = random.integers(n, size=others)
+    right: Any = (left + random.integers(1, n, others)) % n
+    curve, pull = random.random(others), random.normal(size=others)
+    whole = np.eye(n)
+    np.add.at(whole, (left, left), curve)
+    np.add.at(whole, (right, right), curve)
+    np.add.at(whole, (left, right), -curve)
+    np.add.at(whole, (right, left), -curve)
+    inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
+    mine = slice(rows)
+    one = leave_one_out._Left(
+        left[None, mine], right[None, mine], pull[None, mine], curve[None, mine]
+    )
+    exact = leave_one_out._refitted(whole, one)
+    series = leave_one_out._by_series(leave_one_out._shared(inverse, one), one)
+    signs = leave_one_out._by_signs(inverse, one)
+    for found, close in ((series, 0.01), (signs, right_to)):
+        assert found is not None
+        np.testing.assert_allclose(found[0], exact[0], atol=1e-5 * np.abs(exact[0]).max())
+        np.testing.assert_allclose(found[1], exact[1], rtol=close)
+
+
+def test_those_who_count_for_much_are_not() -> None:
+    random, n = np.random.default_rng(5), 20
+    left: Any = random.integers(n, size=(1, 50))
+    right: Any = (left + random.integers(1, n, left.shape)) % n
+    curve = np.ones(left.shape)
+    whole = 0.1 * np.eye(n)
+    for i, j in zip(left[0], right[0], strict=True):
+        whole[[i, j, i, j], [i, j, j, i]] += np.array([1.0, 1.0, -1.0, -1.0])
+    inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
+    one = leave_one_out._Left(left, right, curve, curve)
+    assert leave_one_out._by_series(leave_one_out._shared(inverse, one), one) is None
+    assert leave_one_out._by_signs(inverse, one) is None
 
 
 def test_everybody_is_in_one_batch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi
 from typing import NamedTuple
@@ -24,6 +25,17 @@ _MOST_WORK = 2e10
 _SMALL, _ENTRIES = 48, 1 << 16
 """Rows of an annotator up to which a plain solution is faster than one that does half of the work,
 and entries of the tables of several such annotators that are solved at once."""
+
+_LITTLE = 0.2
+"""Part of what is known of a gap that is an annotator's own, up to which a series is summed."""
+
+_MOST_TERMS, _SAME = 20, 1e-6
+"""Terms of a series, and the part of the sum that the last of them may be: an annotator who counts
+for much needs more, and is left out exactly."""
+
+_SIGNS = 64
+"""Random signs that tell the second term for annotators with many rows: right to a fifth, which is
+a few percent of a variance."""
 
 _PROBIT = pi / 8.0
 
@@ -129,11 +141,13 @@ def consensus_of_others(
     for rows in counted(parts, "comparing each annotator with the others"):
         one = _Left(left[rows], right[rows], pull[rows], curve[rows])
         if rows.shape[1] > n:
-            moved, variance[rows] = _refitted(whole, one)
+            found = _by_signs(inverse, one) or _refitted(whole, one)
         elif rows.shape[1] > _SMALL:
-            moved, variance[rows] = _by_cholesky(inverse, one)
+            shared = _shared(inverse, one)
+            found = _by_series(shared, one) or _by_cholesky(shared, one) or _by_lu(inverse, one)
         else:
-            moved, variance[rows] = _by_lu(inverse, one)
+            found = _by_lu(inverse, one)
+        moved, variance[rows] = found
         gap[rows] -= moved
     errors = dtrtrs(np.linalg.cholesky(whole).T, _drawn(n).T, lower=False)[0].T
     variance = np.maximum(variance, 0.0)
@@ -162,8 +176,12 @@ def _batches(starts: IntArray, n: int) -> list[IntArray]:
     return parts
 
 
-def _by_lu(inverse: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
-    """Return how far annotators move the gaps of their rows, and the variances without them."""
+_Found = tuple[FloatArray, FloatArray]
+"""How far annotators move the gaps of their rows, and the variances of these without them."""
+
+
+def _by_lu(inverse: FloatArray, own: _Left) -> _Found:
+    """Leave annotators out by the formula as it stands."""
     i, j = own.left, own.right
     across, down = (slice(None), slice(None), None), (slice(None), None, slice(None))
     shared = inverse[i[across], i[down]] + inverse[j[across], j[down]]
@@ -173,28 +191,83 @@ def _by_lu(inverse: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
     return moved, np.diagonal(without, axis1=1, axis2=2)
 
 
-def _by_cholesky(inverse: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
-    """Return the same of one annotator: half the work, where there is much.
+def _shared(inverse: FloatArray, own: _Left) -> FloatArray:
+    """Return C of one annotator."""
+    [i], [j] = own.left, own.right
+    rows = inverse.take(i, axis=0) - inverse.take(j, axis=0)
+    return np.asarray(rows.take(i, axis=1) - rows.take(j, axis=1))
 
-    With S = √W, (I − C W)⁻¹ C = C + Tᵀ T, where T = L⁻¹ S C and L Lᵀ = I − S C S.
+
+def _by_series(shared: FloatArray, own: _Left) -> _Found | None:
+    """Leave one annotator out by the series C + C W C + ...; None where they count for much.
+
+    The variances are its first two terms, and those after them as if each fell like the second:
+    what is left out is of the order of the annotator's share squared.
     """
+    [r], [w] = own.pull, own.curve
+    variance = np.diagonal(shared)
+    part = np.einsum("ij,ij,j->i", shared, shared, w) / np.maximum(variance, 1e-300)
+    moved = _summed(lambda step: shared @ (w * step), shared @ r)
+    if moved is None or part.max(initial=0.0) > _LITTLE:
+        return None
+    return moved[None], (variance / (1.0 - part))[None]
+
+
+def _by_signs(inverse: FloatArray, own: _Left) -> _Found | None:
+    """Do the same of one annotator with many rows: the second term is drawn by random signs."""
     [i], [j], [r], [w] = own
-    rows = inverse[i] - inverse[j]
-    shared = rows[:, i] - rows[:, j]
+    n = len(inverse)
+
+    def spread(values: FloatArray) -> FloatArray:
+        """Return K B of values of the rows."""
+        return np.asarray(inverse @ (sums(i, values, n) - sums(j, values, n)))
+
+    def among(scores: FloatArray) -> FloatArray:
+        return np.asarray(scores[i] - scores[j])
+
+    moved = _summed(lambda step: spread(w * among(step)), spread(r))
+    variance = inverse[i, i] + inverse[j, j] - 2.0 * inverse[i, j]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (_SIGNS, len(i))) * np.sqrt(w)
+    given = np.stack([sums(i, each, n) - sums(j, each, n) for each in signs])
+    drawn = (given @ inverse).T
+    part = np.square(drawn[i] - drawn[j]).mean(axis=1) / np.maximum(variance, 1e-300)
+    if moved is None or part.mean() > _LITTLE:
+        return None
+    return among(moved)[None], (variance / (1.0 - np.minimum(part, 0.5)))[None]
+
+
+def _summed(further: Callable[[FloatArray], FloatArray], first: FloatArray) -> FloatArray | None:
+    """Return the sum of a series, each of whose terms follows from the last; None: it is long."""
+    total, step = first, first
+    for _ in range(_MOST_TERMS):
+        step = further(step)
+        total = total + step
+        if np.abs(step).max(initial=0.0) <= _SAME * np.abs(total).max(initial=0.0):
+            return total
+    return None
+
+
+def _by_cholesky(shared: FloatArray, own: _Left) -> _Found | None:
+    """Leave one annotator out exactly: half the work of the formula, where there is much.
+
+    With S = √W, (I − C W)⁻¹ C = C + Tᵀ T, where T = L⁻¹ S C and L Lᵀ = I − S C S. None: rounding,
+    where next to nothing is known without this annotator.
+    """
+    [r], [w] = own.pull, own.curve
     root = np.sqrt(w)
     scaled = shared * root
     middle = -root[:, None] * scaled
-    middle.flat[:: len(i) + 1] += 1.0
+    middle.flat[:: len(r) + 1] += 1.0
     factor, failed = dpotrf(middle.T, lower=True, overwrite_a=True)
-    if failed:  # rounding, where next to nothing is known without this annotator
-        return _by_lu(inverse, own)
+    if failed:
+        return None
     half = dtrtrs(factor, scaled.T, lower=True, overwrite_b=True)[0]
     moved = shared @ r + half.T @ (half @ r)
     return moved[None], (np.diagonal(shared) + np.square(half).sum(axis=0))[None]
 
 
-def _refitted(whole: FloatArray, own: _Left) -> tuple[FloatArray, FloatArray]:
-    """Return the same of one annotator who has more rows than there are items."""
+def _refitted(whole: FloatArray, own: _Left) -> _Found:
+    """Leave one annotator out who has more rows than there are items."""
     [i], [j], [r], [w] = own
     n = len(whole)
     given = np.zeros((n, n))
