@@ -64,7 +64,7 @@ def assert_same_terms(
     assert (found.estimator, found.method) == (wanted.estimator, wanted.method)
     np.testing.assert_allclose(found.scores, wanted.scores, atol=close)
     np.testing.assert_allclose(found.reliabilities, wanted.reliabilities, atol=close)
-    assert found.objective == pytest.approx(wanted.objective, rel=1e-8)
+    assert found.objective == pytest.approx(wanted.objective, rel=close)
     assert [str(w) for w in found.warnings] == [str(w) for w in wanted.warnings]
     mine, theirs = found.uncertainty, wanted.uncertainty
     assert mine is not None
@@ -191,6 +191,8 @@ def test_what_is_held_equal_is_checked_where_the_rows_lie() -> None:
     assert_same_terms(
         aggcal.aggregate(judgments, terms=terms, engine=engine, warn=False),
         aggcal.aggregate(judgments, terms=terms, warn=False),
+        # Spreads settle to 1e-4; so few answers leave them loose, and sums differ in rounding.
+        close=1e-6,
     )
     blank = dict(columns) | {"prompt": np.where(np.arange(200) < 3, None, columns["prompt"])}
     without = aggcal.read_judgments(blank, context="prompt")

@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, stdtr
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.data.judgments import Judgments
 from aggcal.data.weights import answers
@@ -29,7 +30,7 @@ _ROUNDS = 60  # of EM: the shares move by less than .001 well before
 _CARELESS = 3
 """Slopes of the careless that are tried first: more take longer, and fewer decide less."""
 _ENTRIES = 1 << 16  # of a table worked on at once: more take more memory, fewer more time
-_AT_ONCE = 1 << 18  # rows: more take more memory, fewer more time
+_AT_ONCE = 1 << 15  # rows: more do not stay in the cache, fewer take more calls
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
 
@@ -72,14 +73,19 @@ class Population:
         count = effective(judgments)
         wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
         right = sums(judgments.annotator, count * agreeing * size, m)
-        plain = np.empty((m, len(_SLOPES)))
-        for k, slope in enumerate(_SLOPES):
-            total = np.zeros(m)
-            for start in range(0, len(size), _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                lost = count[part] * np.log1p(np.exp(-slope * size[part]))
-                total -= sums(judgments.annotator[part], lost, m)
-            plain[:, k] = total
+        plain = np.zeros((m, len(_SLOPES)))
+
+        def work(begin: int, end: int) -> None:
+            owner = judgments.annotator[begin:end]
+            first, last = (int(owner[0]), int(owner[-1]) + 1) if len(owner) else (0, 0)
+            for k, slope in enumerate(_SLOPES):
+                for start in range(begin, end, _AT_ONCE):
+                    part = slice(start, min(start + _AT_ONCE, end))
+                    lost = count[part] * np.log1p(np.exp(-slope * size[part]))
+                    whose = judgments.annotator[part] - first
+                    plain[first:last, k] -= sums(whose, lost, last - first)
+
+        each_range(work, between_annotators(judgments.annotator))
         number = sums(judgments.annotator, count, m)
         return cls._fitted(wrong, right, plain, number)
 

@@ -22,11 +22,13 @@ _WORD = 64
 _MOST_DRAWS = _WORD - 1
 """Draws at once: a bit of a word each, and one bit for the table as it is."""
 _TOGETHER = 4  # draws: as many as the kernel takes at a time
-_TOLERANCE = 1e-4
+_TOLERANCE = 1e-3
 """Share by which an eigenvalue may still have grown between two looks. Those of random signs differ
 by some thousandths; less takes longer."""
 _LOOK_EVERY = 8  # steps: more go on for longer than needed, fewer look more often than needed
-_MOST_STEPS = 400  # some 60 are usual: this many end what never would
+_MOST_STEPS = 24
+"""Steps at most. By chance the table as it is gets as far in them as those with random signs do, so
+that they compare; a pattern that stands out is found by then."""
 
 Bits = npt.NDArray[np.uint64]
 Single = npt.NDArray[np.float32]
