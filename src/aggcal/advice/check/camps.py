@@ -15,7 +15,7 @@ from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.random_signs import Table, strengths, weighted_agreements
 from aggcal.aggregation.methods import BTL, HRA
-from aggcal.aggregation.solve.linear import definite_inverse
+from aggcal.aggregation.solve.linear import definite_solve
 from aggcal.data.judgments import Judgments
 from aggcal.data.warnings import unsaid
 from aggcal.metrics import spearman
@@ -142,13 +142,13 @@ class _Patterns:
         self.starts = np.searchsorted(self.codes, np.arange(self.m + 1) * n)
         curve = np.square(self.slope) * self.doubt
         diagonal = sums(self.left, curve, n) + sums(self.right, curve, n) + fitted.precision
-        self.inverse: np.ndarray | None = None
+        self.whole: np.ndarray | None = None
         if fitted.others.information is not None:
             whole = np.zeros((n, n))
             np.add.at(whole, (self.left, self.right), -curve)
             whole += whole.T
             np.fill_diagonal(whole, diagonal)
-            self.inverse = definite_inverse(whole, whole)
+            self.whole = whole
         self.diagonal = diagonal
         by_annotator = sums(judgments.annotator, self.doubt, self.m)
         by_item = sums(self.left, self.doubt, n) + sums(self.right, self.doubt, n)
@@ -208,7 +208,7 @@ class _Patterns:
         """Take off what a refit of scores and slopes would explain (one step of it)."""
         pull = self.slope * off
         total = scatter(self.left, self.right, pull, self.n)
-        step = total / self.diagonal if self.inverse is None else self.inverse @ total
+        step = total / self.diagonal if self.whole is None else definite_solve(self.whole, total)
         off = off - self.doubt * self.slope * (step[self.left] - step[self.right])
         along = sums(self.owner, off * self.gap, self.m)
         curve = sums(self.owner, self.doubt * np.square(self.gap), self.m)
