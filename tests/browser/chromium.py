@@ -14,7 +14,8 @@ _QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-backgr
           "--disable-component-update", "--disable-sync")  # fmt: skip
 _DISABLED = (
     # Pages under the address bar, loaded for each window that nobody sees: half of a test's time.
-    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+    # And a process kept ready for the next page.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
     # What Playwright disables, too: Chromium takes the last list only.
     *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
     *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"),
