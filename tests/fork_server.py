@@ -7,17 +7,20 @@ once.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
@@ -126,39 +129,48 @@ def _compile() -> None:
 
 
 def _serve(address: str) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(f"{address}.new")
     listener.listen(64)
+    woken, waking = socket.socketpair()
+    waking.settimeout(0)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # only so that the loop is woken
+    signal.set_wakeup_fd(waking.fileno())
     Path(f"{address}.new").rename(address)
+    running: dict[int, socket.socket] = {}
     while True:
-        client, _ = listener.accept()
-        if os.fork() == 0:
-            listener.close()
-            _wait_for_command(client)
-        client.close()
+        ready, _, _ = select.select([listener, woken], [], [])
+        if woken in ready:
+            woken.recv(_LARGEST)
+            _tell_ended(running)
+        if listener in ready:
+            client, _ = listener.accept()
+            child = os.fork()
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (listener, woken, waking, *running.values()):
+                    each.close()
+                _command(client)
+            running[child] = client
 
 
-def _wait_for_command(client: socket.socket) -> None:
-    """Run a command in a child, and tell its exit code."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _tell_ended(running: dict[int, socket.socket]) -> None:
+    """Send the exit codes of the commands that have ended to those who wait for them."""
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        with running.pop(child) as client, suppress(BrokenPipeError):
+            client.send(b"%d" % os.waitstatus_to_exitcode(status))
+
+
+def _command(client: socket.socket) -> NoReturn:
     request, streams, _, _ = socket.recv_fds(client, _LARGEST, len(_STREAMS))
     while not request.endswith(b"\n"):
         request += client.recv(_LARGEST)
-    child = os.fork()
-    if child == 0:
-        client.close()
-        arguments, folder, environment = json.loads(request)
-        _command(arguments, folder, environment, streams)
-    for stream in streams:
-        os.close(stream)
-    client.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    os._exit(0)
-
-
-def _command(
-    arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]
-) -> NoReturn:
+    client.close()
+    arguments, folder, environment = json.loads(request)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -171,7 +183,25 @@ def _command(
     from aggcal import __main__
 
     sys.argv = [str(__main__.__file__), *arguments]
-    sys.exit(__main__.start())
+    try:
+        code = __main__.start()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    _end(code)
+
+
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does, except that modules are not taken apart one by one.
+
+    That takes longer than most commands, as each page of the server's memory is copied for it. What
+    it would show (of leaks, say) takes a command in a process of its own.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        if not stream.closed:
+            stream.flush()
+    os._exit(code)
 
 
 def _opened(number: int) -> TextIOWrapper:

@@ -12,6 +12,16 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 
 _QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
           "--disable-component-update", "--disable-sync")  # fmt: skip
+_DISABLED = (
+    # Pages under the address bar, loaded for each window that nobody sees: half of a test's time.
+    # And a process kept ready for the next page.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess"),
+    # What Playwright disables, too: Chromium takes the last list only.
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
+    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"),
+    *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
+    *("NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"),
+)
 _PATIENCE = 300
 
 
@@ -30,8 +40,9 @@ def found(playwright: Playwright) -> str | None:
 def started(playwright: Playwright) -> Browser | None:
     """Start the browser; None if there is none, or it lacks something of the system."""
     path = found(playwright)
-    # Chromium refuses to work for root inside its sandbox.
-    args = [*_QUIET, "--no-sandbox"] if _is_root() else list(_QUIET)
+    args = [*_QUIET, f"--disable-features={','.join(_DISABLED)}"]
+    if _is_root():
+        args.append("--no-sandbox")  # within which Chromium refuses to work for root
     try:
         return playwright.chromium.launch(executable_path=path, args=args) if path else None
     except Error:

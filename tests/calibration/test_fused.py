@@ -117,13 +117,13 @@ def test_fused_beats_the_projection(
 @pytest.mark.usefixtures("few_draws")
 @pytest.mark.slow
 def test_reading_level(reading_level: Path, reading_judgments: aggcal.Judgments) -> None:
-    """Model = truth + N(0, 5²), thirty draws: the figures of the issue."""
+    """Model = truth + N(0, 5²), twenty draws: their mean errors are known to 0.08."""
     consensus = aggcal.aggregate(reading_judgments, warn=False)
     ids = consensus.item_ids
     table, _ = read_truth(reading_level / "items.csv")
     truth = aligned(table.values, table.item_ids, ids)
     results: dict[str, list[dict[str, float]]] = {}
-    for seed in range(30):
+    for seed in range(20):
         random = np.random.default_rng(seed)
         scores = aggcal.Scores(ids, truth + 5.0 * random.standard_normal(len(ids)))
         chosen = random.choice(len(ids), 30, replace=False)

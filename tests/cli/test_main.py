@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from aggcal.registry import METHODS
-from conftest import Command
+from conftest import Command, MadeOnce
+from fork_server import ForkServer
 
 
 def test_help_and_version(command: Command) -> None:
@@ -68,36 +71,54 @@ def test_a_reader_that_has_seen_enough_is_no_fault(tmp_path: Path) -> None:
     pipe.stderr.close()
 
 
-@pytest.mark.parametrize("seconds", [1.0, 3.0], ids=["reading", "fitting"])
+# The line of progress comes at once and tells of reading, so that both can be waited for.
+AT_ONCE = """
+import sys
+from aggcal import io
+from aggcal.cli import progress
+progress._PATIENCE, progress._EVERY = 0.0, 0.001
+read = io.read_judgments
+def told(*given, **options):
+    progress.LINE.show("Reading")
+    return read(*given, **options)
+io.read_judgments = told
+from aggcal.__main__ import start
+sys.exit(start())
+"""
+
+
+@pytest.fixture
+def large_study(made_once: MadeOnce, fork_server: ForkServer) -> Path:
+    """Judgments that take seconds to read and to fit."""
+    words = "simulate -o data --items 2000 --judgments 400000 --annotators 2000 -q"
+
+    def make(folder: Path) -> None:
+        assert fork_server.run(words.split(), folder).returncode == 0
+
+    return made_once("large-study", make) / "data" / "judgments.csv"
+
+
+@pytest.mark.parametrize("what", ["Reading", "Fitting"])
 def test_interruption_writes_nothing_and_exits_130(
-    seconds: float, tmp_path: Path, command: Command
+    what: str, large_study: Path, tmp_path: Path
 ) -> None:
-    command(
-        "simulate",
-        "-o",
-        "data",
-        "--items",
-        "2000",
-        "--judgments",
-        "400000",
-        "--annotators",
-        "2000",
-        "-q",
+    ours, theirs = pty.openpty()
+    words = ("aggregate", large_study, "-o", "out", "--prior", "auto")
+    process = subprocess.Popen(
+        [sys.executable, "-c", AT_ONCE, *words],
+        cwd=tmp_path,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
     )
-    arguments = ["aggregate", "data/judgments.csv", "-o", "out", "--prior", "auto"]
-    for patience in (1.0, 4.0, 10.0):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "aggcal", *arguments],
-            cwd=tmp_path,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        time.sleep(seconds * patience)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-        if process.returncode != -signal.SIGINT:
-            break  # else Python itself was still starting, on a busy machine
-    assert process.returncode == 130
-    assert said.strip().endswith("interrupted.")
-    assert "Traceback" not in said
+    os.close(theirs)
+    said = b""
+    with suppress(OSError):  # the command has ended
+        while data := os.read(ours, 1 << 16):
+            if what.encode() in said + data and what.encode() not in said:
+                process.send_signal(signal.SIGINT)
+            said += data
+    os.close(ours)
+    assert process.wait(timeout=60) == 130, said
+    assert said.strip().endswith(b"interrupted.")
+    assert b"Traceback" not in said
     assert not (tmp_path / "out").exists()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import gc
 import io
 import itertools
 import json
@@ -300,6 +301,8 @@ def prepare() -> None:
     ):
         assert main(words) == 0, words  # so that the modules are loaded
     _sweep_once.cache_clear()
+    gc.collect()
+    gc.freeze()  # or each child would copy all that is loaded when it looks for garbage
 
 
 if __name__ == "__main__":

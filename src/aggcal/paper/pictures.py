@@ -7,6 +7,7 @@ pictures share a number of dots; the model's score of an item is the mean of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,21 @@ def counts(folder: Path, corruption: str, level: float, seed: int = 0) -> FloatA
     cv2 = opencv()
     damage = _damage(cv2, corruption, level, np.random.default_rng(seed))
     found = np.zeros((len(COUNTS), len(FOLDERS)))
-    for k, path in _paths(folder):
-        picture = cv2.imread(str(path))
-        if picture is None:
-            raise FileError(f"{path}: is not a picture that can be read; download Dots again.")
+    for k, picture in _pictures(folder).items():
         found[k] = count_dots(cv2, damage(picture))
     return np.asarray(found.mean(axis=1))
+
+
+@lru_cache(maxsize=1)
+def _pictures(folder: Path) -> dict[tuple[int, int], Picture]:
+    """Read the pictures once for all levels: 50 MB."""
+    found = {}
+    for k, path in _paths(folder):
+        picture = opencv().imread(str(path))
+        if picture is None:
+            raise FileError(f"{path}: is not a picture that can be read; download Dots again.")
+        found[k] = picture
+    return found
 
 
 def count_dots(cv2: Any, picture: Picture) -> int:

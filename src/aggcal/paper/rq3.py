@@ -9,11 +9,12 @@ truth.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal.calibration.atc import project
 from aggcal.metrics import kendall
 from aggcal.paper.cells import Cell
@@ -34,7 +35,13 @@ def inversions(values: FloatArray) -> int:
     >>> inversions(np.array([3.0, 1.0, 2.0]))
     2
     """
-    return int(np.count_nonzero(np.triu(values[:, None] > values[None, :], 1)))
+    return int(np.count_nonzero((values[:, None] < values[None, :]) & _later(len(values))))
+
+
+@lru_cache(maxsize=1)
+def _later(n: int) -> BoolArray:
+    """Mark the pairs whose first place comes after the second: made once for many orders."""
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def corrupted(order: FloatArray, target: int, random: np.random.Generator) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,6 +68,11 @@ class Pairs:
         right = float(np.mean(np.maximum(ahead, 1.0 - ahead))) if len(gap) else 1.0
         return cls(gap, variance, told, right, drawn, clustered, share)
 
+    @cached_property
+    def _towards(self) -> FloatArray:
+        """What the judgments so far say of each gap."""
+        return np.asarray(self.gap / self.variance)
+
     def right_order(self, times: float) -> float:
         """Return how often pairs will be ordered correctly with so many times the judgments.
 
@@ -82,7 +88,7 @@ class Pairs:
         more = (times - 1.0) * self.information
 
         def right(drawn: FloatArray) -> float:
-            towards = np.where(drawn < 0.0, -1.0, 1.0) * (self.gap / self.variance + drawn * more)
+            towards = np.where(drawn < 0.0, -1.0, 1.0) * (self._towards + drawn * more)
             return float(np.mean(ndtr(towards / np.sqrt(more))))
 
         normal = right(self.drawn)

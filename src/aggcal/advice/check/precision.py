@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from math import ceil, inf, sqrt
@@ -154,7 +155,7 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
     variance, components = _within_components(known), n_components(known.component)
     prior = fitted.consensus.prior
     pairs = Pairs.of(known, 0.0 if prior is None else prior.score_precision)
-    differ = True
+    differ, judgments = True, fitted.judgments.n_judgments
     if wanted_error is not None:
         levels = cache(partial(_information_levels, fitted, components))
 
@@ -164,17 +165,19 @@ def precision(fitted: Fitted, wanted_error: float | None = None) -> Precision | 
 
             return variance if times == 1.0 else variance * plain(times) / plain(1.0)
 
-        times = _least(lambda f: variance_with(f) <= wanted_error**2)
+        needed = _least(lambda f: variance_with(f) <= wanted_error**2, judgments)
     else:
         differ = pairs.right_order(1.0) >= RIGHT_ORDER or items_differ(fitted)
-        times = _least(lambda f: pairs.right_order(f) >= RIGHT_ORDER) if differ else None
-    judgments, n = fitted.judgments.n_judgments, len(known.scores)
+        needed = (
+            _least(lambda f: pairs.right_order(f) >= RIGHT_ORDER, judgments) if differ else None
+        )
+    n = len(known.scores)
     return Precision(
         judgments,
         pairs.right_order(1.0),
         sqrt(variance),
         wanted_error,
-        None if times is None else ceil(times * judgments),
+        needed,
         components,
         1.0 - pairs_within(known.component, n) / max(1, n * (n - 1) // 2),
         known.divided,
@@ -209,10 +212,16 @@ def _information_levels(fitted: Fitted, components: int) -> FloatArray:
     return levels
 
 
-def _least(enough: Any) -> float | None:
-    """Return the least factor that is enough, from as few judgments as there are on."""
+def _least(enough: Callable[[float], bool], judgments: int) -> int | None:
+    """Return the least number of judgments that is enough, from as many as there are on.
+
+    Examples
+    --------
+    >>> _least(lambda factor: factor >= 1.5, 1000), _least(lambda factor: factor > 0.5, 1000)
+    (1500, 1000)
+    """
     if enough(1.0):
-        return 1.0
+        return judgments
     high = 2.0
     while not enough(high):
         high *= 2.0
@@ -220,9 +229,11 @@ def _least(enough: Any) -> float | None:
             return None
     low = high / 2.0
     for _ in range(40):
+        if ceil(low * judgments) == ceil(high * judgments):
+            break
         middle = 0.5 * (low + high)
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return ceil(high * judgments)
 
 
 def _two_digits(number: int) -> int:
