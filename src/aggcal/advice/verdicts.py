@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import TextArray, sums
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
@@ -16,6 +17,8 @@ from aggcal.aggregation.uncertainty.reversal import NO_CONSENSUS, not_to_tell
 from aggcal.aggregation.uncertainty.shares import share_interval
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
+
+_TIE = 0.5  # the outcome of a tie: half of a win
 
 REVERSED, GUESSING, ONE_SIDED = "reversed", "guessing", "one-sided"
 PERHAPS_GUESSING, TOO_FEW = "perhaps-guessing", "too-few"
@@ -189,9 +192,18 @@ def left_shares(judgments: Judgments, level: float = 0.95) -> Columns:
     if not judgments.sided:
         return {}
     m = judgments.n_annotators
-    decided = np.where(judgments.outcome == 0.5, 0, judgments.count)  # noqa: PLR2004  # a tie
-    given = sums(judgments.annotator, decided, m)
-    lefts = sums(judgments.annotator, np.where(judgments.outcome > 0.5, decided, 0), m)  # noqa: PLR2004
+    given, lefts = np.zeros(m), np.zeros(m)
+
+    def work(begin: int, end: int) -> None:
+        owner, outcome = judgments.annotator[begin:end], judgments.outcome[begin:end]
+        if not len(owner):
+            return
+        first, last = int(owner[0]), int(owner[-1]) + 1
+        decided = np.where(outcome == _TIE, 0, judgments.count[begin:end])
+        given[first:last] = sums(owner - first, decided, last - first)
+        lefts[first:last] = sums(owner - first, np.where(outcome > _TIE, decided, 0), last - first)
+
+    each_range(work, between_annotators(judgments.annotator))
     share = lefts / np.where(given > 0.0, given, np.nan)
     low, high = share_interval(lefts, given, level)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 
@@ -14,6 +14,7 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Alike, Curved, known_forces
+from aggcal.aggregation.last import Last
 from aggcal.aggregation.protocols import Aggregator, Curvature
 from aggcal.aggregation.refusals import refuse_apart, refuse_pieces
 from aggcal.aggregation.resampling import MOST_GROUPS, bootstrap, jackknife, n_contexts, n_groups
@@ -58,6 +59,7 @@ class Quantify:
 
     aggregator: Aggregator
     judgments: AnyJudgments
+    _last: Last[Curvature] = field(default_factory=Last, init=False, repr=False)
 
     @property
     def quick(self) -> bool:
@@ -96,7 +98,8 @@ class Quantify:
             )
         if kind != registry.LAPLACE.name:
             return self._sandwich(own, consensus, kind, level, seed)
-        found = self._laplace(own, consensus, seed, on_draw)
+        given = own, consensus, seed, on_draw
+        found = self._last.of(consensus.scores, seed, lambda: self._laplace(*given))
         return Uncertainty.of(
             kind,
             level,
@@ -219,7 +222,9 @@ class Quantify:
     def curvature(self, consensus: Consensus, /) -> Curvature | None:
         """Return the covariance of scores and reliabilities; None where it is not known."""
         own: object = self.aggregator
-        return self._laplace(own, consensus, 0, None) if isinstance(own, Curved) else None
+        if not isinstance(own, Curved):
+            return None
+        return self._last.of(consensus.scores, 0, lambda: self._laplace(own, consensus, 0, None))
 
     def _laplace(
         self,
@@ -248,11 +253,7 @@ class Quantify:
         warnings: tuple[AggcalWarning, ...] = (),
     ) -> Groups:
         """Return the component of each item, split where groups are weakly joined, and warnings."""
-
-        def curved() -> Covariance | None:
-            found = self.curvature(consensus)
-            return None if found is None else found.covariance
-
+        curved = lambda: getattr(self.curvature(consensus), "covariance", None)  # noqa: E731
         sd = None if consensus.prior is None else consensus.prior.score_sd
         local, component = self.judgments.local, self._component()
         return claimed_groups(local, component, covariance or curved, sd, warnings)

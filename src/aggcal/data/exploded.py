@@ -87,7 +87,8 @@ def _looked_for(judgments: Judgments) -> Exploded | None:
     who: list[int] = []
     found_in: list[list[int]] = []
     looked = enough[np.unique(spread)]
-    for u in looked[_may_be_sets(judgments, looked, starts)].tolist():
+    few = looked[pairs[looked] <= _MOST_PAIRS]
+    for u in few[_may_be_sets(judgments, few, starts)].tolist():
         rows = slice(int(starts[u]), int(starts[u + 1]))
         found = _sets(judgments, rows)
         if found is None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal.data.judgments import Judgments
 
 _MATTERS = 1.1
@@ -57,13 +58,18 @@ class Tally(NamedTuple):
         whole = most == 1 and bool((weight == np.round(weight)).all())
         if not whole or float(weight.max(initial=0.0)) <= 1.0:
             return cls(whole, 0, 0)
-        which, up = _questions(judgments)
-        size = int(which.max()) + 1
-        low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        np.minimum.at(low, which, up)
-        np.maximum.at(high, which, up)
-        repeated = np.bincount(which, weight) > 1.0
-        return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
+
+        def between(begin: int, end: int) -> Tally:
+            which, up = _questions(judgments, slice(begin, end))
+            size = int(which.max()) + 1
+            low, high = np.full(size, np.inf), np.full(size, -np.inf)
+            np.minimum.at(low, which, up)
+            np.maximum.at(high, which, up)
+            repeated = np.bincount(which, weight[begin:end]) > 1.0
+            return cls(whole, int(repeated.sum()), int((low < high)[repeated].sum()))
+
+        first, *others = each_range(between, between_annotators(judgments.annotator))
+        return sum(others, first)
 
     def __add__(self, other: Tally) -> Tally:  # type: ignore[override]
         return Tally(
@@ -115,17 +121,17 @@ def heavy(judgments: Judgments) -> Heavy | None:
     return Heavy(total, divisor)
 
 
-def _questions(judgments: Judgments) -> tuple[IntArray, FloatArray]:
+def _questions(judgments: Judgments, rows: slice) -> tuple[IntArray, FloatArray]:
     """Return the number of each row's question to its annotator, and how far it is for one item.
 
     The same pair on other sides is another question where sides are known.
     """
-    n, left, right = judgments.n_items, judgments.left, judgments.right
-    outcome = np.asarray(judgments.outcome)
+    n, left, right = judgments.n_items, judgments.left[rows], judgments.right[rows]
+    outcome = np.asarray(judgments.outcome[rows])
     if not judgments.sided:
         outcome = np.where(left < right, outcome, 1.0 - outcome)
         left, right = np.minimum(left, right), np.maximum(left, right)
-    question = (judgments.annotator.astype(np.int64) * n + left) * n + right
+    question = (judgments.annotator[rows].astype(np.int64) * n + left) * n + right
     if judgments.context is not None:
-        question = question * (int(judgments.context.max()) + 2) + judgments.context + 1
+        question = question * (int(judgments.context.max()) + 2) + judgments.context[rows] + 1
     return np.unique(question, return_inverse=True)[1].ravel(), outcome

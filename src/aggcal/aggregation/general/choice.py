@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.tables import aligned
 from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
+from aggcal.data.judgments import Judgments
 from aggcal.data.row_columns import CRITERION
 from aggcal.errors import (
     AggcalWarning,
@@ -26,6 +28,7 @@ from aggcal.models.general.facts import facts_of
 from aggcal.models.general.outcomes import Outcomes, adjacent, rao_kupper
 from aggcal.models.general.plan import Plan, layout_of
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
+from aggcal.models.general.thinning import ALL, Thinning
 from aggcal.registry import DASK, LOCAL
 
 _ROUNDS, _SETTLED = 8, 0.02
@@ -286,10 +289,15 @@ def position_evidence(
     names = (RELIABILITY, POSITION, READINESS) if ties else (RELIABILITY, POSITION)
     once = not facts_of(judgments).tally.counts
     plan = Plan(names, ties=ties, sides=True, outcomes=chosen.outcomes, answers=once)
+    step = judgments.n_judgments // _SAMPLE
+    sampled, thinning = step > 1, Thinning.by(step, judgments.n_annotators)
+    if sampled and thinning.rows == 1 and isinstance(judgments, Judgments):
+        # Laying out all of them would take longer than all that follows.
+        judgments, scores = _of_some(judgments, thinning, scores)
+        thinning = ALL
     layout = layout_of(judgments, plan)
-    sampled = len(layout.rows) >= 2 * _SAMPLE
-    if sampled:
-        layout = layout.sample(len(layout.rows) // _SAMPLE)
+    if sampled and not thinning.all:
+        layout = layout.thinned(thinning)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
     (without, state), (wide, there) = (
@@ -299,6 +307,15 @@ def position_evidence(
     if rise <= _SURELY:
         rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
     return rise, told(problem, there if rise > _RISES else state) if sampled else None
+
+
+def _of_some(
+    judgments: Judgments, thinning: Thinning, scores: FloatArray
+) -> tuple[Judgments, FloatArray]:
+    """Return the judgments of the annotators who are drawn, and the scores of their items."""
+    drawn = thinning.drawn(0, judgments.n_annotators)
+    part = judgments.of_rows(drawn[judgments.annotator])
+    return part, aligned(scores, judgments.item_ids, part.item_ids)
 
 
 def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:

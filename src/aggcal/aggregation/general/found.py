@@ -60,6 +60,10 @@ class GeneralEffects:
 
     __repr__ = brief
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what kernels hold, and what follows from the rest."""
+        return {name: value for name, value in self.__dict__.items() if name != "problem"}
+
     @cached_property
     def problem(self) -> Problem:
         """What was fitted."""

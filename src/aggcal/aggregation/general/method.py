@@ -112,6 +112,8 @@ class Further:
         # Refits keep what was decided, and do not look for camps again.
         kept = replace(chosen, camps="")
         effects = GeneralEffects(self.judgments, kept, fit, scores, camps, by_camp)
+        if not chosen.bridge and by_camp is None:
+            effects.__dict__["problem"] = problem  # its rows are laid out already
         known, state, name = fit.known, fit.state, self.aggregator.name
         sd = float(state.sds[known.names.index(RELIABILITY)])
         return Consensus.of(

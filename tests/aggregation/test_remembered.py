@@ -1,0 +1,61 @@
+"""What a consensus keeps of its fit: nothing is worked out twice, and it can be pickled."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aggcal
+from aggcal.aggregation.general.method import QuantifyGeneral
+from aggcal.models.general import plan, rows
+
+
+def tied(items: int, judgments: int) -> aggcal.Judgments:
+    random = np.random.default_rng(3)
+    left = random.integers(items, size=judgments)
+    right = (left + random.integers(1, items, judgments)) % items
+    return aggcal.read_judgments(
+        {
+            "annotator": [f"u{k}" for k in random.integers(12, size=judgments)],
+            "left": [f"i{k}" for k in left],
+            "right": [f"i{k}" for k in right],
+            "outcome": random.choice(["left", "right", "tie"], judgments).tolist(),
+        }
+    )
+
+
+@pytest.mark.parametrize("items", [9, 1300])
+def test_a_consensus_can_be_pickled_before_and_after_its_uncertainty(items: int) -> None:
+    found = aggcal.aggregate(tied(items, 4000), warn=False)
+    before = pickle.loads(pickle.dumps(found))  # noqa: S301
+    wanted = found.uncertainty
+    assert wanted is not None
+    after = pickle.loads(pickle.dumps(found))  # noqa: S301
+    for each in (before, after, after.quantify()):
+        np.testing.assert_allclose(each.uncertainty.se, wanted.se, rtol=1e-6)
+
+
+def test_what_follows_a_fit_neither_lays_out_its_rows_nor_inverts_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    laid_out, laplace = rows.general_rows, QuantifyGeneral._laplace
+    judgments = tied(9, 4000)
+    found = aggcal.aggregate(judgments, warn=False)
+
+    def told(what: str, called: Callable[..., Any]) -> Callable[..., Any]:
+        def tell(*arguments: Any, **options: Any) -> Any:
+            asked.append(what)
+            return called(*arguments, **options)
+
+        return tell
+
+    monkeypatch.setattr(plan, "general_rows", told("rows", laid_out))
+    monkeypatch.setattr(QuantifyGeneral, "_laplace", told("laplace", laplace))
+    assert found.uncertainty is not None
+    aggcal.suggest_pairs(judgments, consensus=found)
+    assert asked == ["laplace"]
