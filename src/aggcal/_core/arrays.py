@@ -61,7 +61,8 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
         return total * float(values[0])
     # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
     begins = range(0, len(index), _PIECE)
-    kernels = library() if len(begins) > 1 and _compact(index, values) else None
+    readable = index.dtype == np.int32 and index.flags.c_contiguous
+    kernels = library() if len(begins) > 1 and readable else None
     if kernels is None:
         for k in begins:
             total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
@@ -69,18 +70,13 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
 
     def work(begin: int) -> FloatArray:
         own, part = np.zeros(length), slice(begin, begin + _PIECE)
-        kernels.aggcal_sums(len(index[part]), *at(index[part], values[part], own))
+        added = np.ascontiguousarray(values[part], dtype=np.float64)
+        kernels.aggcal_sums(len(added), *at(index[part], added, own))
         return own
 
     for part in in_turn(work, begins):  # in this order, whichever is done first
         total += part
     return total
-
-
-def _compact(index: CodeArray | IntArray, values: FloatArray | IntArray) -> bool:
-    """Whether a kernel can read these as they are."""
-    kinds = index.dtype == np.int32 and values.dtype == np.float64
-    return kinds and index.flags.c_contiguous and values.flags.c_contiguous
 
 
 def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:

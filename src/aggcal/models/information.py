@@ -13,7 +13,7 @@ the exact diagonal, for any number: none of these needs room that grows with ite
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,10 +132,14 @@ class Information:
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal of S."""
-        total = self.curvature_diagonal() + self.prior
+        total = self._own_diagonal + self.prior
         for fixed in self.constraints:
             total += fixed * fixed
         return total
+
+    @cached_property
+    def _own_diagonal(self) -> FloatArray:
+        return self.curvature_diagonal()
 
     def dense(self) -> tuple[FloatArray, sparse.csr_array | None]:
         """Return S as a matrix, and B D⁻¹ (None where there are no annotators' parameters)."""
