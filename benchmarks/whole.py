@@ -33,8 +33,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
+# The command sets up NumPy's threads before it loads it: nothing here may load it earlier.
 HERE = Path(__file__).parent
 SIZES = (
     (500, 13_000, 624),
@@ -58,6 +57,7 @@ def make(
     Judgments are one file, or a folder of several (``parted``) with the same rows.
     """
     import duckdb
+    import numpy as np
 
     whole, table = folder / f"{judgments}.parquet", folder / f"{judgments}.csv"
     file = folder / f"{judgments}-parts" if parted else whole
@@ -166,6 +166,7 @@ def peak() -> float | None:
 
 def by_hand(judgments: str, scores: str, output: str, name: str) -> None:
     """Do the same by hand, as far as these libraries go."""
+    import numpy as np
     import polars as pl
     from sklearn.isotonic import IsotonicRegression
 
