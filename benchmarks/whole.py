@@ -124,10 +124,11 @@ def run_aggcal(
     began: float, judgments: str, scores: str, output: str, *, engine: str, jobs: int | None
 ) -> None:
     """Run the command in this process, its steps timed."""
+    from aggcal.cli import main as command  # isort: skip  # see above: this sets up the threads
+
     from aggcal import assessment
     from aggcal.aggregation.consensus import Consensus
     from aggcal.assessment.result import Assessment
-    from aggcal.cli import main as command
     from aggcal.cli.commands import run
 
     parts: dict[str, float] = {}
