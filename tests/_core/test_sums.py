@@ -27,7 +27,7 @@ def test_sums_of_pieces_are_added_in_their_order(
             part[index[k]] += values[k]
         expected += part
     assert sums(index, values, 50).tobytes() == expected.tobytes()
-    whole = random.integers(0, 9, 1_000, dtype=np.int32)
+    whole = random.integers(0, 9, 1_000)
     assert sums(index, whole, 50).tolist() == np.bincount(index, whole, 50).tolist()
 
 
