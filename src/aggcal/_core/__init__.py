@@ -3,6 +3,7 @@
 - `arrays`: the array types, and sums that use the kernels.
 - `tables`: columns by name, aligned to items.
 - `text`: numbers and names as people read them.
+- `records`: dataclasses that load quickly.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.
 - `kernels`: the compiled sums (``*.c``); NumPy computes the same where there is no compiler.
 """

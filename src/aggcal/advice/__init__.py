@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, cast
 
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief, clipped
 from aggcal.advice.check import FITTED, Check, Finding, check
 from aggcal.advice.influence import EXACT, Influence, influence_of

@@ -7,7 +7,8 @@ probabilities that assume independence are not claimed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from aggcal._core.records import dataclass
 
 SIGNS = {
     "copies": "some annotators' answers match far more often than independent ones would",

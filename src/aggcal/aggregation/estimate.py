@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import inf
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Alike, Curved, known_forces

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from aggcal import registry
+from aggcal._core.records import dataclass
 from aggcal.aggregation.thurstone import ThurstoneAggregator
 from aggcal.errors import OptionError
 from aggcal.models.general.terms import DEFAULT, Terms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.estimate import Quantify
 from aggcal.aggregation.general.alike import AlikeFit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, aligned, as_frame
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE

@@ -8,7 +8,7 @@ little is allowed for by the ratio of the variances of the gap, with the others 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import floor
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, grouped, sums
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.curved import Curved

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
 from aggcal.calibration.above import Measured

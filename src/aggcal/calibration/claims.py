@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ taken to be the annotators': as much as costs little if they are exact, and help
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty import Covariance
 from aggcal.calibration.within import deviations, n_levels, telling
 

@@ -10,11 +10,11 @@ is left out, and extrapolation does not count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal.calibration.atc import project
 from aggcal.calibration.bend import Bend, fit_bend
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit
+from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 
 _FEWEST_ITEMS = 4

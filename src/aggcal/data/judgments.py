@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -23,6 +23,7 @@ from aggcal._core.arrays import (
 )
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import between_annotators, each_range
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import ROWS
 from aggcal.data.base import AnyJudgments

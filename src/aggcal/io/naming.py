@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from aggcal._core.records import dataclass
 from aggcal.io.formats._base import Choices, Notes
 from aggcal.io.formats._parting import column_of, no_such_column, wished
 from aggcal.io.formats.plain import OWN

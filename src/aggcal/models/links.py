@@ -12,7 +12,6 @@ All three distributions are symmetric and log-concave, so the loss is convex in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import pi, sqrt
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from aggcal import registry
 from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import erfcx, log_ndtr, ndtr
+from aggcal._core.records import dataclass
 from aggcal.errors import OptionError, did_you_mean
 
 Terms = tuple[FloatArray, FloatArray, FloatArray]

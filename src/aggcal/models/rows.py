@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, singledispatch
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, constant, joined, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, between_annotators, each_range, even
+from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
 

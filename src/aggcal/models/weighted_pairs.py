@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, balanced, each_range
+from aggcal._core.records import dataclass
 
 _TOGETHER = 2048  # pairs that the kernel takes at once: they stay in the cache
 

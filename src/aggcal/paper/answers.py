@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from aggcal._core.records import dataclass
 from aggcal.paper.cells import Cell
 from aggcal.paper.published import DOTS_BASELINES, METHODS, NAMES
 from aggcal.paper.result import Result

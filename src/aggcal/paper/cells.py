@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.paper.published import Printed, printed
 

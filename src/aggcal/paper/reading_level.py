@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned, as_text
 from aggcal.aggregation import aggregate
 from aggcal.calibration import calibrate

@@ -12,12 +12,13 @@ of score 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
+from aggcal._core.records import dataclass
 from aggcal.models.links import Link
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.paper.cells import Cell
 

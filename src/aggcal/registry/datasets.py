@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from aggcal._core.records import dataclass
 from aggcal.registry.literals import DatasetName
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from aggcal._core.records import dataclass
 from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers
 from aggcal.report.scale import Axis
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, isfinite, log10
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.palette import CALIBRATED, INK, PAPER, REVERSED
+from aggcal._core.records import dataclass
 
 STYLE = f"""
 svg.figure{{width:100%;height:auto;font:12px system-ui,sans-serif;fill:currentColor}}

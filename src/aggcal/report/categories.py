@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.errors import count
 from aggcal.registry import WIN, ScaleInfo

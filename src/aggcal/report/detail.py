@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal.errors import count
 from aggcal.registry import SCALES, CalibratorInfo
 from aggcal.report.listing import cut

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from aggcal._core.records import dataclass
 from aggcal._core.tables import cells
 from aggcal._core.text import brief, wrapped
 from aggcal.errors import UnknownItemError, count, did_you_mean, printable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, ranks
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.report.axes import Frame, round_step
 from aggcal.report.listing import cut

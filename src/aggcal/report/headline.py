@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, REVERSED
 from aggcal.errors import ExplodedWarning, count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, isnan
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal.errors import cut as shortened
 from aggcal.report.numerals import decimals_for, number_text, span
 from aggcal.report.numerals import signed as with_sign

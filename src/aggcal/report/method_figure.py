@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 from math import isfinite
 
 import numpy as np
 
 from aggcal._core.palette import BLUE, GREY, INK, NIGHT, PALE, PAPER
+from aggcal._core.records import dataclass
 from aggcal._core.text import clipped
 from aggcal.report.axes import Frame
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal.errors import count, cut
 

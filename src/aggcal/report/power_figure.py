@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.palette import AMBER, BLUE, INK, NIGHT, PALE, PAPER
+from aggcal._core.records import dataclass
 from aggcal.report.axes import Frame, Scale
 
 _STYLE = (

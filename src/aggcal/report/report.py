@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief
 from aggcal.advice.verdicts import GUESSING, ONE_SIDED, RELIABLE, REVERSED, VERDICTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import isnan
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.top import BORDERLINE, IN, NEARLY, OUT, verdict_of
 from aggcal.registry import SCALES, WIN
 from aggcal.report.listing import STATIC_ROWS, Listing, Marks, Numbers

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+from aggcal._core.records import dataclass
 from aggcal._version import __version__
 from aggcal.errors import AggcalError, count, printable
 from aggcal.report import comparison_page, html

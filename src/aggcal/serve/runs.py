@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+from aggcal._core.records import dataclass
 from aggcal.errors import AggcalError, FileError, printable
 from aggcal.io.writing.journal import is_interrupted
 from aggcal.report.loading import fitting, load_report

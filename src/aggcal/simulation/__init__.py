@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil, inf, isfinite
 from typing import Any, Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.machine import check_seed
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_text
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, did_you_mean

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import inf, isfinite
 from typing import get_args
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.errors import OptionError, did_you_mean
 from aggcal.registry import TIES

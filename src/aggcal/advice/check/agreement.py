@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
 from aggcal._core.compiled_scipy import ndtr
+from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (
     Affects,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -11,6 +10,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, stdtr
 from aggcal._core.kernels.threads import between_annotators, each_range
+from aggcal._core.records import dataclass
 from aggcal.advice.check.pair_answers import TIE
 from aggcal.data.judgments import Judgments
 from aggcal.data.weights import answers

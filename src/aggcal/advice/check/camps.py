@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import log_expit
 from aggcal._core.progress import counted
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import decided
 from aggcal.advice.check.context import Fitted

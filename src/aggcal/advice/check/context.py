@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import pi, sqrt
 
 from aggcal._core.arrays import FloatArray, dot
 from aggcal._core.loaded import is_a
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.advice.check.annotator_mixture import Population
 from aggcal.advice.check.clusters import Clusters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, logit
+from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed, rounded
 from aggcal.advice.check.likeness import SINGLE, Counts, Likeness, likeness, urn_variance

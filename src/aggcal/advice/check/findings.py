@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.advice.check.precision import Precision
 from aggcal.advice.check.topics import topic_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import pi
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import dpotrf, dtrtrs
 from aggcal._core.progress import counted
+from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC

@@ -19,12 +19,12 @@ The same sum over the answers of one annotator to one pair tells whether people 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
+from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
 from aggcal.advice.check.testing import odds_against

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import LISTED, Affects, Finding, listed
 from aggcal.advice.check.pair_answers import TIE

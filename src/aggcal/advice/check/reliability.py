@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.records import dataclass
 from aggcal.advice.check.annotator_mixture import decided, effective
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import IntArray
+from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.errors import count
 

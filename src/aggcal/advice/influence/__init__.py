@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, ranks
 from aggcal._core.progress import counted
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame
 from aggcal._core.text import brief, wrapped
 from aggcal.advice.influence.first import FirstPlace, first_place

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal._core.text import brief
 from aggcal.advice.influence.one_step import matched

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.machine import check_seed
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns
 from aggcal._core.text import brief, wrapped
 from aggcal.advice.power.goals import EXAMPLES, Goal

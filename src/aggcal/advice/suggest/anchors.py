@@ -10,13 +10,14 @@ the total variance of all truths, given those before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, TextArray
 from aggcal._core.machine import check_seed
+from aggcal._core.records import dataclass
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import LEVEL, Consensus

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
+from aggcal._core.records import dataclass
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.criterion import Answering
 from aggcal.data.base import AnyJudgments

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State

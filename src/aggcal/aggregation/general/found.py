@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import LEVEL
 from aggcal.aggregation.disagreement import Camps

@@ -7,11 +7,10 @@ the new answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal.aggregation.general.choice import Chosen
 from aggcal.aggregation.general.prediction import Predictor
 from aggcal.aggregation.general.problem import AXIS_SD

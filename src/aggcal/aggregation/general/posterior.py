@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, sums
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.general.fit import GeneralFit
 from aggcal.aggregation.general.problem import FIRST_SDS, MEAN_PRIORS, Curvature, Problem

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from aggcal._core.records import dataclass
 from aggcal.aggregation.general.choice import graded, has_ties
 from aggcal.aggregation.protocols import Aggregator
 from aggcal.data.judgments import Judgments

@@ -7,13 +7,14 @@ screens or rankings, else all answers of an annotator to one pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.errors import OptionError, TooLittleDataError, count, did_you_mean
 

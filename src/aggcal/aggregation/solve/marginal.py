@@ -9,12 +9,13 @@ reversed annotators are estimated along the way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf, log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, dot
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.course import INNER, SETTLING, Course
 from aggcal.aggregation.solve.fit import another_order

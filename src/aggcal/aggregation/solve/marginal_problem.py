@@ -12,11 +12,12 @@ uncertain is so within the unit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, dot
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.aggregation.solve.unit import NO_UNIT, Room, UnitHeld, room_of

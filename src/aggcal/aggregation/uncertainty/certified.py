@@ -6,12 +6,12 @@ Only pairs within a connected component can be certified: nothing compares the o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal.aggregation.uncertainty.components import members, pairs_within
 from aggcal.aggregation.uncertainty.covariance import Covariance, MatrixFreeCovariance
 from aggcal.aggregation.uncertainty.t_distribution import quantile

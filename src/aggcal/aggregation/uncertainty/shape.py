@@ -8,13 +8,13 @@ and items are drawn from their posteriors under it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray
 from aggcal._core.compiled_scipy import expit, ndtr
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 _GRID = 201

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, frozen
 from aggcal._core.compiled_scipy import expit
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.uncertainty.certified import Certified
 from aggcal.aggregation.uncertainty.components import apart, several

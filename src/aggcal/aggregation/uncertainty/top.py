@@ -6,7 +6,6 @@ Both come from the draws of all scores that the rank intervals come from.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.compiled_scipy import ndtr
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from aggcal._core.records import dataclass
 from aggcal.errors import FileError, InputError
 from aggcal.io.formats._synonyms import ANNOTATOR
 from aggcal.io.rows import known_columns

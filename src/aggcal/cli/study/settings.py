@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aggcal._core.records import dataclass
 from aggcal.cli.arguments import FILES
 from aggcal.cli.study import STUDY_COMMANDS
 from aggcal.errors import FileError, OptionError, did_you_mean

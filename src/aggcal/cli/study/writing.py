@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from aggcal._core.records import dataclass
 from aggcal.errors import OptionError
 
 _HEAD = """\

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray, constant, sums
+from aggcal._core.records import dataclass
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.engines.remote import CONTEXT, GRADE, RowColumns, further_columns, nameless

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal.data.control import (
     Control,
     Covariates,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -11,6 +11,7 @@ from uuid import uuid4
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.records import dataclass
 from aggcal.engines.base import FitPoint, InformationPoint, Model, Shards
 from aggcal.models.compiled import thurstone
 from aggcal.models.crowd import Crowd, crowd

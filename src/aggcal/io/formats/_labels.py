@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache
 
+from aggcal._core.records import dataclass
 from aggcal.io.formats._base import MEANINGS, STRONG, Choices, Notes
 from aggcal.io.formats._steps import CANDIDATE, graded, step_of
 from aggcal.io.formats._synonyms import LEFT_RIGHT
@@ -70,15 +71,13 @@ _LONGEST = 80
 """Characters of a label: a longer text is no outcome."""
 _MANY = 1_000
 """Different texts in a column from which DuckDB picks the candidates: of fewer Python is faster."""
-_KNOWN = re.compile(
-    "|".join(
-        [
-            *(rf"\A{re.escape(each).replace('_', '[ _-]')}\Z" for each in (*LABELS, *STRONG)),
-            CANDIDATE.replace("$", r"\Z"),
-        ]
-    )
-)
-"""The same as what DuckDB is asked."""
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    """Return what matches the same as what DuckDB is asked; it takes long to compile."""
+    labels = (rf"\A{re.escape(each).replace('_', '[ _-]')}\Z" for each in (*LABELS, *STRONG))
+    return re.compile("|".join([*labels, CANDIDATE.replace("$", r"\Z")]))
 
 
 def is_label(text: str) -> bool:
@@ -109,7 +108,7 @@ def _candidates(source: Source, said: str) -> dict[str, int]:
     every = f"SELECT lower({said}) AS v, count(*) AS n FROM raw WHERE length({said}) <= {_LONGEST}"
     found = source.connection.execute(f"{every} GROUP BY v ORDER BY v LIMIT {_MANY}").fetchall()
     if len(found) < _MANY:
-        return {v: n for v, n in found if _KNOWN.search(v)}
+        return {v: n for v, n in found if _known().search(v)}
     known = ", ".join(map(quoted, (*LABELS, *STRONG)))
     found = source.connection.execute(
         f"SELECT v, n FROM ({every} GROUP BY v) "

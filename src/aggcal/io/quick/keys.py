@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, TextArray, constant
 from aggcal._core.kernels import at
+from aggcal._core.records import dataclass
 from aggcal.data.base import Unfitted
 from aggcal.data.judgments import Judgments
 from aggcal.io.quick.merging import KeyArray, Layout, Merged, merged_rows, sorted_keys

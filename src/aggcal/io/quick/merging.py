@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.kernels import at
 from aggcal._core.kernels.threads import each_range
 from aggcal._core.machine import cores
+from aggcal._core.records import dataclass
 from aggcal.io.quick.streams import NotPlain
 
 KeyArray = npt.NDArray[np.uint64]

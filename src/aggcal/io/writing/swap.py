@@ -16,10 +16,11 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from aggcal._core.records import dataclass
 from aggcal.errors import FileError, OutputError
 from aggcal.io.writing.journal import (
     clear_away,

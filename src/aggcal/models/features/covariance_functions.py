@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
+from aggcal._core.records import dataclass
 from aggcal.errors import FeatureError, OptionError
 
 # Added to the diagonal of a correlation, so that it has a Cholesky root even where items have

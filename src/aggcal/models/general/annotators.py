@@ -9,7 +9,6 @@ parameter it is the Gauss–Hermite rule of `models.marginal`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray
+from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.models.general.outcomes import Outcomes, RowTerms
 from aggcal.models.general.rows import GeneralRows

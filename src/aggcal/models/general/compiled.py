@@ -7,7 +7,6 @@ be reversed.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import balanced, each_range
+from aggcal._core.records import dataclass
 from aggcal.models.general.alike import NoParameters
 from aggcal.models.general.annotators import (
     AXIS,

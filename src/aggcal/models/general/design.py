@@ -8,7 +8,7 @@ entries, so that Z is two tables.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range, even
+from aggcal._core.records import dataclass
 from aggcal.models.general.rows import GeneralRows
 
 SCORES, CONTROL = "scores", "control"
