@@ -22,8 +22,7 @@ from aggcal.aggregation.adapted import FullAggregator, adapted, by_rows
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.methods import Estimator, PriorChoice, Progress, Start
 from aggcal.aggregation.protocols import Aggregator
-from aggcal.aggregation.start import refuse_auto
-from aggcal.aggregation.thurstone import check_estimator
+from aggcal.aggregation.start import check_estimator, refuse_auto
 from aggcal.aggregation.uncertainty.summary import check_level
 from aggcal.data.base import AnyJudgments
 from aggcal.data.features import FeatureChoice, Features

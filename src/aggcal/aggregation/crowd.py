@@ -27,12 +27,13 @@ from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.start import (
     Progress,
     Start,
+    check_estimator,
     not_converged,
     refuse_auto,
     start_reliabilities,
     start_scores,
 )
-from aggcal.aggregation.thurstone import PriorChoice, check_estimator
+from aggcal.aggregation.thurstone import PriorChoice
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings

@@ -28,13 +28,14 @@ from aggcal.aggregation.general.found import GeneralEffects
 from aggcal.aggregation.general.method import Further
 from aggcal.aggregation.marginal import marginal_consensus
 from aggcal.aggregation.no_prior import VANISHING, likelihood_maximum, no_prior_warnings
-from aggcal.aggregation.solve.fit import Fit, doubtful, first_voice, fit_thurstone, rough_start
-from aggcal.aggregation.solve.marginal import MarginalFit, fit_marginal
+from aggcal.aggregation.solve.fit import Fit, fit_thurstone
+from aggcal.aggregation.solve.marginal import MarginalFit
 from aggcal.aggregation.solve.marginal_problem import MarginalProblem
 from aggcal.aggregation.solve.prior_sd import estimate_sd
 from aggcal.aggregation.start import (
     Progress,
     Start,
+    check_estimator,
     divided,
     not_converged,
     refuse_auto,
@@ -42,13 +43,13 @@ from aggcal.aggregation.start import (
     start_scores,
     typical_reliability,
 )
+from aggcal.aggregation.without_terms import WithoutTerms, marginal_problem
 from aggcal.data.base import AnyJudgments
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.warnings import data_warnings
 from aggcal.errors import AggcalWarning, OptionError
 from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.links import link as link_of
-from aggcal.models.marginal import integrated
 from aggcal.models.objective import Objective
 from aggcal.models.priors import Prior, default_prior
 from aggcal.models.rows import Rows, rows_of
@@ -99,15 +100,15 @@ class ThurstoneAggregator:
     ) -> Consensus:
         began = time.perf_counter()
         self._check(judgments)
-        rows, graph = rows_of(judgments), judgments.graph
+        graph = judgments.graph
         said = [] if trusted else data_warnings(judgments)  # the first fit has said it
         begin = start_scores(start, judgments)
         if self._integrates(judgments):
-            roughly = self._goes_on(judgments)
-            found = self._marginal(
-                rows, graph, begin, on_iteration, trusted=trusted, roughly=roughly
-            )
+            plain = self._plain(begin, on_iteration, trusted=trusted)
+            further = self._goes_on(judgments)
+            found = plain.begun(judgments) if further else plain.fit(rows_of(judgments), graph)
             return self._integrated(judgments, found, said, began, on_iteration)
+        rows = rows_of(judgments)
         said += self._left_out(judgments)
         slopes = start_reliabilities(start, judgments, self.name)
         prior, fit = self._optimum(rows, graph, begin, slopes, on_iteration, trusted=trusted)
@@ -195,42 +196,15 @@ class ThurstoneAggregator:
         integrates = self.heterogeneous and self.estimator == "marginal"
         return integrates and self.prior is not None and judgments.integrates
 
-    def _marginal(
-        self,
-        rows: Rows,
-        graph: ComparisonGraph,
-        start: FloatArray | None,
-        on_iteration: Progress | None,
-        *,
-        trusted: bool,
-        roughly: bool = False,
-    ) -> MarginalFit:
-        given, link = self.prior if isinstance(self.prior, Prior) else None, link_of(self.link)
-        precision = (given or default_prior(link)).score_precision
-
-        def starts(best: MarginalFit | None) -> list[FloatArray]:
-            if best is None:
-                return [rough_start(rows, link, precision) if start is None else start]
-            if trusted or not doubtful(best.scores, best.beliefs.reliability, rows):
-                return []
-            # Many are reversed: perhaps it is the others who are.
-            return [-best.scores, first_voice(rows, link, precision)]
-
-        return fit_marginal(
-            self.marginal_problem(rows, graph),
-            starts,
-            score_sd=None if given is None else given.score_sd,
-            reliability_sd=None if given is None else given.reliability_sd,
-            on_iteration=on_iteration,
-            roughly=roughly,
-        )
+    def _plain(
+        self, start: FloatArray | None, on_iteration: Progress | None, *, trusted: bool
+    ) -> WithoutTerms:
+        given = self.prior if isinstance(self.prior, Prior) else None
+        return WithoutTerms(link_of(self.link), given, start, on_iteration, trusted)
 
     def marginal_problem(self, rows: Rows, graph: ComparisonGraph) -> MarginalProblem:
         """Return the likelihood of these rows with the reliabilities integrated out."""
-        link = link_of(self.link)
-        return MarginalProblem(
-            integrated(rows, link), graph.component, default_prior(link).score_sd
-        )
+        return marginal_problem(rows, graph, link_of(self.link))
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -323,17 +297,10 @@ class ThurstoneAggregator:
         if self.prior is not None:
             prior = usual
             if self.prior == "auto":
-                found = self._marginal(rows, graph, start, on_iteration, trusted=trusted)
+                found = self._plain(start, on_iteration, trusted=trusted).fit(rows, graph)
                 prior = Prior(found.population.score_sd, found.population.reliability_sd)
             return prior, refit(prior, start)
         return None, likelihood_maximum(fitted, start, heterogeneous=self.heterogeneous)
-
-
-def check_estimator(estimator: str) -> None:
-    """Refuse an estimator that is none."""
-    if estimator not in registry.ESTIMATORS:
-        known = " or ".join(registry.ESTIMATORS)
-        raise OptionError(f"estimator '{estimator}' is unknown; choose {known}.")
 
 
 @dataclass(frozen=True)

@@ -208,24 +208,31 @@ def _in_memory(judgments: Judgments) -> Rows:
             judgments.n_items,
             item_weights=item_weights,
         )
-    annotator = np.asarray(judgments.annotator)
+    columns = judgments.annotator, judgments.left, judgments.right, outcome, weight
+    return wins_of(*columns, judgments.n_items)
+
+
+def wins_of(  # noqa: PLR0917  # columns
+    annotator: CodeArray,
+    left: CodeArray,
+    right: CodeArray,
+    outcome: FloatArray,
+    weight: FloatArray,
+    n_items: int,
+) -> Rows:
+    """Return the rows of judgments that are sorted by annotator; of each there is at least one."""
+    annotator = np.asarray(annotator)
 
     def merged(begin: int, end: int) -> tuple[CodeArray, CodeArray, FloatArray, IntArray]:
         part = slice(begin, end)
-        return _merged(
-            annotator[part],
-            judgments.left[part],
-            judgments.right[part],
-            outcome[part],
-            weight[part],
-        )
+        return _merged(annotator[part], left[part], right[part], outcome[part], weight[part])
 
     # Equal rows are of one annotator: ranges of annotators are merged apart.
     found = each_range(merged, between_annotators(annotator))
     winner, loser, total, sizes = (joined(parts) for parts in zip(*found, strict=True))
     if (total == 1.0).all():
         total = constant(1.0, len(total))
-    return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), judgments.n_items)
+    return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), n_items)
 
 
 def _merged(

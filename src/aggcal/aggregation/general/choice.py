@@ -11,7 +11,7 @@ from aggcal._core.arrays import FloatArray
 from aggcal._core.records import dataclass
 from aggcal._core.tables import aligned
 from aggcal.aggregation.general.first import annotators_refined, told
-from aggcal.aggregation.general.problem import FIRST_SDS, Problem, State
+from aggcal.aggregation.general.problem import Problem, State
 from aggcal.data.base import AnyJudgments
 from aggcal.data.control import Control
 from aggcal.data.judgments import Judgments
@@ -32,21 +32,20 @@ from aggcal.models.general.terms import DEFAULT, PLAIN, Terms
 from aggcal.models.general.thinning import ALL, Thinning
 from aggcal.registry import DASK, LOCAL
 
-_ROUNDS, _SETTLED = 8, 0.02
-"""Updates of the spreads while the evidence for a position effect is worked out: they are then
-within a few percent, and the evidence within a tenth of a unit. They end once two in a row raise
-the evidence by less than the second number."""
+_ROUNDS, _MORE_ROUNDS = 2, 6
+"""Updates of means and spreads before evidence is compared: what further ones gain is nearly the
+same with and without a position effect. And further ones where that is not enough: where the first
+leave it open, and where they are what a larger fit begins with."""
 _SAMPLE = 100_000
 """Rows that tell whether there is a position effect: from twice as many, those of a sample."""
-_ALIKE, _NONE = 0.05, 0.01
-"""Spread of the positions where annotators are about alike, which is looked at too, as spreads that
-few judgments each tell of fall slowly; and that of no position effect."""
+_SPREADS, _NONE = (0.5, 0.15, 0.05), 0.01
+"""Spreads of the positions to begin with, as few judgments each move a spread slowly; and that of
+no position effect."""
 _RISES = 2.0
 """By how much the log evidence must rise for a position effect to be fitted: odds of 7 to 1. At 0,
 one small study in seven without an effect would get one."""
-_SURELY = 20.0
-"""Rise of the log evidence from which annotators who are about alike are not looked at: it decides.
-"""
+_SURELY, _SURELY_NOT = 20.0, -1.0
+"""Rise of the log evidence above or below which the first updates decide."""
 _REPEATED = 1.5
 """Judgments for each pair of item and context from which its effect is fitted: with fewer, it is
 only noise that the standard errors must allow for."""
@@ -301,13 +300,22 @@ def position_evidence(
         layout = layout.thinned(thinning)
     component = np.zeros(judgments.n_items, dtype=np.int64)
     problem = Problem(layout, component, chosen.outcomes)
-    (without, state), (wide, there) = (
-        _evidence(problem, scores, sd) for sd in (None, FIRST_SDS[POSITION])
-    )
-    rise = float(wide - without)
-    if rise <= _SURELY:
-        rise = float(max(wide, _evidence(problem, scores, _ALIKE)[0]) - without)
-    return rise, told(problem, there if rise > _RISES else state) if sampled else None
+    without, state = _evidence(problem, _first(problem, scores, _NONE), POSITION)
+    best, there = -np.inf, state
+    for sd in _SPREADS:
+        value, reached = _evidence(problem, _first(problem, scores, sd))
+        best, there = (value, reached) if value > best else (best, there)
+        if best > without + _SURELY:
+            break
+    rise = float(best - without)
+    if _SURELY_NOT < rise < _SURELY:
+        without, state = _evidence(problem, state, POSITION, _MORE_ROUNDS)
+        best, there = _evidence(problem, there, rounds=_MORE_ROUNDS)
+        rise = float(best - without)
+    if not sampled:
+        return rise, None
+    held, state = (None, there) if rise > _RISES else (POSITION, state)
+    return rise, told(problem, _evidence(problem, state, held, _MORE_ROUNDS)[1])
 
 
 def _of_some(
@@ -319,25 +327,34 @@ def _of_some(
     return part, aligned(scores, judgments.item_ids, part.item_ids)
 
 
-def _evidence(problem: Problem, scores: FloatArray, sd: float | None) -> tuple[float, State]:
-    """Return the log evidence at given scores, means and spreads fitted, and these.
+def _first(problem: Problem, scores: FloatArray, sd: float) -> State:
+    """Return where updates begin, with a spread of the positions.
+
+    Without a position effect it is of no size instead of left out, so that the errors of cubature
+    are the same.
+    """
+    problem.integration.restart()
+    return problem.first_state(scores, {POSITION: sd})
+
+
+def _evidence(
+    problem: Problem, state: State, held: str | None = None, rounds: int = _ROUNDS
+) -> tuple[float, State]:
+    """Return the log evidence at given scores, and the means and spreads it was fitted with.
 
     Parameters
     ----------
     problem
         The annotators, with a position each.
-    scores
-        Those of the items.
-    sd
-        Spread of the positions to begin with; None: there is no position effect. It is then of no
-        size instead of left out, so that the errors of cubature are the same.
+    state
+        Where updates begin.
+    held
+        A parameter that is not fitted.
+    rounds
+        How many updates there are.
     """
-    problem.integration.restart()
-    state = problem.first_state(scores, {POSITION: _NONE if sd is None else sd})
-    held, values = POSITION if sd is None else None, [-np.inf, -np.inf]
-    for _ in range(_ROUNDS):
+    values = []
+    for _ in range(rounds):
         state, value = annotators_refined(problem, state, held)
         values.append(value)
-        if max(values[-2:]) < max(values[:-2]) + _SETTLED:
-            break
     return max(values), state

@@ -140,6 +140,7 @@ class _Run:
         """Iterate until nothing moves, then solve for the unknowns exactly."""
         self.problem.integration.restart()
         (state, sums), settled, kept = self._begun(state), False, 0.0
+        calmest = state
         while len(self.moves) < _MOST_ITERATIONS and not settled:
             if self._patient:
                 state = self._solved(state)
@@ -158,10 +159,12 @@ class _Run:
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new
+            calmest = state if far == min(self.moves) else calmest
             if self.on_iteration is not None:
                 self.on_iteration(len(self.moves), far)
         self.problem.roughly = False
-        state, curvature, norm = self._polished(state)
+        # Where next to nothing is known, spreads wander further and further.
+        state, curvature, norm = self._polished(state if settled else calmest)
         objective = self._objective(state, curvature)
         record = Convergence(
             settled and norm < _TOLERANCE,

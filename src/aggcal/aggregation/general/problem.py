@@ -28,7 +28,7 @@ from aggcal.models.general.annotators import (
 from aggcal.models.general.at import Place, integrate
 from aggcal.models.general.compiled import integration
 from aggcal.models.general.design import CONTROL, SCORES
-from aggcal.models.general.outcomes import Outcomes, adjacent
+from aggcal.models.general.outcomes import Outcomes, adjacent, typical_readiness
 from aggcal.models.general.sums import Layout, Sums
 
 AXIS_SD, TIE_CONTEXT_SD = "axis", "tie context"
@@ -163,11 +163,23 @@ class Problem:
         return Problem(self.layout.sample(step), self.component, self.integration.outcomes)
 
     def first_state(self, scores: FloatArray, sds: dict[str, float], **known: float) -> State:
-        """Return a state with these scores and everything else at its default."""
+        """Return a state with these scores and everything else at its default.
+
+        The readiness to tie is what the share of ties suggests.
+        """
         layout = self.layout
         unknowns = np.zeros(layout.size)
         unknowns[: len(scores)] = scores
         unknowns[layout.at_means :] = [MEAN_PRIORS[name][0] for name in layout.means]
+        if READINESS in layout.means:
+            outcomes, levels = self.integration.outcomes, np.ones(len(layout.rows.levels))
+            at, gap_sd = (
+                layout.at_means + layout.means.index(READINESS),
+                2**0.5 * float(np.std(scores)),
+            )
+            unknowns[at] = typical_readiness(
+                layout.rows.tied_share, outcomes, levels, gap_sd, FIRST_SDS[READINESS]
+            )
         blocks = dict.fromkeys(layout.design.blocks, CATEGORY_SD) | BLOCK_SDS | sds
         spreads = FIRST_SDS | sds
         if layout.fixed_means:

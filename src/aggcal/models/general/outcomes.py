@@ -23,6 +23,10 @@ _WIDEST, _NARROWEST = 5.0, 30.0
 """Largest logarithm of Rao and Kupper's threshold, beyond which every answer is a tie to rounding,
 and minus the smallest, beyond which none is."""
 
+_POINTS, _HALVINGS = 8, 30
+_LEAST_TYPICAL, _MOST_TYPICAL = -12.0, 8.0
+"""Between which a typical readiness is looked for."""
+
 
 class Answers(NamedTuple):
     """What was answered, row by row: sums of weights."""
@@ -200,6 +204,39 @@ def rao_kupper_probabilities(advantage: FloatArray, readiness: FloatArray) -> Fl
     cut = _cut(readiness)
     tie = -np.expm1(-2.0 * cut) * expit(cut - advantage) * expit(cut + advantage)
     return np.stack([expit(advantage - cut), expit(-advantage - cut), tie], axis=1)
+
+
+def typical_readiness(
+    share: float, outcomes: Outcomes, grades: FloatArray, gap_sd: float, sd: float
+) -> float:
+    """Return the mean readiness at which a share of the answers are ties.
+
+    Parameters
+    ----------
+    share
+        That share.
+    outcomes, grades
+        How likely each answer is.
+    gap_sd, sd
+        Spreads of the advantages and of the readiness, both taken to be normal.
+
+    Examples
+    --------
+    >>> round(typical_readiness(1 / 3, adjacent, np.ones(1), 0.0, 0.0), 3)
+    0.0
+    """
+    points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+    advantage, off = (each.ravel() for each in np.meshgrid(gap_sd * points, sd * points))
+    chance = np.outer(weights, weights).ravel() / weights.sum() ** 2
+    low, high = _LEAST_TYPICAL, _MOST_TYPICAL
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if outcomes is rao_kupper:
+            found = rao_kupper_probabilities(advantage, middle + off)
+        else:
+            found = adjacent_probabilities(advantage, middle + off, grades)
+        low, high = (low, middle) if chance @ found[:, 2] > share else (middle, high)
+    return 0.5 * (low + high)
 
 
 def _cut(readiness: FloatArray) -> FloatArray:

@@ -60,6 +60,11 @@ class GeneralRows:
         """Total weight of the judgments of each annotator."""
         return self.by_annotator(self.answers.weight)
 
+    @cached_property
+    def tied_share(self) -> float:
+        """The share of ties among the answers, by weight."""
+        return max(1.0 - float(self.levels.sum()) / float(self.given.sum()), 0.0)
+
     def by_annotator(self, values: FloatArray) -> FloatArray:
         """Add up rows."""
         return np.asarray(np.add.reduceat(values, self.starts[:-1]))
