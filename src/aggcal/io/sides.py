@@ -10,6 +10,7 @@ _FEWEST = 12
 """Decided judgments for one side to be no chance: it would choose one side alone once in 2,000
 studies of so many; with more, small files of winners would keep a preference that is none."""
 
+_AT_ONCE = 100_000
 _EITHER = 0.5  # a tie is for no side: it neither shows a preference nor hides one
 
 
@@ -37,10 +38,18 @@ def checked_sides(judgments: Judgments) -> Judgments:
 
 
 def chosen_sides(judgments: Judgments) -> tuple[int, int]:
-    """Return how many judgments are for the left item, and how many for the right one."""
-    left = judgments.outcome > _EITHER
-    right = judgments.outcome < _EITHER
-    return int(judgments.count[left].sum()), int(judgments.count[right].sum())
+    """Return how many judgments are for the left item, and how many for the right one.
+
+    Of many rows, those after the first that settle that both were chosen are not counted.
+    """
+    chosen = [0, 0]
+    for begin in range(0, len(judgments.outcome), _AT_ONCE):
+        outcome, count = (c[begin : begin + _AT_ONCE] for c in (judgments.outcome, judgments.count))
+        for k, side in enumerate((outcome > _EITHER, outcome < _EITHER)):
+            chosen[k] += int(count[side].sum())
+        if min(chosen) > 0:
+            break
+    return chosen[0], chosen[1]
 
 
 def no_sides(left: int, right: int) -> str | None:
