@@ -75,13 +75,18 @@ class Information:
         inner = self._annotator_prior.copy()
         self._gap_curvature = np.empty(len(rows), dtype=np.float32)
         self._cross_curvature = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
-        for piece, owner, a, b in self._pieces():
+
+        def take(begin: int) -> tuple[int, FloatArray]:
+            piece, owner, a, b = self._piece(begin)
             self._gap_curvature[piece] = a * a
-            if self.heterogeneous:
-                self._cross_curvature[piece] = a * b
-                first = int(owner[0])
-                part = sums(owner - first, b * b, int(owner[-1]) - first + 1)
-                inner[first : first + len(part)] += part
+            if not self.heterogeneous:
+                return 0, np.empty(0)
+            self._cross_curvature[piece] = a * b
+            first = int(owner[0])
+            return first, sums(owner - first, b * b, int(owner[-1]) - first + 1)
+
+        for first, part in in_turn(take, range(0, len(rows), _PIECE)):
+            inner[first : first + len(part)] += part
         self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
         self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
         starts = rows.starts
@@ -274,21 +279,19 @@ class Information:
 
     def _pieces(self) -> Iterator[tuple[slice, IntArray, FloatArray, FloatArray]]:
         """Go through the rows: which, whose, and the roots a and b of their information."""
-        rows, starts = self._rows, self._rows.starts
-        weighted = rows.weight.strides != (0,) or float(rows.weight[0]) != 1.0
+        yield from in_turn(self._piece, range(0, len(self._rows), _PIECE))
 
-        def at_piece(begin: int) -> tuple[slice, IntArray, FloatArray, FloatArray]:
-            piece = slice(begin, min(len(rows), begin + _PIECE))
-            where = np.arange(piece.start, piece.stop)
-            owner = np.searchsorted(starts, where, side="right") - 1
-            gap = self._scores[rows.winner[piece]] - self._scores[rows.loser[piece]]
-            a, b = self._roots(gap, self._theta[owner])
-            if weighted:
-                root = np.sqrt(rows.weight[piece])
-                a, b = a * root, b * root
-            return piece, owner, a, b
-
-        yield from in_turn(at_piece, range(0, len(rows), _PIECE))
+    def _piece(self, begin: int) -> tuple[slice, IntArray, FloatArray, FloatArray]:
+        rows = self._rows
+        piece = slice(begin, min(len(rows), begin + _PIECE))
+        where = np.arange(piece.start, piece.stop)
+        owner = np.searchsorted(rows.starts, where, side="right") - 1
+        gap = self._scores[rows.winner[piece]] - self._scores[rows.loser[piece]]
+        a, b = self._roots(gap, self._theta[owner])
+        if rows.weight.strides != (0,) or float(rows.weight[0]) != 1.0:
+            root = np.sqrt(rows.weight[piece])
+            a, b = a * root, b * root
+        return piece, owner, a, b
 
     def _roots(self, gap: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self._observed:
