@@ -147,6 +147,8 @@ class Knowledge:
         n, number = len(self.model), number or self.number
         batch = number if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         batch = min(batch, _BATCH) if few else batch
+        if self.covariance.item_by_item:
+            batch = 1
         scales = times * np.sqrt(self._scales(random, number))
         for done in range(0, number, batch):
             report(_DRAWING, done, number)
@@ -174,19 +176,27 @@ class Knowledge:
         random = np.random.default_rng(seed)
         slope, n = self.found.slope, len(self.model)
         noise = np.full(n, max(self.found.residual, self.least_noise, 1e-300))
-        centred = self._apart(slope)
+        root, centred = np.sqrt(noise), self._apart(slope)
         # All at once where they are few numbers; else in batches, to save memory.
         batch = DRAWS if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         for done in range(0, DRAWS, batch):
             report(_DRAWING, done, DRAWS)
             apart = self.covariance.draws(min(batch, DRAWS - done), random)
-            drawn = self.consensus + apart
-            if slope > 0.0:
-                error = np.sqrt(noise) * random.standard_normal(apart.shape)
-                surprise = (centred - slope * apart - error).T
-                drawn += self.covariance.gain(slope, 0.0, noise, surprise)[0].T / slope
-            for draw in drawn:
-                yield draw, slope
+            # The rest of a draw is made when it is asked for: of many items only a few draws are.
+            step = 1 if self.covariance.item_by_item else batch
+            for part in (apart[k : k + step] for k in range(0, len(apart), step)):
+                drawn = self.consensus + part
+                if slope > 0.0:
+                    error = random.standard_normal(part.shape)
+                    error *= root
+                    surprise = slope * part
+                    np.subtract(centred, surprise, out=surprise)
+                    surprise -= error
+                    gained = self.covariance.gain(slope, 0.0, noise, surprise.T)[0].T
+                    gained /= slope
+                    drawn += gained
+                for draw in drawn:
+                    yield draw, slope
 
     def _apart(self, slope: float) -> FloatArray:
         """Return what the model differs from the line on the consensus by, within components."""

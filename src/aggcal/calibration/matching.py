@@ -78,11 +78,21 @@ def _ranks_within(values: FloatArray, component: IntArray) -> FloatArray:
     return found
 
 
-def matching_warnings(ranked: TextArray, scored: TextArray, both: BoolArray) -> list[AggcalWarning]:
-    """Warn of ids in only one of the two tables, where ``both`` marks the ranked ones in both."""
-    judged = set(ranked)
-    unjudged = [item for item in scored if item not in judged]
-    return [*alike_warnings(ranked, scored), *unmatched_warnings(list(ranked[~both]), unjudged)]
+def matching_warnings(
+    ranked: TextArray, both: BoolArray, unjudged: TextArray
+) -> list[AggcalWarning]:
+    """Warn of ids in only one of two tables.
+
+    Parameters
+    ----------
+    ranked, both
+        The ids of the consensus, and which of them are scored too.
+    unjudged
+        The ids that are only scored.
+    """
+    # Where every scored item is one of the consensus, none is another spelling of one.
+    alike = alike_warnings(ranked, unjudged) if len(unjudged) else []
+    return [*alike, *unmatched_warnings(list(ranked[~both]), list(unjudged))]
 
 
 def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:

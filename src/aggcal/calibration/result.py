@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -296,14 +297,12 @@ def arranged(
         The other fields of the calibration.
     """
     ids, known, fitted = order.item_ids, order.uncertainty, order.fit
-    ranked = np.lexsort((np.arange(len(ids)), -order.heights))
-    seen = set(ids)
-    extra = [k for k, item in enumerate(scores.item_ids) if item not in seen]
-    extra.sort(key=lambda k: -scores.values[k])
+    ranked = in_order(-order.heights)[0]
+    extra = found.unjudged[in_order(-scores.values[found.unjudged])[0]]
     blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
 
     def sort(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
-        return None if column is None else frozen(np.concatenate([column[ranked], last]))
+        return None if column is None else frozen(_followed(column[ranked], last))
 
     def fill(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
         if column is None:
@@ -315,7 +314,7 @@ def arranged(
     values, low, high = fill(results[0]), fill(results[1]), fill(results[2])
     between = _between(order, scale, sort, (values, low, high))
     return Calibration(
-        item_ids=as_text([*ids[ranked], *scores.item_ids[extra]]),
+        item_ids=_followed(as_text(ids)[ranked], as_text(scores.item_ids[extra])),
         consensus=sort(order.heights),
         rank=sort(ranks(order.heights), none),
         model=fill(found.inputs.model, scores.values[extra]),
@@ -336,6 +335,11 @@ def arranged(
         fit=fitted,
         **facts,
     )
+
+
+def _followed(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Join two columns, the second of which is often empty."""
+    return np.concatenate([first, last]) if len(last) else first
 
 
 def _between(
