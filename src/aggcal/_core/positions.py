@@ -11,7 +11,7 @@ from aggcal._core.arrays import CodeArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
 
 _LONG = 100_000
-"""Ids from which they are looked up by their hashes alone: fewer are found by Python as soon."""
+"""Ids among which others are looked up by their hashes: in fewer, Python finds them as soon."""
 _PIECE = 1 << 12
 """Ids that are looked at together: they stay in the cache from the first look to the last."""
 
@@ -26,7 +26,7 @@ def positions(ids: Sequence[str] | TextArray, among: Sequence[str] | TextArray) 
     """
     if same(ids, among):
         return np.arange(len(ids))
-    if len(ids) >= _LONG and len(among) < np.iinfo(np.int32).max:
+    if _LONG <= len(among) < np.iinfo(np.int32).max:
         found = _by_hash(ids, among)
         if found is not None:
             return found.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -212,6 +213,12 @@ class _Projection:
         self._rest = inputs.model, inputs.weight, inputs.component
         self._shift = shift
 
+    @cached_property
+    def _even(self) -> bool:
+        """Whether all weights are the same, so that they are so in any order."""
+        weights = self._rest[1]
+        return bool((weights == weights[0]).all())
+
     def __call__(self, drawn: FloatArray) -> FloatArray:
         return projected_values(drawn, *self._rest) + self._shift
 
@@ -225,7 +232,11 @@ class _Projection:
         order, places = in_order(drawn)
         if component is not None or (places[1:] == places[:-1]).any():
             return places, self(drawn)[order]
-        return places, isotonic(values[order], weights[order])[0] + self._shift
+        weights, values = weights if self._even else weights[order], values[order]
+        del order  # of many items, every column is a good part of the memory
+        fitted = isotonic(values, weights, spent=True)[0]
+        fitted += self._shift
+        return places, fitted
 
 
 def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:

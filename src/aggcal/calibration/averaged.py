@@ -63,27 +63,25 @@ def averaged_ends(
     0.8
     """
     reach = float(ndtri(0.5 + 0.5 * level)) * sd
-    places, ends = (mean - reach, mean + reach), []
+    places = [in_order(mean - reach), in_order(mean + reach)]
     totals = [np.zeros(len(mean)) for _ in places]
     number = 0
-    sorted_places = [in_order(place) for place in places]
     curve = getattr(at, "curve", None) or partial(_curve, at)
 
     def read(drawn: FloatArray) -> list[FloatArray]:
         x, values = curve(drawn)
-        return [np.interp(place, x, values) for _, place in sorted_places]
+        return [np.interp(place, x, values) for _, place in places]
 
     # Sorting is most of the work, and lets other threads run. What they found is added in the order
     # of the draws, whichever is done first.
     for found in in_turn(read, draws, most=max(1, _AT_ONCE // len(mean))):
         for total, one in zip(totals, found, strict=True):
-            total += one
+            np.add(total, one, out=total)
         number += 1
-    for total, (order, _) in zip(totals, sorted_places, strict=True):
-        end = np.empty(len(mean))
+    low, high = np.empty(len(mean)), np.empty(len(mean))
+    for end, total, (order, _) in zip((low, high), totals, places, strict=True):
         end[order] = total / number
-        ends.append(end)
-    return ends[0], ends[1]
+    return low, high
 
 
 def _curve(

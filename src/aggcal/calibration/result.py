@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
@@ -297,7 +297,7 @@ def arranged(
         The other fields of the calibration.
     """
     ids, known, fitted = order.item_ids, order.uncertainty, order.fit
-    ranked = in_order(-order.heights)[0]
+    ranked, falling = in_order(-order.heights)
     extra = found.unjudged[in_order(-scores.values[found.unjudged])[0]]
     blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
 
@@ -316,7 +316,7 @@ def arranged(
     return Calibration(
         item_ids=_followed(as_text(ids)[ranked], as_text(scores.item_ids[extra])),
         consensus=sort(order.heights),
-        rank=sort(ranks(order.heights), none),
+        rank=frozen(_followed(_ranks(falling), none)),
         model=fill(found.inputs.model, scores.values[extra]),
         calibrated=values,
         block=fill(np.zeros(len(results[0])) if block is None else block, none),
@@ -335,6 +335,12 @@ def arranged(
         fit=fitted,
         **facts,
     )
+
+
+def _ranks(ordered: FloatArray) -> IntArray:
+    """Rank scores that are in order, from 1 on: tied ones share the best."""
+    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return np.repeat(begins + 1, np.diff(np.append(begins, len(ordered))))
 
 
 def _followed(first: np.ndarray, last: np.ndarray) -> np.ndarray:
