@@ -63,7 +63,7 @@ def averaged_ends(
     0.8
     """
     reach = float(ndtri(0.5 + 0.5 * level)) * sd
-    places = [in_order(mean - reach), in_order(mean + reach)]
+    places = list(in_turn(in_order, (mean - reach, mean + reach)))
     totals = [np.zeros(len(mean)) for _ in places]
     number = 0
     curve = getattr(at, "curve", None) or partial(_curve, at)
