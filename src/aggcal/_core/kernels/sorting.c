@@ -118,20 +118,27 @@ int aggcal_sort(int64_t n, const double *value, double *sorted, int64_t *order)
     }
     for (int64_t k = 0; k < boxes; k++) largest = start[k] > largest ? start[k] : largest;
     begin_boxes(start, boxes);
-    Entry *entry = malloc((size_t)n * sizeof *entry);
+    Entry *entry = malloc((size_t)largest * sizeof *entry);
     Entry *spare = malloc((size_t)largest * sizeof *spare);
     int64_t *box = malloc(DEEPEST * MOST_BOXES * sizeof *box);
     const int room = entry && spare && box;
     if (room) {
         for (int64_t k = 0; k < n; k++) {
-            const Entry here = {value[k], k};
-            entry[start[boxes > 1 ? box_of(value[k], least, each, boxes) : 0]++] = here;
+            const int64_t to = start[boxes > 1 ? box_of(value[k], least, each, boxes) : 0]++;
+            sorted[to] = value[k];
+            order[to] = k;
         }
+        /* Each box now says where it ends. */
         for (int64_t k = 0, begin = 0; k < boxes; begin = start[k++]) {
-            deal(entry + begin, spare, box, start[k] - begin, boxes > 1 ? 1 : DEEPEST);
-            for (int64_t j = begin; j < start[k]; j++) {
-                sorted[j] = entry[j].value;
-                order[j] = entry[j].at;
+            const int64_t number = start[k] - begin;
+            for (int64_t j = 0; j < number; j++) {
+                entry[j].value = sorted[begin + j];
+                entry[j].at = order[begin + j];
+            }
+            deal(entry, spare, box, number, boxes > 1 ? 1 : DEEPEST);
+            for (int64_t j = 0; j < number; j++) {
+                sorted[begin + j] = entry[j].value;
+                order[begin + j] = entry[j].at;
             }
         }
     }
