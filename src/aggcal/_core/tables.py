@@ -10,7 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.frames import PLAIN, library_of
-from aggcal._core.positions import positions, same
+from aggcal._core.positions import positions
 from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]
@@ -73,8 +73,6 @@ def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -
     >>> aligned(np.array([1.0, 2.0]), ["a", "b"], as_text(["b", "c"]))
     array([ 2., nan])
     """
-    if same(ids, to):
-        return np.array(values, dtype=np.float64)
     return taken(values, positions(to, ids))
 
 

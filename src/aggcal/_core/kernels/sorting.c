@@ -11,10 +11,10 @@ typedef struct {
     int64_t at;
 } Entry;
 
-#define BOXES 2048 /* of a column: more are written to at a time than the machine keeps at hand */
-#define MOST_BOXES 4096 /* of what is dealt again: their ends fit into the cache */
-#define FEW 24 /* entries that are inserted one by one */
-#define DEEPEST 4 /* times that entries are dealt before they are merged */
+#define BOXES 2048      /* of a column: the ends of more are not all in the cache */
+#define MOST_BOXES 4096 /* of what is dealt again, where all is in the cache */
+#define FEW 24          /* entries that are inserted one by one */
+#define DEEPEST 4       /* times that entries are dealt before they are merged */
 
 static void insert_each(Entry *entry, int64_t n)
 {
