@@ -3,7 +3,8 @@
     python benchmarks/stage2.py [ITEMS ...] [CALIBRATOR ...]
 
 Calibrates the scores of a noisy model onto an order of as many items with standard errors, by each
-calibrator, in a process of its own; prints seconds, seconds per million items and peak memory.
+calibrator, in a process of its own; prints seconds, those of all processors, seconds per million
+items and peak memory.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def calibrated(items: int, method: CalibratorName) -> tuple[float, float, float, float]:
-    """Return seconds of calibrating and of its table, memory before and at the peak."""
+def calibrated(items: int, method: CalibratorName) -> tuple[float, float, float, float, float]:
+    """Return seconds of calibrating, of all processors and of its table, memory before and most."""
     random = np.random.default_rng([items, 77])
     truth = random.standard_normal(items)
     ids = as_text(range(items))
@@ -42,23 +43,23 @@ def calibrated(items: int, method: CalibratorName) -> tuple[float, float, float,
     mixed = random.permutation(items)
     noisy = 50.0 + 10.0 * truth + 8.0 * random.standard_normal(items)
     model = Scores(ids[mixed], noisy[mixed], None, "model")
-    before, began = peak(), time.perf_counter()
+    before, began, busy = peak(), time.perf_counter(), time.process_time()
     result = aggcal.calibrate(model, order, method=method, model_sd=8.0, warn=False)
-    seconds = time.perf_counter() - began
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
     began = time.perf_counter()
     result.item_columns()
-    return seconds, time.perf_counter() - began, before, peak()
+    return seconds, busy, time.perf_counter() - began, before, peak()
 
 
 def main(sizes: list[int], calibrators: list[Any]) -> None:
-    print("items, calibrator: calibrate (s), its table (s), s per million items, memory (GB)")
+    print("items, calibrator: calibrate (s), CPU (s), table (s), s per million items, memory (GB)")
     for items in sizes:
         for method in calibrators:
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                took, table, before, most = pool.submit(calibrated, items, method).result()
+                took, busy, table, before, most = pool.submit(calibrated, items, method).result()
             each = (took + table) / items * 1e6
             print(
-                f"{items:>10,}, {method:5}: {took:7.2f}, {table:6.2f}, {each:6.2f}, "
+                f"{items:>10,}, {method:5}: {took:7.2f}, {busy:7.2f}, {table:6.2f}, {each:6.2f}, "
                 f"{before:.2f} -> {most:.2f}",
                 flush=True,
             )

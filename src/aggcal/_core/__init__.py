@@ -1,7 +1,9 @@
 """What everything else stands on and nothing of aggcal's own is in: arrays, tables, text, kernels.
 
 - `arrays`: the array types, and sums that use the kernels.
+- `sorting`: order and ties of long columns.
 - `tables`: columns by name, aligned to items.
+- `positions`: where the ids of one table are in another.
 - `text`: numbers and names as people read them.
 - `records`: dataclasses that load quickly.
 - `interrupts`: Ctrl-C and SIGTERM, held back while files change places.

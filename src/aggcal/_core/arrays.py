@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, even, in_turn
+from aggcal._core.sorting import LONG, levels
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
@@ -156,7 +157,10 @@ def ranks(scores: FloatArray) -> IntArray:
     >>> ranks(np.array([0.5, 2.0, 0.5, 0.1]))
     array([2, 1, 2, 4])
     """
-    return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right")
+    if len(scores) < LONG:
+        return len(scores) + 1 - np.searchsorted(np.sort(scores), scores, side="right")
+    level = levels(scores)
+    return (len(scores) + 1 - np.cumsum(np.bincount(level)))[level]
 
 
 def dot(x: FloatArray, y: FloatArray) -> float:

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, TextArray
+from aggcal._core.arrays import FloatArray, IntArray, TextArray
 from aggcal._core.frames import PLAIN, library_of
+from aggcal._core.positions import positions
 from aggcal.errors import TableError
 
 Columns: TypeAlias = dict[str, np.ndarray]
@@ -56,6 +57,8 @@ def as_text(labels: Iterable[object]) -> TextArray:
     >>> as_text([1, "b"])
     array(['1', 'b'], dtype=object)
     """
+    if isinstance(labels, np.ndarray) and set(map(type, labels)) <= {str}:
+        return labels.astype(object)  # most are text already, and there may be millions
     texts = [str(label) for label in labels]
     array: TextArray = np.empty(len(texts), dtype=object)
     array[:] = texts
@@ -70,10 +73,23 @@ def aligned(values: FloatArray, ids: Sequence[str] | TextArray, to: TextArray) -
     >>> aligned(np.array([1.0, 2.0]), ["a", "b"], as_text(["b", "c"]))
     array([ 2., nan])
     """
-    if len(ids) == len(to) and np.array_equal(ids, to):
-        return np.array(values, dtype=np.float64)
-    lookup = dict(zip(ids, values.tolist(), strict=True))
-    return np.array([lookup.get(label, np.nan) for label in to], dtype=np.float64)
+    return taken(values, positions(to, ids))
+
+
+def taken(values: FloatArray, where: IntArray) -> FloatArray:
+    """Return the values at some positions; NaN where a position is −1.
+
+    Examples
+    --------
+    >>> taken(np.array([1.0, 2.0]), np.array([1, -1]))
+    array([ 2., nan])
+    """
+    there = where >= 0
+    if there.all():
+        return np.asarray(values[where], dtype=np.float64)
+    found = np.full(len(where), np.nan)
+    found[there] = values[where[there]]
+    return found
 
 
 def frame_columns(data: Any, wanted: Container[str]) -> tuple[Columns, str, list[str]] | None:

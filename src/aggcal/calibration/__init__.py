@@ -147,7 +147,7 @@ def calibrated(
     made = calibrator.calibrate(inputs)
     ends = calibrated_intervals(calibrator, inputs, made)
     said = (
-        *matching_warnings(order.item_ids, given.scores.item_ids, found.both),
+        *matching_warnings(order.item_ids, found.both, given.scores.item_ids[found.unjudged]),
         *direction_warnings(inputs.consensus, inputs.model, inputs.component),
         *found.warnings,
         *ends.warnings,

@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
+from aggcal._core.positions import positions
 from aggcal._core.records import dataclass
-from aggcal._core.tables import aligned
+from aggcal._core.tables import aligned, taken
 from aggcal.aggregation.consensus import LEVEL, Consensus
 from aggcal.aggregation.uncertainty import Covariance, Uncertainty
 from aggcal.aggregation.uncertainty.components import several
@@ -121,23 +122,23 @@ class Given:
             isinstance(self.weights, Mapping) or self.scores.sd is not None
         )
 
-    def columns(self, to: TextArray) -> dict[str, FloatArray]:
-        """Return all tables in the order of some ids."""
+    def columns(self, to: TextArray, where: IntArray) -> dict[str, FloatArray]:
+        """Return all tables in the order of some ids, which have these positions in the scores."""
         scores = self.scores
-        tables: dict[str, tuple[Any, FloatArray]] = {"model": (scores.item_ids, scores.values)}
+        own, tables = {"model": scores.values}, dict[str, tuple[Any, FloatArray]]()
         if scores.sd is not None:
-            tables["sd"] = scores.item_ids, scores.sd
+            own["sd"] = scores.sd
         if isinstance(self.weights, Mapping):
             tables["weight"] = _named_weights(self.weights, scores)
         elif self.weighted and scores.sd is not None:
             # Only ratios count: about the median, squares neither over- nor underflow.
             relative = np.clip(scores.sd / np.median(scores.sd), 1.0 / _FARTHEST, _FARTHEST)
-            tables["weight"] = scores.item_ids, relative**-2.0
+            own["weight"] = relative**-2.0
         if self.anchors is not None:
             tables["truth"] = self.anchors.item_ids, self.anchors.values
         for k, other in enumerate(self.others):
             tables[f"second {k}"] = other.item_ids, other.values
-        return align(to, tables)
+        return {name: taken(values, where) for name, values in own.items()} | align(to, tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +147,8 @@ class Alignment:
 
     inputs: Inputs
     both: BoolArray
+    unjudged: IntArray
+    """Positions of the scored items that the consensus does not have."""
     warnings: tuple[AggcalWarning, ...]
 
 
@@ -177,8 +180,8 @@ def inputs_of(
             f"the {calibrator.name} calibrator needs the standard deviation of the model's scores; "
             "give --model-sd, or an sd column (such as its validation error)."
         )
-    found = given.columns(order.item_ids)
-    both = np.isfinite(found["model"])
+    where = positions(order.item_ids, given.scores.item_ids)
+    found, both = given.columns(order.item_ids, where), where >= 0
     if not both.any():
         alike = alike_warnings(order.item_ids, given.scores.item_ids)
         same = "check that both use the same ids"
@@ -218,7 +221,9 @@ def inputs_of(
         given.anchors is None or not given.anchors.chosen,
         component,
     )
-    return Alignment(inputs, both, said)
+    unjudged = np.ones(len(given.scores), dtype=bool)
+    unjudged[where[both]] = False
+    return Alignment(inputs, both, np.flatnonzero(unjudged), said)
 
 
 def check_tables(calibrator: FullCalibrator, given: Given, ids: TextArray) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.sorting import in_order, levels
 from aggcal.calibration.calibrator import Calibrated, FullCalibrator
 from aggcal.calibration.claims import Condition, Guarantee, noise_conditions, unshifted
 from aggcal.calibration.isotonic import isotonic, isotonic_parts, isotonic_rows
@@ -120,7 +122,7 @@ def project(
     """
     if component is not None:
         return _project_parts(heights, values, weights, component)
-    _, level = np.unique(heights, return_inverse=True)
+    level = levels(heights)
     weights = np.ones(len(values)) if weights is None else weights
     total = np.asarray(np.bincount(level, weights), dtype=np.float64)
     means = np.bincount(level, weights * values) / total
@@ -166,8 +168,7 @@ def projected_values(
     """
     if component is not None:
         return _project_parts(heights, values, weights, component)[0]
-    order = np.argsort(heights)
-    ordered = heights[order]
+    order, ordered = in_order(heights)
     if (ordered[1:] == ordered[:-1]).any():
         return project(heights, values, weights)[0]
     found = np.empty(len(values))
@@ -212,12 +213,30 @@ class _Projection:
         self._rest = inputs.model, inputs.weight, inputs.component
         self._shift = shift
 
+    @cached_property
+    def _even(self) -> bool:
+        """Whether all weights are the same, so that they are so in any order."""
+        weights = self._rest[1]
+        return bool((weights == weights[0]).all())
+
     def __call__(self, drawn: FloatArray) -> FloatArray:
         return projected_values(drawn, *self._rest) + self._shift
 
     def rows(self, drawn: FloatArray) -> FloatArray:
         """Project onto each row."""
         return projected_rows(drawn, *self._rest) + self._shift
+
+    def curve(self, drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Project onto one; return it from the lowest on, and the scores in this order."""
+        values, weights, component = self._rest
+        order, places = in_order(drawn)
+        if component is not None or (places[1:] == places[:-1]).any():
+            return places, self(drawn)[order]
+        weights, values = weights if self._even else weights[order], values[order]
+        del order  # of many items, every column is a good part of the memory
+        fitted = isotonic(values, weights, spent=True)[0]
+        fitted += self._shift
+        return places, fitted
 
 
 def _gain(inputs: Inputs, *, measured: bool) -> Guarantee:

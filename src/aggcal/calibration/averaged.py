@@ -11,17 +11,23 @@ than quantiles of two hundred draws, since nothing of the item itself is drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray
 from aggcal._core.compiled_scipy import ndtri
+from aggcal._core.kernels.threads import in_turn
+from aggcal._core.sorting import in_order
 
 FROM = 10_000
 """Items from which the curve is averaged: with fewer, draws differ in it and take little time."""
 
 AVERAGED = 12
 """Draws whose curves are averaged: more are steadier and take longer."""
+
+_AT_ONCE = 1 << 25
+"""Numbers drawn at a time: fewer keep fewer cores busy, more take more memory."""
 
 
 def averaged_ends(
@@ -38,7 +44,8 @@ def averaged_ends(
     draws
         Some draws of the exact consensus.
     at
-        What projection makes of a draw.
+        What projection makes of a draw. It may have a method ``curve`` that returns a draw from the
+        lowest on, and what projection makes of it in this order: one sort less.
     mean, sd
         Where each item is, and how uncertain that is.
     level
@@ -56,19 +63,29 @@ def averaged_ends(
     0.8
     """
     reach = float(ndtri(0.5 + 0.5 * level)) * sd
-    places, ends = (mean - reach, mean + reach), []
-    orders = [np.argsort(place) for place in places]
-    sorted_places = [place[order] for place, order in zip(places, orders, strict=True)]
+    places = list(in_turn(in_order, (mean - reach, mean + reach)))
     totals = [np.zeros(len(mean)) for _ in places]
     number = 0
-    for drawn in draws:
-        order = np.argsort(drawn)
-        x, curve = drawn[order], at(drawn)[order]
-        for k, place in enumerate(sorted_places):
-            totals[k] += np.interp(place, x, curve)
+    curve = getattr(at, "curve", None) or partial(_curve, at)
+
+    def read(drawn: FloatArray) -> list[FloatArray]:
+        x, values = curve(drawn)
+        return [np.interp(place, x, values) for _, place in places]
+
+    # Sorting is most of the work, and lets other threads run. What they found is added in the order
+    # of the draws, whichever is done first.
+    for found in in_turn(read, draws, most=max(1, _AT_ONCE // len(mean))):
+        for total, one in zip(totals, found, strict=True):
+            np.add(total, one, out=total)
         number += 1
-    for total, order in zip(totals, orders, strict=True):
-        end = np.empty(len(mean))
+    low, high = np.empty(len(mean)), np.empty(len(mean))
+    for end, total, (order, _) in zip((low, high), totals, places, strict=True):
         end[order] = total / number
-        ends.append(end)
-    return ends[0], ends[1]
+    return low, high
+
+
+def _curve(
+    at: Callable[[FloatArray], FloatArray], drawn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    order, places = in_order(drawn)
+    return places, at(drawn)[order]

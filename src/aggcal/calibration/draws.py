@@ -50,6 +50,7 @@ in 46."""
 _DRAWING = "drawing calibrated scores"
 _BATCH = 25
 _NUMBERS = 25_000_000
+_PIECE = 1 << 14  # items of a draw at a time: more leave the cache, fewer take longer to call for
 _ANGLES, _LEVELS = 48, 48
 _LOWEST, _HIGHEST = 1.0 / 30.0, 100.0
 """The grid of the posterior, and how far the model's variance may be from that of its scores: with
@@ -147,6 +148,8 @@ class Knowledge:
         n, number = len(self.model), number or self.number
         batch = number if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         batch = min(batch, _BATCH) if few else batch
+        if self.covariance.item_by_item:
+            batch = 1
         scales = times * np.sqrt(self._scales(random, number))
         for done in range(0, number, batch):
             report(_DRAWING, done, number)
@@ -163,7 +166,7 @@ class Knowledge:
         slope = self.found.slope
         if alone or slope <= 0.0:
             return self.consensus, np.sqrt(variances)
-        noise = max(self.found.residual, self.least_noise, 1e-300)
+        noise = self._noise
         centred = self._apart(slope)
         total = slope**2 * variances + noise
         mean = self.consensus + slope * variances / total * centred
@@ -173,13 +176,21 @@ class Knowledge:
         """Draw with λ and σ as estimated (a normal draw is conditioned by Matheron's rule)."""
         random = np.random.default_rng(seed)
         slope, n = self.found.slope, len(self.model)
-        noise = np.full(n, max(self.found.residual, self.least_noise, 1e-300))
+        noise = np.full(n, self._noise)
         centred = self._apart(slope)
+        single = self.covariance.item_by_item
+        kept = self.covariance.gain(slope, 0.0, noise, centred)[1] if single else None
         # All at once where they are few numbers; else in batches, to save memory.
         batch = DRAWS if n <= MOST_DENSE else min(_BATCH, max(1, _NUMBERS // n))
         for done in range(0, DRAWS, batch):
             report(_DRAWING, done, DRAWS)
             apart = self.covariance.draws(min(batch, DRAWS - done), random)
+            if kept is not None:
+                # Each when it is asked for: of many items only a few draws are.
+                for row in apart:
+                    self._condition(row, centred, kept, random)
+                    yield row, slope
+                continue
             drawn = self.consensus + apart
             if slope > 0.0:
                 error = np.sqrt(noise) * random.standard_normal(apart.shape)
@@ -187,6 +198,39 @@ class Knowledge:
                 drawn += self.covariance.gain(slope, 0.0, noise, surprise)[0].T / slope
             for draw in drawn:
                 yield draw, slope
+
+    def _condition(
+        self,
+        apart: FloatArray,
+        centred: FloatArray,
+        kept: FloatArray,
+        random: np.random.Generator,
+    ) -> None:
+        """Turn deviations of one draw into the draw given the model, where items are independent.
+
+        The same sums as for several draws, term by term, in place and in the cache.
+        """
+        slope, root = self.found.slope, np.sqrt(self._noise)
+        if slope <= 0.0:
+            apart += self.consensus
+            return
+        for begin in range(0, len(apart), _PIECE):
+            here = slice(begin, begin + _PIECE)
+            part = apart[here]
+            drawn = self.consensus[here] + part
+            error = random.standard_normal(len(part))
+            error *= root
+            part *= slope
+            np.subtract(centred[here], part, out=part)
+            part -= error
+            part *= kept[here]
+            part /= slope
+            part += drawn
+
+    @property
+    def _noise(self) -> float:
+        """The variance of the model's errors: as estimated, or as stated where that is more."""
+        return max(self.found.residual, self.least_noise, 1e-300)
 
     def _apart(self, slope: float) -> FloatArray:
         """Return what the model differs from the line on the consensus by, within components."""

@@ -8,8 +8,12 @@ from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
 
 
-def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntArray]:
+def isotonic(
+    values: FloatArray, weights: FloatArray, *, spent: bool = False
+) -> tuple[FloatArray, IntArray]:
     """Return the nearest numbers that never fall, and where each of their blocks begins and ends.
+
+    What is ``spent`` may be written over, to save memory: values of nobody else's.
 
     SciPy's gives the same bits, and takes its place where there is no kernel; but it comes with
     all of ``scipy.optimize``, which takes longer to load than most studies take to fit.
@@ -25,7 +29,7 @@ def isotonic(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, IntAr
 
         found = isotonic_regression(values, weights=weights)
         return found.x, found.blocks
-    fitted = np.array(values, dtype=np.float64)
+    fitted = values if spent else np.array(values, dtype=np.float64)
     pooled = np.array(weights, dtype=np.float64)
     starts = np.empty(len(fitted) + 1, dtype=np.int64)
     blocks = kernel(len(fitted), *at(fitted, pooled, starts))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray
 from aggcal.aggregation.uncertainty.components import members
 from aggcal.calibration.within import deviations, n_levels
-from aggcal.data.alike import alike_warning, groups, key
+from aggcal.data.alike import alike_warning, groups_with, key
 from aggcal.errors import AggcalWarning, DirectionWarning, UnmatchedItemsWarning, count, some
 from aggcal.metrics import mean_ranks
 
@@ -78,11 +78,20 @@ def _ranks_within(values: FloatArray, component: IntArray) -> FloatArray:
     return found
 
 
-def matching_warnings(ranked: TextArray, scored: TextArray, both: BoolArray) -> list[AggcalWarning]:
-    """Warn of ids in only one of the two tables, where ``both`` marks the ranked ones in both."""
-    judged = set(ranked)
-    unjudged = [item for item in scored if item not in judged]
-    return [*alike_warnings(ranked, scored), *unmatched_warnings(list(ranked[~both]), unjudged)]
+def matching_warnings(
+    ranked: TextArray, both: BoolArray, unjudged: TextArray
+) -> list[AggcalWarning]:
+    """Warn of ids in only one of two tables.
+
+    Parameters
+    ----------
+    ranked, both
+        The ids of the consensus, and which of them are scored too.
+    unjudged
+        The ids that are only scored.
+    """
+    only = list(unjudged)
+    return [*_alike(ranked, only), *unmatched_warnings(list(ranked[~both]), only)]
 
 
 def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalWarning]:
@@ -96,9 +105,12 @@ def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalW
     []
     """
     judged = dict.fromkeys(ranked)
-    found = [
-        group for group in groups([*judged, *scored]) if any(label not in judged for label in group)
-    ]
+    return _alike(list(judged), [label for label in dict.fromkeys(scored) if label not in judged])
+
+
+def _alike(judged: Sequence[str] | TextArray, unjudged: list[str]) -> list[AggcalWarning]:
+    # Where every scored item is one of the consensus, none is another spelling of one.
+    found = groups_with(judged, unjudged) if unjudged else []
     return [alike_warning("item", found, {}, tables=True)] if found else []
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen, ranks
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, TextArray, frozen
 from aggcal._core.records import dataclass
+from aggcal._core.sorting import in_order
 from aggcal._core.tables import Columns, as_frame, as_text
 from aggcal._core.text import card, head, unwrapped, wrapped
 from aggcal.aggregation.consensus import LEVEL, Consensus
@@ -297,14 +298,12 @@ def arranged(
         The other fields of the calibration.
     """
     ids, known, fitted = order.item_ids, order.uncertainty, order.fit
-    ranked = np.lexsort((np.arange(len(ids)), -order.heights))
-    seen = set(ids)
-    extra = [k for k, item in enumerate(scores.item_ids) if item not in seen]
-    extra.sort(key=lambda k: -scores.values[k])
+    ranked, falling = in_order(-order.heights)
+    extra = found.unjudged[in_order(-scores.values[found.unjudged])[0]]
     blank, none = np.full(len(extra), np.nan), np.zeros(len(extra), dtype=np.int64)
 
     def sort(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
-        return None if column is None else frozen(np.concatenate([column[ranked], last]))
+        return None if column is None else frozen(_followed(column[ranked], last))
 
     def fill(column: np.ndarray | None, last: np.ndarray = blank) -> Any:
         if column is None:
@@ -316,9 +315,9 @@ def arranged(
     values, low, high = fill(results[0]), fill(results[1]), fill(results[2])
     between = _between(order, scale, sort, (values, low, high))
     return Calibration(
-        item_ids=as_text([*ids[ranked], *scores.item_ids[extra]]),
+        item_ids=_followed(as_text(ids)[ranked], as_text(scores.item_ids[extra])),
         consensus=sort(order.heights),
-        rank=sort(ranks(order.heights), none),
+        rank=frozen(_followed(_ranks(falling), none)),
         model=fill(found.inputs.model, scores.values[extra]),
         calibrated=values,
         block=fill(np.zeros(len(results[0])) if block is None else block, none),
@@ -337,6 +336,17 @@ def arranged(
         fit=fitted,
         **facts,
     )
+
+
+def _ranks(ordered: FloatArray) -> IntArray:
+    """Rank scores that are in order, from 1 on: tied ones share the best."""
+    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return np.repeat(begins + 1, np.diff(np.append(begins, len(ordered))))
+
+
+def _followed(first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Join two columns, the second of which is often empty."""
+    return np.concatenate([first, last]) if len(last) else first
 
 
 def _between(

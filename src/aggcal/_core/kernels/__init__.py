@@ -84,9 +84,13 @@ def _declare_codes(kernels: ctypes.CDLL) -> None:
 
 
 def _declare_isotonic(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that sort and project, where the library has them."""
     if hasattr(kernels, "aggcal_isotonic"):
         kernels.aggcal_isotonic.restype = ctypes.c_int64
         kernels.aggcal_isotonic.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
+    if hasattr(kernels, "aggcal_sort"):
+        kernels.aggcal_sort.restype = ctypes.c_int
+        kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:

@@ -16,6 +16,10 @@ typedef struct {
     int64_t code;
 } Place;
 
+/* The places of a few rows ahead are fetched while those before are looked at: a large table is not
+ * in the cache. */
+#define AHEAD 16
+
 /* Fill a table of 2^bits places; return how many hashes stand there twice: they tell nothing. */
 int64_t aggcal_hash_table(int64_t n, const uint64_t *hash, const int32_t *code, int bits,
                           Place *table)
@@ -24,6 +28,7 @@ int64_t aggcal_hash_table(int64_t n, const uint64_t *hash, const int32_t *code, 
     int64_t twice = 0;
     for (int64_t k = 0; k < n; k++) {
         uint64_t at = hash[k] & mask;
+        if (k + AHEAD < n) __builtin_prefetch(&table[hash[k + AHEAD] & mask], 1);
         while (table[at].code && table[at].hash != hash[k]) at = (at + 1) & mask;
         twice += table[at].code != 0;
         table[at].hash = hash[k];
@@ -32,9 +37,7 @@ int64_t aggcal_hash_table(int64_t n, const uint64_t *hash, const int32_t *code, 
     return twice;
 }
 
-/* Look up the codes of hashes; return how many are unknown. The places of a few rows ahead are
- * fetched while those before are looked at: a large table is not in the cache. */
-#define AHEAD 16
+/* Look up the codes of hashes; return how many are unknown. */
 int64_t aggcal_look_up(int64_t n, const uint64_t *hash, int bits, const Place *table,
                        int32_t *code)
 {

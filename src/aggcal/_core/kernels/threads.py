@@ -97,11 +97,13 @@ def each_range(work: Callable[[int, int], Result], ranges: list[int]) -> list[Re
     return found
 
 
-def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
+def in_turn(
+    work: Callable[[Given], Result], given: Iterable[Given], *, most: int | None = None
+) -> Iterator[Result]:
     """Yield what ``work`` returns for each of what is given, in order, some of it done ahead.
 
     Little more is taken from ``given`` than there are threads to work on it, so that large things
-    may be made one after the other.
+    may be made one after the other; ``most`` of them at a time, if that is fewer.
 
     Examples
     --------
@@ -112,10 +114,12 @@ def in_turn(work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator
         yield from map(work, given)
         return
     pool, waiting = _threads(), deque[Future[Result]]()
+    ahead = pool._max_workers  # noqa: SLF001  # it has no other name
+    ahead = ahead if most is None else min(ahead, most)
     try:
         for each in given:
             waiting.append(pool.submit(work, each))
-            if len(waiting) > pool._max_workers:  # noqa: SLF001  # it has no other name
+            if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

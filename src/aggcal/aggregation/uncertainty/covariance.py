@@ -24,6 +24,10 @@ class Covariance(ABC):
     variances: FloatArray
     """Of each score, about the mean of all scores: their location is a convention."""
 
+    item_by_item: bool = False
+    """Whether draws and gains are made for each score by itself, so that one draw after the other
+    gives the same bits as all of them together."""
+
     @abstractmethod
     def gap_variance(self, i: IntArray, j: IntArray) -> FloatArray:
         """Variance of s_i − s_j for each pair of positions."""
@@ -204,6 +208,8 @@ class MatrixFreeCovariance(Covariance):
         Multiplies a vector by it.
     """
 
+    item_by_item = True
+
     def __init__(self, variances: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> None:
         n = len(variances)
         shared = solve(np.full(n, 1.0 / n))
@@ -239,7 +245,8 @@ class MatrixFreeCovariance(Covariance):
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations, item by item: among so many, correlations hardly count."""
         deviations = random.standard_normal((number, len(self.variances)))
-        return np.asarray(deviations * np.sqrt(self.variances))
+        deviations *= np.sqrt(self.variances)
+        return deviations
 
     def gain(
         self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray
