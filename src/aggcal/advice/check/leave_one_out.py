@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import pi
 from typing import NamedTuple
 
@@ -74,9 +75,13 @@ class Others:
 
         Scores err together, so the gaps of one annotator's answers do, too.
         """
-        wider = (1.0 - min(float(self.share[who]), _MOST_OF_ALL)) ** -0.5
-        drawn: FloatArray = wider * (self.errors[:, left] - self.errors[:, right])
-        return drawn
+        drawn: FloatArray = self.errors[:, left] - self.errors[:, right]
+        return float(self.wider[who]) * drawn
+
+    @cached_property
+    def wider(self) -> FloatArray:
+        """Factor of the errors of the scores for the others of each annotator."""
+        return np.asarray((1.0 - np.minimum(self.share, _MOST_OF_ALL)) ** -0.5)
 
     @property
     def likely_gap(self) -> FloatArray:

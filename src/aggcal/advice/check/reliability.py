@@ -20,6 +20,7 @@ from aggcal.advice.check.findings import (
     listed,
     rounded,
 )
+from aggcal.advice.check.row_sums import Seen
 from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
@@ -171,25 +172,28 @@ def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
     Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
     """
     judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
-    number = effective(judgments)
-    inflation = clusters.inflation(gap * (judgments.outcome - fitted.probability))
-    freedom = clusters.degrees_of_freedom
-    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
     # Who may be guessing is told their chance, however large; of others, it matters below the rate.
     told = fitted.population.posterior[:, _GUESSING] > _DOUBTFUL
+    others = fitted.others
+    seen = Seen(
+        np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1)),
+        judgments.left,
+        judgments.right,
+        others.gap,
+        effective(judgments),
+        np.abs(gap),
+        np.ascontiguousarray(others.errors.T),
+        others.wider,
+    )
     found: FloatArray = np.ones(judgments.n_annotators)
-    for u in near.tolist():
-        mine = slice(int(starts[u]), int(starts[u + 1]))
-        left, right = judgments.left[mine], judgments.right[mine]
-        side = np.where(gap[mine] >= 0.0, 1.0, -1.0)
-        real = side * (fitted.others.gap[mine] + fitted.others.gap_errors(u, left, right))
-        found[u] = fitted.population.p_value_if_honest(
-            float(total[u]),
-            (number[mine], np.abs(gap[mine]), real),
-            inflation=float(inflation[u]),
-            degrees_of_freedom=float(freedom[u]),
-            enough=inf if told[u] else _RATE,
-        )
+    found[near] = fitted.population.p_values_if_honest(
+        total,
+        seen,
+        near,
+        inflation=clusters.inflation(gap * (judgments.outcome - fitted.probability)),
+        degrees_of_freedom=clusters.degrees_of_freedom,
+        enough=np.where(told, inf, _RATE),
+    )
     return found
 
 
