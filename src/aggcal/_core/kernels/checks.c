@@ -154,3 +154,33 @@ void aggcal_agreeing(int64_t first, int64_t last, const int64_t *who, const int6
         }
     }
 }
+
+/* How far each annotator moves the gap of each of their rows, and its variance without them, every
+ * item taken on its own: whole has the information about each, pull and curve what a row adds to it.
+ * pulled and curved have room for a number of each item; they are 0 before and after. */
+void aggcal_left_out(int64_t first, int64_t last, const int64_t *starts, const int32_t *left,
+                     const int32_t *right, const double *pull, const double *curve,
+                     const double *whole, double least, double *pulled, double *curved,
+                     double *moved, double *variance)
+{
+    for (int64_t u = first; u < last; u++) {
+        const int64_t begin = starts[u], end = starts[u + 1];
+        for (int64_t k = begin; k < end; k++) {
+            pulled[left[k]] += pull[k];
+            curved[left[k]] += curve[k];
+        }
+        for (int64_t k = begin; k < end; k++) {
+            pulled[right[k]] -= pull[k];
+            curved[right[k]] += curve[k];
+        }
+        for (int64_t k = begin; k < end; k++) {
+            const int32_t i = left[k], j = right[k];
+            const double one = whole[i] - curved[i], other = whole[j] - curved[j];
+            const double room = one > least ? one : least, space = other > least ? other : least;
+            moved[k] = pulled[i] / room - pulled[j] / space;
+            variance[k] = 1.0 / room + 1.0 / space;
+        }
+        for (int64_t k = begin; k < end; k++)
+            pulled[left[k]] = pulled[right[k]] = curved[left[k]] = curved[right[k]] = 0.0;
+    }
+}

@@ -301,7 +301,16 @@ def _tested(
     number
         How many units each entry stands for.
     """
-    pull, information, skew = units
+    whole = float(np.sum(number * units[1]))
+    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    if isinstance(number, float):
+        several = np.bincount(group, minlength=len(gap_variance)) > 1
+    else:
+        several = sums(group, number, len(gap_variance)) > 1.0
+    kept = several[group]
+    pull, information, skew = (x[kept] for x in units)
+    number = number if isinstance(number, float) else number[kept]
+    group, gap_variance = (np.cumsum(several) - 1)[group[kept]], gap_variance[several]
     size = len(gap_variance)
 
     def total(x: FloatArray) -> FloatArray:
@@ -309,8 +318,8 @@ def _tested(
 
     def products(x: FloatArray) -> FloatArray:
         """Sum x_i x_j over all i ≠ j of each group; rounding must not leave a trace of one."""
-        whole, square = np.square(total(x)), total(np.square(x))
-        return np.where(np.abs(whole - square) > 1e-12 * square, whole - square, 0.0)
+        together, alone = np.square(total(x)), total(np.square(x))
+        return np.where(np.abs(together - alone) > 1e-12 * alone, together - alone, 0.0)
 
     expected = products(information)
     compared = int(np.sum(expected > 0.0))
@@ -325,7 +334,7 @@ def _tested(
     effect = max(0.0, surplus) / float(expected.sum())
     return Shared(
         float(np.sqrt(effect)),
-        1.0 + effect * float(expected.sum()) / float(one.sum()),
+        1.0 + effect * float(expected.sum()) / whole,
         _upper_tail(surplus / np.sqrt(variance), max(0.0, third) / variance**1.5),
         compared,
     )

@@ -13,7 +13,7 @@ from aggcal._core.compiled_scipy import ndtr
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
-from aggcal.advice.check.presentation import both_orders, order_findings
+from aggcal.advice.check.presentation import BothOrders, order_findings
 from aggcal.advice.check.row_sums import Shifted
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
@@ -242,9 +242,8 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
     return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
 
 
-def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
+def position_findings(fitted: Fitted, found: Sides, orders: BothOrders) -> list[Finding]:
     """Report position bias."""
-    orders = both_orders(fitted)
     effects = fitted.consensus.effects
     position = None if effects is None else effects.position
     study = _over_the_study(found) if position is None else _taken_out(found, position)
