@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import IntArray
 from aggcal._core.machine import check_seed
+from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.advice.check.camp_findings import camp_findings
@@ -132,8 +133,9 @@ def check(
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
     clear += passed.of_fit(whole)
     if scores is not None:
-        findings += opposite(whole, scores)
-        clear += passed.of_scores(judgments, whole, scores)
+        model = aligned(scores.values, scores.item_ids, whole.item_ids)
+        findings += opposite(whole, model)
+        clear += passed.of_scores(whole, model, len(scores))
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
     clear += looked.passed
