@@ -134,6 +134,8 @@ def _declare_checks(kernels: ctypes.CDLL) -> None:
     kernels.aggcal_agreeing.argtypes = [
         count, count, *([array] * 7), count, array, array, count, *([array] * 3)
     ]  # fmt: skip
+    kernels.aggcal_gap_covariance.restype = None
+    kernels.aggcal_gap_covariance.argtypes = [count, count, *([array] * 5)]
     kernels.aggcal_nearness.restype = None
     kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
     kernels.aggcal_left_out.restype = None

@@ -221,3 +221,15 @@ void aggcal_nearness(int64_t first, int64_t last, int64_t few, const int64_t *ch
         }
     }
 }
+
+/* How the gaps of pairs of items err together: B' K B, B the pairs and K the covariance of the
+ * items. difference has room for a number of each item. */
+void aggcal_gap_covariance(int64_t pairs, int64_t items, const int32_t *left, const int32_t *right,
+                           const double *covariance, double *difference, double *out)
+{
+    for (int64_t row = 0; row < pairs; row++, out += pairs) {
+        const double *one = covariance + left[row] * items, *other = covariance + right[row] * items;
+        for (int64_t k = 0; k < items; k++) difference[k] = one[k] - other[k];
+        for (int64_t k = 0; k < pairs; k++) out[k] = difference[left[k]] - difference[right[k]];
+    }
+}

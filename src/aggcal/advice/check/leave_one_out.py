@@ -13,8 +13,8 @@ import numpy as np
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import dpotrf, dtrtrs
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import balanced, each_range
-from aggcal._core.progress import counted
+from aggcal._core.kernels.threads import balanced, each_range, in_turn
+from aggcal._core.progress import report
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
 from aggcal.models.links import LOGISTIC
@@ -28,6 +28,9 @@ _MOST_WORK = 2e10
 _SMALL, _ENTRIES = 48, 1 << 16
 """Rows of an annotator up to which a plain solution is faster than one that does half of the work,
 and entries of the tables of several such annotators that are solved at once."""
+
+_FOR_THREADS = 20_000
+"""Rows from which annotators are left out in threads: fewer are left out before these are awake."""
 
 _LITTLE = 0.2
 """Part of what is known of a gap that is an annotator's own, up to which a series is summed."""
@@ -139,15 +142,15 @@ def consensus_of_others(
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
         errors = _drawn(n) / np.sqrt(diagonal + precision)
         return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
-    information = np.zeros((n, n))
-    np.add.at(information, (left, right), -curve)
+    information = -sums(left.astype(np.int64) * n + right, curve, n * n).reshape(n, n)
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
     inverse = definite_inverse(whole, whole)
     gap, variance = gap.copy(), np.empty_like(gap)
     parts = _batches(starts, n)
-    for rows in counted(parts, "comparing each annotator with the others"):
+
+    def without(rows: IntArray) -> None:
         one = _Left(left[rows], right[rows], pull[rows], curve[rows])
         if rows.shape[1] > n:
             found = _by_signs(inverse, one) or _refitted(whole, one)
@@ -158,6 +161,10 @@ def consensus_of_others(
             found = _by_lu(inverse, one)
         moved, variance[rows] = found
         gap[rows] -= moved
+
+    each = in_turn if len(left) > _FOR_THREADS else map
+    for done, _ in enumerate(each(without, parts)):
+        report("comparing each annotator with the others", done, len(parts))
     errors = dtrtrs(np.linalg.cholesky(whole).T, _drawn(n).T, lower=False)[0].T
     variance = np.maximum(variance, 0.0)
     return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
@@ -203,6 +210,12 @@ def _by_lu(inverse: FloatArray, own: _Left) -> _Found:
 def _shared(inverse: FloatArray, own: _Left) -> FloatArray:
     """Return C of one annotator."""
     [i], [j] = own.left, own.right
+    kernels = library()
+    if kernels is not None:
+        left, right = (np.ascontiguousarray(side, dtype=np.int32) for side in (i, j))
+        room, found = np.empty(len(inverse)), np.empty((len(i), len(i)))
+        kernels.aggcal_gap_covariance(len(i), len(inverse), *at(left, right, inverse, room, found))
+        return found
     rows = inverse.take(i, axis=0) - inverse.take(j, axis=0)
     return np.asarray(rows.take(i, axis=1) - rows.take(j, axis=1))
 
