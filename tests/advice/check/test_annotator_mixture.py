@@ -30,11 +30,21 @@ def test_a_chance_is_worked_out_in_full_wherever_it_is_small() -> None:
         pairs = random.integers(0, 20, (2, rows), dtype=np.int32)
         size, gap = np.abs(random.normal(size=rows)), random.normal(1.0, 0.5, rows)
         errors = random.normal(0.0, 0.4, (20, 48))
-        seen = Seen(np.array([0, rows]), *pairs, gap, np.ones(rows), size, errors, np.ones(1))
-        given = random.normal(-3.0, 3.0, 1), seen, np.zeros(1, dtype=np.int64)
-        terms = {"inflation": np.ones(1), "degrees_of_freedom": np.full(1, 9.0)}
-        [whole] = known.p_values_if_honest(*given, **terms, enough=np.full(1, np.inf))
-        [quick] = known.p_values_if_honest(*given, **terms, enough=np.full(1, 0.01))
+        left, right = pairs
+        starts, once = np.array([0, rows]), np.ones(rows)
+        seen = Seen(starts, left, right, gap, once, size, errors, np.ones(1))
+        total, who = random.normal(-3.0, 3.0, 1), np.zeros(1, dtype=np.int64)
+        whole, quick = (
+            known.p_values_if_honest(
+                total,
+                seen,
+                who,
+                inflation=np.ones(1),
+                degrees_of_freedom=np.full(1, 9.0),
+                enough=np.full(1, enough),
+            )[0]
+            for enough in (np.inf, 0.01)
+        )
         assert quick == whole if whole <= 0.01 else 0.01 < quick <= whole
         full.append(whole <= 0.01)
     assert 10 < sum(full) < 50

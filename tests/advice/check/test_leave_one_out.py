@@ -72,6 +72,36 @@ def test_the_shortcut_is_the_same_to_the_bit_compiled_and_not(
         assert one.tobytes() == other.tobytes()
 
 
+def test_covariances_of_gaps_are_the_same_to_the_bit_compiled_and_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if library() is None:
+        pytest.skip("there is no kernel")
+    random, n = np.random.default_rng(6), 40
+    root = random.normal(size=(n, n))
+    left, right = random.integers(0, n, (2, 1, 70), dtype=np.int32)
+    own = leave_one_out._Left(left, right, np.ones((1, 70)), np.ones((1, 70)))
+    compiled = leave_one_out._shared(root @ root.T, own)
+    monkeypatch.setattr(leave_one_out, "library", lambda: None)
+    plain = leave_one_out._shared(root @ root.T, own)
+    assert compiled.tobytes() == plain.tobytes()
+    assert compiled.any()
+
+
+@pytest.mark.parametrize("fewest", [0, 10**9])
+def test_annotators_are_left_out_in_threads_as_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    study = simulate(items=12, annotators=20, judgments=900, seed=3)
+    judgments = aggcal.read_judgments(study.judgments)
+    given = judgments, np.linspace(-1.0, 1.0, 12), np.ones(20), 1.0
+    usual = leave_one_out.consensus_of_others(*given)
+    monkeypatch.setattr(leave_one_out, "_FOR_THREADS", fewest)
+    found = leave_one_out.consensus_of_others(*given)
+    assert found.gap.tobytes() == usual.gap.tobytes()
+    assert found.variance.tobytes() == usual.variance.tobytes()
+
+
 def test_all_ways_of_solving_agree() -> None:
     """By LU of several at once, by Cholesky of one, and by the inverse without the annotator."""
     random, n, rows = np.random.default_rng(2), 30, 20

@@ -102,12 +102,12 @@ class Clusters:
         """Degrees of freedom of that; without end where every answer stands on its own."""
         return np.where(self.repeated, self.count - 1.0 + _OF_THE_STUDY, np.inf)
 
-    def tail(self, z: FloatArray, residuals: FloatArray) -> FloatArray:
+    def tail(self, z: FloatArray, inflation: FloatArray) -> FloatArray:
         """Return the chance of a sum as low as each annotator's, by its standard score.
 
-        The score is that of independent answers; the t distribution of `inflation` is used. Who
-        gave all their answers in fewer than `_FEWEST` groups is never judged by them: the chance
-        is 1.
+        The score is that of independent answers; ``inflation`` is what the method of that name
+        found, and its t distribution is used. Who gave all their answers in fewer than `_FEWEST`
+        groups is never judged by them: the chance is 1.
         """
-        found: FloatArray = stdtr(self.degrees_of_freedom, z / np.sqrt(self.inflation(residuals)))
+        found: FloatArray = stdtr(self.degrees_of_freedom, z / np.sqrt(inflation))
         return np.where(self.count < _FEWEST, 1.0, found)

@@ -132,7 +132,7 @@ def _unlikely(
     fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
     residuals = np.where(decided, part * (left - fits), 0.0)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
-    together = fitted.clusters.tail(-standard, residuals)
+    together = fitted.clusters.tail(-standard, fitted.clusters.inflation(residuals))
     # Above the rate nobody is named, however far above it: nothing more needs to be computed.
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
     starts = np.searchsorted(owner, np.arange(m + 1))
