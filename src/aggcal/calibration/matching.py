@@ -95,9 +95,11 @@ def alike_warnings(ranked: Iterable[str], scored: Iterable[str]) -> list[AggcalW
     >>> alike_warnings(["Item 1", "item-1"], ["Item 1"])
     []
     """
-    judged = dict.fromkeys(ranked)
+    judged, others = dict.fromkeys(ranked), list(scored)
+    if all(label in judged for label in others):
+        return []
     found = [
-        group for group in groups([*judged, *scored]) if any(label not in judged for label in group)
+        group for group in groups([*judged, *others]) if any(label not in judged for label in group)
     ]
     return [alike_warning("item", found, {}, tables=True)] if found else []
 
