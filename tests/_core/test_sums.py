@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal._core import arrays
-from aggcal._core.arrays import grouped, joined, sums
+from aggcal._core.arrays import grouped, joined, numbered, ordered, sums
 
 
 @pytest.mark.parametrize("piece", [7, 100, 10_000])
@@ -29,6 +29,42 @@ def test_sums_of_pieces_are_added_in_their_order(
     assert sums(index, values, 50).tobytes() == expected.tobytes()
     whole = random.integers(0, 9, 1_000)
     assert sums(index, whole, 50).tolist() == np.bincount(index, whole, 50).tolist()
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("disorder", [0, 1, 1_000])
+def test_sums_by_a_sorted_index_are_those_of_one_loop(
+    monkeypatch: pytest.MonkeyPatch, disorder: int, kernels: bool
+) -> None:
+    random = np.random.default_rng(5)
+    index = np.sort(random.integers(0, 9_000, 120_000, dtype=np.int32))
+    index[:disorder] = random.integers(0, 9_000, disorder)
+    values = random.normal(size=len(index)) * 10.0 ** random.integers(-9, 9, len(index))
+    if not kernels:
+        monkeypatch.setattr(arrays, "library", lambda: None)
+    expected = np.bincount(index, values, 9_100)
+    assert sums(index, values, 9_100).tobytes() == expected.tobytes()
+    assert (
+        sums(index, values[::-1], 9_100).tolist()
+        == np.bincount(index, values[::-1], 9_100).tolist()
+    )
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_combinations_of_codes_are_numbered_as_numpy_does(
+    monkeypatch: pytest.MonkeyPatch, kernels: bool
+) -> None:
+    if not kernels:
+        monkeypatch.setattr(arrays, "library", lambda: None)
+    random = np.random.default_rng(6)
+    for rows in (0, 1, 2_000):
+        one, other = random.integers(0, 30, (2, rows), dtype=np.int32)
+        order = ordered(one, 30, ordered(other, 30))
+        assert order.tolist() == np.lexsort((other, one)).tolist()
+        _, first, number = np.unique(one * 30 + other, return_index=True, return_inverse=True)
+        found = numbered(order, one, other)
+        assert found[0].tolist() == first.tolist()
+        assert found[1].tolist() == number.ravel().tolist()
 
 
 @pytest.mark.parametrize("kernels", [True, False])

@@ -90,6 +90,19 @@ def leads(consensus: Consensus, one: str, other: str) -> bool:
 
 
 @pytest.mark.parametrize("method", ["btl", "hra-g"])
+def test_what_changes_the_first_ranks_follows_from_the_rows_about_them(method: str) -> None:
+    """Laid out alone, the rows about the first items tell the same as all rows do."""
+    study = aggcal.simulate(items=40, annotators=12, judgments=900, seed=4)
+    rows = aggcal.read_judgments(study.judgments)
+    fit = aggcal.aggregate(rows, method, warn=False)
+    first, every = (rank_changes(rows, fit, fit.order, shown) for shown in (3, 40))
+    assert first is not None
+    assert every is not None
+    assert first == every[:3]
+    assert any(first)
+
+
+@pytest.mark.parametrize("method", ["btl", "hra-g"])
 def test_so_many_answers_change_the_rank(method: str) -> None:
     """About so many: half of them do not, and half as many again do."""
     rows = aggcal.read_judgments(STUDY.judgments)

@@ -52,13 +52,40 @@ def test_a_part_of_many_rows_tells_what_all_tell(
     judgments = aggcal.read_judgments([(f"u{u:04}", f"i{i}", f"i{j}") for u, i, j in rows])
     whole = graph.ComparisonGraph(judgments).strong
     assert whole.any() == apart  # one item is never beaten
-    beats, steps = graph.ComparisonGraph._beats, []
+    joined, steps = graph.ComparisonGraph._joined, []
 
-    def counted(self: graph.ComparisonGraph, step: int = 1) -> object:
+    def counted(self: graph.ComparisonGraph, label: np.ndarray, step: int) -> object:
         steps.append(step)
-        return beats(self, step)
+        return joined(self, label, step)
 
     monkeypatch.setattr(graph, "_FOLLOWED", 100)
-    monkeypatch.setattr(graph.ComparisonGraph, "_beats", counted)
+    monkeypatch.setattr(graph.ComparisonGraph, "_joined", counted)
     assert graph.ComparisonGraph(judgments).strong.tolist() == whole.tolist()
-    assert steps == ([5, 1] if apart else [5])
+    assert steps == ([31, 3, 1] if apart else [34])
+
+
+def test_pieces_are_joined_as_all_rows_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    random, seen = np.random.default_rng(2), []
+    monkeypatch.setattr(graph, "_FOLLOWED", 10)
+    monkeypatch.setattr(graph, "_FEW_ROWS", (1, 2))
+    for _ in range(60):
+        n, number = int(random.integers(2, 40)), int(random.integers(60, 400))
+        score = random.normal(size=n) * random.choice([1.0, 5.0])
+        left = random.integers(0, n, number)
+        right = (left + random.integers(1, n, number)) % n
+        won = random.random(number) < 1.0 / (1.0 + np.exp(score[right] - score[left]))
+        tied = random.random(number) < 0.02
+        said = np.where(tied, "tie", np.where(won, "left", "right")).tolist()
+        rows = zip(range(number), left.tolist(), right.tolist(), said, strict=True)
+        judgments = aggcal.read_judgments(
+            [(f"u{u:04}", f"i{i}", f"i{j}", y) for u, i, j, y in rows]
+        )
+        found = judgments.graph.strong
+        winner, loser = judgments.graph._beats()
+        wanted = graph._strong_pieces(winner, loser, judgments.n_items)
+        assert len(set(zip(found, wanted, strict=True))) == len(set(found)) == len(set(wanted))
+        assert np.bincount(found).tolist() == np.bincount(wanted).tolist()
+        assert (found > 0).tolist() == (wanted > 0).tolist()
+        seen.append(len(set(found.tolist())))
+    assert seen.count(1) > 5
+    assert len(set(seen)) > 5

@@ -12,6 +12,7 @@ from aggcal.data.features import Features
 from aggcal.data.judgments import Judgments
 from aggcal.data.scores import Scores
 from aggcal.errors import OutputError
+from aggcal.io.writing.cells import column_cells, csv_cell, spreadsheet_cell
 from aggcal.io.writing.write import write_files
 
 
@@ -62,3 +63,10 @@ def test_arrays_of_the_caller_stay_writable() -> None:
     ours: list[np.ndarray] = [made.annotator, made.count, scores.values, features.matrix]
     assert all(array.flags.writeable for array in theirs)
     assert not any(array.flags.writeable for array in ours)
+
+
+@pytest.mark.parametrize("odd", ["a", 'say "a"', "a,b", "a\rb", "a\nb", "a\0b", "=1", None, 7])
+def test_a_column_of_texts_is_written_as_cell_by_cell(odd: object) -> None:
+    column = np.array(["x", odd, "", "é"], dtype=object)
+    for cell in (csv_cell, spreadsheet_cell):
+        assert column_cells(column, cell) == [cell(value) for value in column]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import added, each_range, even, in_turn
+from aggcal._core.kernels.threads import added, between_annotators, each_range, even, in_turn
 from aggcal._core.sorting import LONG, levels
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -32,6 +32,7 @@ TextArray: TypeAlias = npt.NDArray[np.object_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _MOST_RANGES = 16  # that count codes apart
+_LONG = 1 << 16  # entries from which a kernel, and threads, are worth calling
 _PIECE = 1 << 22  # elements at a time: fewer take longer, more take more memory
 
 
@@ -63,21 +64,35 @@ def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int
     # In pieces: NumPy copies what it sums, and the rows may be a large part of the memory.
     begins = range(0, len(index), _PIECE)
     readable = index.dtype == np.int32 and index.flags.c_contiguous
-    kernels = library() if len(begins) > 1 and readable else None
+    kernels = library() if len(index) > _LONG and readable else None
     if kernels is None:
         for k in begins:
             total += np.bincount(index[k : k + _PIECE], values[k : k + _PIECE], length)
         return total
 
+    def summed(begin: int, end: int, into: FloatArray) -> FloatArray:
+        given = np.ascontiguousarray(values[begin:end], dtype=np.float64)
+        kernels.aggcal_sums(end - begin, *at(index[begin:end], given, into))
+        return into
+
+    if len(begins) == 1:
+        # Where the index is sorted, each is summed by one thread, in its order.
+        ranges = between_annotators(index) if _sorted(index) else [0, len(index)]
+        each_range(lambda begin, end: summed(begin, end, total), ranges)
+        return total
+
     def work(begin: int) -> FloatArray:
-        own, part = np.zeros(length), slice(begin, begin + _PIECE)
-        added = np.ascontiguousarray(values[part], dtype=np.float64)
-        kernels.aggcal_sums(len(added), *at(index[part], added, own))
-        return own
+        return summed(begin, min(begin + _PIECE, len(index)), np.zeros(length))
 
     for part in in_turn(work, begins):  # in this order, whichever is done first
         total += part
     return total
+
+
+def _sorted(index: CodeArray | IntArray) -> bool:
+    """Tell whether an index is in order; of most that are not, a few entries tell."""
+    few = index[:: max(1, len(index) // _MOST_RANGES)]
+    return bool((few[1:] >= few[:-1]).all() and (index[1:] >= index[:-1]).all())
 
 
 def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:
@@ -110,6 +125,43 @@ def grouped(code: CodeArray, n_codes: int) -> tuple[IntArray, IntArray]:
 
     each_range(ordered, ranges)
     return order, starts
+
+
+def ordered(code: CodeArray, n_codes: int, before: IntArray | None = None) -> IntArray:
+    """Return positions ordered by code; those of one code stay as they were ordered before.
+
+    Examples
+    --------
+    >>> code = np.array([1, 0, 1], dtype=np.int32)
+    >>> ordered(code, 2), ordered(code, 2, np.array([2, 1, 0]))
+    (array([1, 0, 2]), array([1, 2, 0]))
+    """
+    if before is None:
+        return grouped(code, n_codes)[0]
+    return before[grouped(code[before], n_codes)[0]]
+
+
+def numbered(order: IntArray, *columns: CodeArray | IntArray) -> tuple[IntArray, IntArray]:
+    """Give numbers to combinations of codes, by an order in which equal ones are side by side.
+
+    Returns
+    -------
+    tuple
+        Where each combination occurs first, and the number of the one at each position.
+
+    Examples
+    --------
+    >>> numbered(np.array([1, 0, 2]), np.array([1, 0, 1]))
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = False
+    for code in columns:
+        there = code[order]
+        new[1:] |= there[1:] != there[:-1]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(new) - 1
+    return order[new], number
 
 
 def joined(parts: Sequence[npt.NDArray[Scalar]]) -> npt.NDArray[Scalar]:

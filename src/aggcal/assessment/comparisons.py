@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.aggregation.consensus import Consensus
 from aggcal.aggregation.uncertainty.covariance import MOST_DENSE
 from aggcal.assessment.rank_changes import rank_changes
@@ -148,11 +149,18 @@ class _Rows:
 
     def __init__(self, judgments: Judgments, place: IntArray, shown: int) -> None:
         self.n, self.shown = len(place), shown
-        left, right = place[judgments.left], place[judgments.right]
-        near, far = left < shown, right < shown
-        self.item = np.concatenate([left[near], right[far]])
-        self.other = np.concatenate([right[near], left[far]])
-        self.outcome = np.concatenate([judgments.outcome[near], 1.0 - judgments.outcome[far]])
+        inside = place < shown
+
+        def about(codes: CodeArray) -> IntArray:
+            ranges = even(len(codes))
+            found = each_range(lambda i, j: np.flatnonzero(inside[codes[i:j]]) + i, ranges)
+            return np.concatenate(found)
+
+        left, right, outcome = judgments.left, judgments.right, judgments.outcome
+        near, far = about(left), about(right)
+        self.item = place[np.concatenate([left[near], right[far]])]
+        self.other = place[np.concatenate([right[near], left[far]])]
+        self.outcome = np.concatenate([outcome[near], 1.0 - outcome[far]])
         self.count = np.concatenate([judgments.count[near], judgments.count[far]])
         self.annotator = np.concatenate([judgments.annotator[near], judgments.annotator[far]])
         self.n_annotators = judgments.n_annotators

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, FloatArray, IntArray, grouped, sums
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.consensus import Consensus
@@ -78,16 +79,17 @@ def rank_changes(
         free = known.covariance.gap_variance(one, two)
     else:
         free = known.covariance.variances[one] + known.covariance.variances[two]
-    level = _Level.of(own, judgments, consensus)
-    answers = dict(zip(pairs, level.answers(one, two, free).tolist(), strict=True))
+    level, number = _Level.about(np.union1d(one, two), own, judgments, consensus)
+    needed = level.answers(number[one], number[two], free)
+    answers = dict(zip(pairs, needed.tolist(), strict=True))
     found: list[list[Any]] = []
     for mine in wanted:
-        needed = ((way, j, answers[min(i, j), max(i, j)]) for way, i, j in mine)
+        each = ((way, j, float(answers[min(i, j), max(i, j)])) for way, i, j in mine)
         found.append(
             [
-                [str(names[j]), way, floor(_MARGIN * number) + 1]
-                for way, j, number in needed
-                if number < _MOST_ANSWERS
+                [str(names[j]), way, floor(_MARGIN * many) + 1]
+                for way, j, many in each
+                if many < _MOST_ANSWERS
             ]
         )
     return found
@@ -107,13 +109,28 @@ class _Level:
     __repr__ = brief
 
     @classmethod
-    def of(cls, own: Curved, judgments: Judgments, consensus: Consensus) -> _Level:
-        """Lay out the rows of a fit."""
-        rows = rows_of(judgments)
-        sizes, theta = np.diff(rows.starts), own.parameters(consensus.reliabilities)
+    def about(
+        cls, items: IntArray, own: Curved, judgments: Judgments, consensus: Consensus
+    ) -> tuple[_Level, IntArray]:
+        """Lay out the rows of a fit that are about these items; return the number of each item."""
+        asked = np.zeros(judgments.n_items, dtype=bool)
+        asked[items] = True
+
+        def about(begin: int, end: int) -> IntArray:
+            left, right = judgments.left[begin:end], judgments.right[begin:end]
+            return np.flatnonzero(asked[left] | asked[right]) + begin
+
+        kept = np.concatenate(each_range(about, even(len(judgments.count))))
+        part = judgments if len(kept) == len(judgments.count) else judgments.of_rows(kept)
+        seen = np.zeros(judgments.n_items, dtype=bool)
+        seen[judgments.left[kept]] = seen[judgments.right[kept]] = True
+        who = np.unique(judgments.annotator[kept])
+        rows = rows_of(part)
+        sizes, theta = np.diff(rows.starts), own.parameters(consensus.reliabilities[who])
         theta = np.repeat(theta, sizes) if len(theta) == len(sizes) else np.ones(len(rows))
         pull = link_of(own.link).pull_at_zero
-        return cls(rows, own.problem(rows, consensus), theta, consensus.scores, pull)
+        found = cls(rows, own.problem(rows, consensus), theta, consensus.scores[seen], pull)
+        return found, np.cumsum(seen) - 1
 
     @cached_property
     def _by_item(self) -> tuple[IntArray, IntArray]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from aggcal._core.arrays import CodeArray, IntArray, TextArray
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, TextArray
 from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import each_range, even
 from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 
 _FOLLOWED, _STEPS = 500_000, 30
 """Wins that are followed a step at a time, and steps: SciPy is faster with more of either."""
 
-_ENOUGH = 50
-"""Rows for each item that are looked at first: few studies with more fall apart."""
+_FEW_ROWS = (8, 64)
+"""Rows for each item that are looked at first, and next: of the rest only those matter that are
+between the pieces which these leave, and in most studies they leave one."""
 _CHAINS = "following chains of wins and losses"
+
+Codes = TypeVar("Codes", CodeArray, IntArray)
 
 
 class ComparisonGraph:
@@ -53,15 +58,32 @@ class ComparisonGraph:
         """
         n = self._judgments.n_items
         rows = len(self._judgments.on_one_machine(_CHAINS).left)
-        step = rows // (_ENOUGH * n)
-        if step > 1 and rows > _FOLLOWED:
-            # More wins join pieces and part none: where these make one, all do.
-            found = _strong_pieces(*self._beats(step), n)
-            if not found.any():
-                return found
+        if rows > max(_FOLLOWED, _FEW_ROWS[0] * n):
+            label = np.arange(n)
+            for step in (*(rows // (few * n) for few in _FEW_ROWS), 1):
+                label = self._joined(label, max(step, 1))
+                # More wins join pieces and part none: where these make one, all do.
+                if not label.any():
+                    return label
+            if 2 * int((label == 0).sum()) > n:
+                return label
         winner, loser = self._beats()
         quick = _one_strong_piece(winner, loser, n)
         return _strong_pieces(winner, loser, n) if quick is None else quick
+
+    def _joined(self, label: IntArray, step: int) -> IntArray:
+        """Join pieces by who beat whom in every so manieth row: wins inside of one add nothing."""
+        judgments = self._judgments.on_one_machine(_CHAINS)
+        left, right = judgments.left[::step], judgments.right[::step]
+
+        def across(begin: int, end: int) -> IntArray:
+            apart = label[left[begin:end]] != label[right[begin:end]]
+            return np.flatnonzero(apart) + begin
+
+        kept = np.concatenate(each_range(across, even(len(left))))
+        outcome = judgments.outcome[::step][kept]
+        winner, loser = _wins(label[left[kept]], label[right[kept]], outcome)
+        return _largest_first(_strong_pieces(winner, loser, int(label.max()) + 1)[label])
 
     @property
     def component_sizes(self) -> IntArray:
@@ -83,15 +105,17 @@ class ComparisonGraph:
         """Items without as much as half a loss."""
         return list(self.item_ids[self._judgments.wins_and_losses[1] == 0.0])
 
-    def _beats(self, step: int = 1) -> tuple[CodeArray, CodeArray]:
-        """Return who beat whom, ties both ways, in every so manieth row."""
+    def _beats(self) -> tuple[CodeArray, CodeArray]:
+        """Return who beat whom, ties both ways."""
         judgments = self._judgments.on_one_machine(_CHAINS)
-        columns = (judgments.left, judgments.right, judgments.outcome)
-        left, right, outcome = (column[::step] for column in columns)
-        ahead, behind = outcome > 0.0, outcome < 1.0
-        winner = np.concatenate([left[ahead], right[behind]])
-        loser = np.concatenate([right[ahead], left[behind]])
-        return winner, loser
+        return _wins(judgments.left, judgments.right, judgments.outcome)
+
+
+def _wins(left: Codes, right: Codes, outcome: FloatArray) -> tuple[Codes, Codes]:
+    """Return who beat whom, ties both ways."""
+    ahead, behind = outcome > 0.0, outcome < 1.0
+    winner = np.concatenate([left[ahead], right[behind]])
+    return winner, np.concatenate([right[ahead], left[behind]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +171,7 @@ class Forest:
         return _largest_first(np.unique(self.parent, return_inverse=True)[1])
 
 
-def _strong_pieces(winner: CodeArray, loser: CodeArray, n: int) -> IntArray:
+def _strong_pieces(winner: Codes, loser: Codes, n: int) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
-from aggcal._core.kernels.threads import between_annotators, each_range
+from aggcal._core.kernels.threads import between_annotators, each_range, even
 from aggcal.data.judgments import Judgments
 
 _MATTERS = 1.1
@@ -111,11 +111,17 @@ def heavy(judgments: Judgments) -> Heavy | None:
     weight, count = judgments.weight, judgments.count
     if judgments.screen is not None or (weight.strides == (0,) and count.strides == (0,)):
         return None
-    each = np.asarray(weight / count)
-    if float(each.max(initial=0.0)) <= 1.0:
+
+    def summed(begin: int, end: int) -> tuple[float, float, float]:
+        each = weight[begin:end] / count[begin:end]
+        top = float(each.max(initial=0.0))
+        return top, float(weight[begin:end].sum()), float((weight[begin:end] * each).sum())
+
+    tops, totals, squares = zip(*each_range(summed, even(len(weight))), strict=True)
+    if max(tops) <= 1.0:
         return None
-    total = float(weight.sum())
-    divisor = float((weight * each).sum()) / total
+    total = sum(totals)
+    divisor = sum(squares) / total
     if divisor < _MATTERS or Tally.of(judgments).counts:
         return None
     return Heavy(total, divisor)

@@ -256,28 +256,32 @@ def names(key: str, ids: TextArray, texts: Mapping[str, str] | None = None) -> N
     ([2, 10001], 10000)
     """
     values = [str(one) for one in ids]
-    longest = _fitting(values, _ROOM_FOR_NAMES, LONGEST_NAME)
-    shown = [cut(one, longest) for one in values]
-    is_cut = longest if any(len(one) > longest for one in values) else None
+    shown, is_cut = _cut_to_fit(values, _ROOM_FOR_NAMES, LONGEST_NAME)
     if not texts:
         return Names(key, key, shown, None, is_cut)
     said = [texts.get(one, "") for one in values]
-    longest = _fitting(said, _ROOM_FOR_TEXTS, LONGEST_TEXT)
-    is_cut_too = longest if any(len(one) > longest for one in said) else None
-    return Names(key, key, shown, [cut(one, longest) for one in said], is_cut, is_cut_too)
+    told, is_cut_too = _cut_to_fit(said, _ROOM_FOR_TEXTS, LONGEST_TEXT)
+    return Names(key, key, shown, told, is_cut, is_cut_too)
 
 
-def _fitting(values: Sequence[str], room: int, most: int) -> int:
-    """Return the length to which texts must be cut for all of them to fit into some bytes.
+def _cut_to_fit(values: list[str], room: int, most: int) -> tuple[list[str], int | None]:
+    """Cut texts so that all of them fit into some bytes; return to what length, if any was cut.
 
     Only the long ones pay for it: what is shorter than that stays whole.
     """
     length = np.fromiter(map(len, values), dtype=np.float64, count=len(values))
-    size = np.fromiter(
-        (len(v) if v.isascii() else len(v.encode("utf-8", "replace")) for v in values),
-        dtype=np.float64,
-        count=len(values),
-    )
+    plain, size = "".join(values).isascii(), length
+    if not plain:
+        sizes = (len(v) if v.isascii() else len(v.encode("utf-8", "replace")) for v in values)
+        size = np.fromiter(sizes, dtype=np.float64, count=len(values))
+    longest = _fitting(length, size, room, most)
+    if length.max(initial=0.0) > longest:
+        return [cut(one, longest) for one in values], longest
+    return values if plain else [cut(one, longest) for one in values], None
+
+
+def _fitting(length: FloatArray, size: FloatArray, room: int, most: int) -> int:
+    """Return the length to which texts of these lengths and bytes must be cut to fit."""
     per_character = size / np.maximum(length, 1.0)
     low, high = SHORTEST_CUT, most
     while low < high:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, tanh
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,11 @@ def share(logit: float) -> float:
     >>> share(0.0), round(share(0.5), 3)
     (0.5, 0.622)
     """
-    return 1.0 / (1.0 + exp(-min(max(logit, -500.0), 500.0)))
+    return float(_shares(np.array(logit)))
+
+
+def _shares(logits: FloatArray) -> FloatArray:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -500.0, 500.0))))
 
 
 def tie_share(readiness: float, terms: Mapping[str, Any]) -> float:
@@ -90,10 +93,14 @@ def tie_share(readiness: float, terms: Mapping[str, Any]) -> float:
     >>> tie_share(0.0, {"ties": "davidson"}), round(tie_share(0.0, {"ties": "rao-kupper"}), 3)
     (0.3333333333333333, 0.462)
     """
+    return float(_tie_shares(np.array(readiness), terms))
+
+
+def _tie_shares(readiness: FloatArray, terms: Mapping[str, Any]) -> FloatArray:
     if terms.get("ties") == "rao-kupper":
-        return tanh(0.5 * exp(min(readiness, 5.0)))
+        return np.asarray(np.tanh(0.5 * np.exp(np.minimum(readiness, 5.0))))
     decided = 2.0 * sum(terms.get("grades") or (1.0,))
-    return 1.0 / (1.0 + decided * exp(-min(max(readiness, -500.0), 500.0)))
+    return np.asarray(1.0 / (1.0 + decided * np.exp(-np.clip(readiness, -500.0, 500.0))))
 
 
 def annotator_columns(summary: Mapping[str, Any], table: Columns) -> list[Numbers]:
@@ -123,10 +130,8 @@ def _numbers(column: np.ndarray) -> FloatArray:
 
 
 def _percent(column: np.ndarray, key: str, terms: Mapping[str, Any]) -> FloatArray:
-    values = _numbers(column).tolist()
-    if key == "position":
-        return np.array([100.0 * share(x) if x == x else x for x in values])  # noqa: PLR0124
-    return np.array([100.0 * tie_share(x, terms) if x == x else x for x in values])  # noqa: PLR0124
+    values = _numbers(column)
+    return 100.0 * (_shares(values) if key == "position" else _tie_shares(values, terms))
 
 
 def annotators_said(summary: Mapping[str, Any]) -> str:

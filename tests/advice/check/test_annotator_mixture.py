@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aggcal.advice.check.annotator_mixture import Population, _shares
+from aggcal.advice.check.row_sums import Seen
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -26,10 +27,24 @@ def test_a_chance_is_worked_out_in_full_wherever_it_is_small() -> None:
         wrong, right = random.exponential(5.0, m), random.exponential(9.0, m)
         plain = -np.abs(random.normal(size=(m, 40)).cumsum(axis=1))
         known = Population._fitted(wrong, right, plain, np.full(m, 20.0))
-        size, real = np.abs(random.normal(size=rows)), random.normal(1.0, 0.5, (48, rows))
-        given = (float(random.normal(-3.0, 3.0)), (np.ones(rows), size, real))
-        whole = known.p_value_if_honest(*given, degrees_of_freedom=9.0)
-        quick = known.p_value_if_honest(*given, degrees_of_freedom=9.0, enough=0.01)
+        pairs = random.integers(0, 20, (2, rows), dtype=np.int32)
+        size, gap = np.abs(random.normal(size=rows)), random.normal(1.0, 0.5, rows)
+        errors = random.normal(0.0, 0.4, (20, 48))
+        left, right = pairs
+        starts, once = np.array([0, rows]), np.ones(rows)
+        seen = Seen(starts, left, right, gap, once, size, errors, np.ones(1))
+        total, who = random.normal(-3.0, 3.0, 1), np.zeros(1, dtype=np.int64)
+        whole, quick = (
+            known.p_values_if_honest(
+                total,
+                seen,
+                who,
+                inflation=np.ones(1),
+                degrees_of_freedom=np.full(1, 9.0),
+                enough=np.full(1, enough),
+            )[0]
+            for enough in (np.inf, 0.01)
+        )
         assert quick == whole if whole <= 0.01 else 0.01 < quick <= whole
         full.append(whole <= 0.01)
     assert 10 < sum(full) < 50

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import aggcal
+from aggcal._core.arrays import sums
+from aggcal._core.kernels import library
 from aggcal.advice.check import leave_one_out
 from aggcal.simulation import simulate
 
@@ -48,6 +50,56 @@ def test_for_many_items_the_shortcut_is_near(monkeypatch: pytest.MonkeyPatch) ->
     assert not short.exact
     assert np.corrcoef(whole.gap - gap, short.gap - gap)[0, 1] > 0.9
     assert np.median(short.variance / whole.variance) == pytest.approx(1.0, abs=0.2)
+
+
+def test_the_shortcut_is_the_same_to_the_bit_compiled_and_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows enough for several threads, annotators who answer again, and one who knows all."""
+    study = simulate(items=30, annotators=9, judgments=50_000, seed=5)
+    judgments = aggcal.read_judgments(study.judgments)
+    if library() is None:
+        pytest.skip("there is no kernel")
+    random, rows = np.random.default_rng(5), len(judgments.count)
+    pull, curve = random.normal(size=rows), random.random(rows)
+    whole = sums(judgments.left, curve, 30) + sums(judgments.right, curve, 30)
+    whole[0] = 0.0  # so that next to nothing is left of it
+    given = judgments, pull, curve, whole
+    compiled = leave_one_out._each_on_its_own(*given)
+    monkeypatch.setattr(leave_one_out, "library", lambda: None)
+    plain = leave_one_out._each_on_its_own(*given)
+    for one, other in zip(compiled, plain, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_covariances_of_gaps_are_the_same_to_the_bit_compiled_and_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if library() is None:
+        pytest.skip("there is no kernel")
+    random, n = np.random.default_rng(6), 40
+    root = random.normal(size=(n, n))
+    left, right = random.integers(0, n, (2, 1, 70), dtype=np.int32)
+    own = leave_one_out._Left(left, right, np.ones((1, 70)), np.ones((1, 70)))
+    compiled = leave_one_out._shared(root @ root.T, own)
+    monkeypatch.setattr(leave_one_out, "library", lambda: None)
+    plain = leave_one_out._shared(root @ root.T, own)
+    assert compiled.tobytes() == plain.tobytes()
+    assert compiled.any()
+
+
+@pytest.mark.parametrize("fewest", [0, 10**9])
+def test_annotators_are_left_out_in_threads_as_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    study = simulate(items=12, annotators=20, judgments=900, seed=3)
+    judgments = aggcal.read_judgments(study.judgments)
+    given = judgments, np.linspace(-1.0, 1.0, 12), np.ones(20), 1.0
+    usual = leave_one_out.consensus_of_others(*given)
+    monkeypatch.setattr(leave_one_out, "_FOR_THREADS", fewest)
+    found = leave_one_out.consensus_of_others(*given)
+    assert found.gap.tobytes() == usual.gap.tobytes()
+    assert found.variance.tobytes() == usual.variance.tobytes()
 
 
 def test_all_ways_of_solving_agree() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 12  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 13  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 
 
@@ -70,6 +70,7 @@ def library() -> ctypes.CDLL | None:
     _declare_general(kernels)
     _declare_reading(kernels)
     _declare_signs(kernels)
+    _declare_checks(kernels)
     return kernels
 
 
@@ -122,6 +123,27 @@ def _declare_signs(kernels: ctypes.CDLL) -> None:
         kernels.aggcal_signed_product.argtypes = [count, count, count, *([array] * 6)]
         kernels.aggcal_signed_transpose.restype = None
         kernels.aggcal_signed_transpose.argtypes = [count, *([array] * 8)]
+
+
+def _declare_checks(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that a check sums with."""
+    number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    kernels.aggcal_slope_losses.restype = None
+    kernels.aggcal_slope_losses.argtypes = [count, count, *([array] * 3), count, array, array]
+    kernels.aggcal_shifted.restype = None
+    kernels.aggcal_shifted.argtypes = [count, count, *([array] * 7)]
+    kernels.aggcal_mended.restype = None
+    kernels.aggcal_mended.argtypes = [count, *([array] * 3), *([number] * 4), array]
+    kernels.aggcal_agreeing.restype = None
+    kernels.aggcal_agreeing.argtypes = [
+        count, count, *([array] * 7), count, array, array, count, *([array] * 3)
+    ]  # fmt: skip
+    kernels.aggcal_gap_covariance.restype = None
+    kernels.aggcal_gap_covariance.argtypes = [count, count, *([array] * 5)]
+    kernels.aggcal_nearness.restype = None
+    kernels.aggcal_nearness.argtypes = [count, count, count, *([array] * 5)]
+    kernels.aggcal_left_out.restype = None
+    kernels.aggcal_left_out.argtypes = [count, count, *([array] * 6), number, *([array] * 4)]
 
 
 def _declare_reading(kernels: ctypes.CDLL) -> None:

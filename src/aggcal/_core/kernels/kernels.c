@@ -13,27 +13,13 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 12; }
+int aggcal_version(void) { return 13; }
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
 typedef struct {
     double gap[CHUNK], small[CHUNK], pull[CHUNK], curve[CHUNK];
 } Chunk;
-
-/* log(1 + e) for 0 <= e <= 1, as 2 atanh of a number below 0.172; vectorises too. */
-PART double log_one_plus(double e)
-{
-    const int large = e > 0.41421356237309503;
-    const double z = (large ? e - 1.0 : e) / (large ? e + 3.0 : e + 2.0), q = z * z, q2 = q * q;
-    double low = 2.0 + q * 6.6666666666666667e-01;
-    double middle = 0.4 + q * 2.8571428571428571e-01;
-    double high = 2.2222222222222222e-01 + q * 1.8181818181818182e-01;
-    double top = 1.5384615384615385e-01 + q * 1.3333333333333333e-01;
-    double last = 1.1764705882352941e-01 + q * 1.0526315789473684e-01;
-    last = (high + q2 * top) + q2 * q2 * (last + q2 * 9.5238095238095238e-02);
-    return z * (low + q2 * (middle + q2 * last)) + (large ? 0.69314718055994531 : 0.0);
-}
 
 /* Scaled complementary error function e^{z^2} erfc(z), z >= 0. */
 PART double erfcx_plus(double z)

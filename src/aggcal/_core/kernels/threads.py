@@ -65,7 +65,7 @@ def even(rows: int) -> list[int]:
     return [rows * k // ranges for k in range(ranges + 1)]
 
 
-def between_annotators(annotator: npt.NDArray[np.int32]) -> list[int]:
+def between_annotators(annotator: npt.NDArray[np.int32] | npt.NDArray[np.int64]) -> list[int]:
     """Cut rows that are sorted by annotator into ranges of about as many, whole annotators each.
 
     Examples

@@ -69,23 +69,24 @@ def krippendorff(answers: Answers) -> Agreement | None:
     >>> round(found.agree, 4), round(found.alpha, 4)
     (0.6667, 0.3889)
     """
-    grouped, pairs = answers.grouped, answers.n_pairs
-    of_pair = grouped.pair
-    squared = sums(
-        grouped.of_row, answers.judgments.count * np.square(answers.up), len(of_pair)
-    )  # of single answers, each annotator's
-    raters = np.bincount(of_pair, minlength=pairs).astype(np.float64)
+    grouped = answers.grouped
+    raters = np.bincount(grouped.pair, minlength=answers.n_pairs).astype(np.float64)
     several = raters > 1.0
     if not several.any():
         return None
+    # Of single answers, each annotator's; only pairs with several annotators count.
+    rows, entry = np.flatnonzero(several[answers.pair]), np.flatnonzero(several[grouped.pair])
+    given, up = answers.judgments.count[rows], answers.up[rows]
+    squared = sums(grouped.of_row[rows], given * np.square(up), len(grouped.pair))[entry]
+    of_pair, number, mean = grouped.pair[entry], grouped.number[entry], grouped.up[entry]
     total, squares, own, known, twice = (
-        sums(of_pair, part, pairs)[several]
+        sums(of_pair, part, answers.n_pairs)[several]
         for part in (
-            grouped.up,
-            squared / grouped.number,
-            np.square(grouped.up),
-            1.0 / grouped.number,
-            np.square(1.0 / grouped.number),
+            mean,
+            squared / number,
+            np.square(mean),
+            1.0 / number,
+            np.square(1.0 / number),
         )
     )
     raters = raters[several]
@@ -202,10 +203,14 @@ def infit(fitted: Fitted) -> tuple[FloatArray, FloatArray]:
     return square, (off - total) / np.sqrt(np.maximum(variance, 1e-12))
 
 
-def misfit(fitted: Fitted, named_already: set[int]) -> list[Finding]:
-    """Report annotators who err on easy pairs more than their own reliability explains."""
-    judgments = fitted.judgments
-    square, beyond = infit(fitted)
+def misfit(
+    fitted: Fitted, fits: tuple[FloatArray, FloatArray], named_already: set[int]
+) -> list[Finding]:
+    """Report annotators who err on easy pairs more than their own reliability explains.
+
+    ``fits`` is what `infit` found.
+    """
+    judgments, (square, beyond) = fitted.judgments, fits
     chosen = benjamini_hochberg(ndtr(-beyond), _RATE) & (square >= _LEAST_MISFIT)
     who = np.array(
         [u for u in np.flatnonzero(chosen).tolist() if u not in named_already], dtype=np.int64

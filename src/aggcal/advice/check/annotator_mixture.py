@@ -8,10 +8,10 @@ from math import inf
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray, sums
-from aggcal._core.compiled_scipy import expit, stdtr
-from aggcal._core.kernels.threads import between_annotators, each_range
+from aggcal._core.compiled_scipy import stdtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.pair_answers import TIE
+from aggcal.advice.check.row_sums import Seen, slope_losses
 from aggcal.data.judgments import Judgments
 from aggcal.data.weights import answers
 
@@ -29,8 +29,7 @@ _HONEST_BEFOREHAND = 6.0  # annotators: more accuse fewer, in small studies abov
 _ROUNDS = 60  # of EM: the shares move by less than .001 well before
 _CARELESS = 3
 """Slopes of the careless that are tried first: more take longer, and fewer decide less."""
-_ENTRIES = 1 << 16  # of a table worked on at once: more take more memory, fewer more time
-_AT_ONCE = 1 << 15  # rows: more do not stay in the cache, fewer take more calls
+_AT_ONCE = 256  # annotators whose chances are worked out together: more take more memory
 _ENOUGH = 2000  # annotators: more tell the spread no better and take longer
 _HONEST, _GUESSING, _REVERSED = range(3)
 
@@ -73,19 +72,8 @@ class Population:
         count = effective(judgments)
         wrong = sums(judgments.annotator, count * (1.0 - agreeing) * size, m)
         right = sums(judgments.annotator, count * agreeing * size, m)
-        plain = np.zeros((m, len(_SLOPES)))
-
-        def work(begin: int, end: int) -> None:
-            owner = judgments.annotator[begin:end]
-            first, last = (int(owner[0]), int(owner[-1]) + 1) if len(owner) else (0, 0)
-            for k, slope in enumerate(_SLOPES):
-                for start in range(begin, end, _AT_ONCE):
-                    part = slice(start, min(start + _AT_ONCE, end))
-                    lost = count[part] * np.log1p(np.exp(-slope * size[part]))
-                    whose = judgments.annotator[part] - first
-                    plain[first:last, k] -= sums(whose, lost, last - first)
-
-        each_range(work, between_annotators(judgments.annotator))
+        starts = np.searchsorted(judgments.annotator, np.arange(m + 1))
+        plain = -slope_losses(starts, size, count, _SLOPES)
         number = sums(judgments.annotator, count, m)
         return cls._fitted(wrong, right, plain, number)
 
@@ -156,16 +144,17 @@ class Population:
         """The median reliability of the honest."""
         return float(np.exp(self.location))
 
-    def p_value_if_honest(
+    def p_values_if_honest(
         self,
-        total: float,
-        rows: tuple[FloatArray, FloatArray, FloatArray],
+        total: FloatArray,
+        seen: Seen,
+        who: IntArray,
         *,
-        inflation: float = 1.0,
-        degrees_of_freedom: float = inf,
-        enough: float = inf,
-    ) -> float:
-        """Return the chance that an honest annotator agrees as little with the others, or less.
+        inflation: FloatArray,
+        degrees_of_freedom: FloatArray,
+        enough: FloatArray,
+    ) -> FloatArray:
+        """Return the chances that an honest annotator agrees as little with the others, or less.
 
         How much one agrees is Σ |d| (agrees − ½). It is compared with what annotators of every
         slope would reach, each slope as frequent as among the honest, and with every set of scores
@@ -177,41 +166,40 @@ class Population:
         Parameters
         ----------
         total
-            The annotator's sum.
-        rows
-            Of each of their rows: how many answers it counts for; |d|; and, for each set of
-            scores, how far the item that the others prefer really lies above (sets by rows).
+            The sum of each annotator.
+        seen
+            The rows as the others see them.
+        who
+            The annotators to look at.
         inflation
-            Factor of the variance, where answers depend on each other.
+            Factor of the variance of each annotator's sum, where answers depend on each other.
         degrees_of_freedom
             Degrees of freedom of that.
         enough
-            A chance above which no more need be known than that it is above: less is worked out.
+            A chance of each annotator above which no more need be known than that it is above:
+            less is worked out.
         """
-        number, size, real = rows
         sd = max(self.sd, _LEAST_SD_TO_ACCUSE) * (1.0 + _FEW / len(self.wrong))
         prior = np.exp(_log_prior(self.location, sd))
-        weight, square = number * size, number * np.square(size)
-        p_value = 0.0
+
+        def chances(some: IntArray, slopes: slice) -> FloatArray:
+            mean, variance = seen.agreeing(some, _SLOPES[slopes])
+            mine = some, None, None
+            error = np.sqrt(inflation[mine] * variance + 1e-300)
+            found = stdtr(degrees_of_freedom[mine], (total[mine] - mean) / error).mean(axis=2)
+            return np.asarray((found * prior[slopes]).sum(axis=1))
+
         # A few careless ones alone tell of most annotators that their chance is large.
         first = int(np.searchsorted(_SLOPES, np.exp(self.location - sd)))
         careless = slice(max(first - _CARELESS, 0), first)
-        few = max(1, _ENTRIES // max(1, real.size))
-        each = (slice(k, k + few) for k in range(0, len(_SLOPES), few))
-        for slopes in (careless, *each) if enough < inf else each:
-            agrees = expit(_SLOPES[slopes, None, None] * real)
-            mean = (agrees - 0.5) @ weight
-            error = np.sqrt(inflation * ((agrees * (1.0 - agrees)) @ square) + 1e-300)
-            chances = stdtr(degrees_of_freedom, (total - mean) / error).mean(axis=1)
-            terms = [s * c for s, c in zip(prior[slopes].tolist(), chances.tolist(), strict=True)]
-            if slopes is careless:
-                at_least = float(sum(terms))
-                if at_least > enough:
-                    return at_least
-                continue
-            for term in terms:
-                p_value += term
-        return p_value
+        found = np.zeros(len(who))
+        some = np.flatnonzero(enough[who] < inf)
+        found[some] = chances(who[some], careless)
+        rest = np.flatnonzero(found <= enough[who])
+        for begin in range(0, len(rest), _AT_ONCE):
+            part = rest[begin : begin + _AT_ONCE]
+            found[part] = chances(who[part], slice(None))
+        return found
 
 
 def decided(judgments: Judgments) -> IntArray:

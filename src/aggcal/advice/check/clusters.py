@@ -57,12 +57,18 @@ class Clusters:
             number = (number / given)[row]
             given = np.ones(len(row), dtype=np.int64)
         kept = judgments.outcome[row] != TIE
-        row, number, given = row[kept], number[kept], given[kept]
-        _, first, cluster = np.unique(code[kept], return_index=True, return_inverse=True)
-        owner = judgments.annotator[row[first]].astype(np.int64)
-        several = sums(cluster.ravel(), given, len(owner)) > 1.0
+        row, number, given, code = row[kept], number[kept], given[kept], code[kept]
+        if code.min(initial=0) < 0 or code.max(initial=0) > len(judgments.count):
+            code = np.unique(code, return_inverse=True)[1].ravel()
+        # Codes are few enough to be counted: where each one occurs first need not be sorted out.
+        first = np.full(int(code.max(initial=-1)) + 1, -1)
+        first[code[::-1]] = np.arange(len(code))[::-1]
+        occurs = first >= 0
+        cluster = (np.cumsum(occurs) - 1)[code]
+        owner = judgments.annotator[row[first[occurs]]].astype(np.int64)
+        several = sums(cluster, given, len(owner)) > 1.0
         repeated = sums(owner, several.astype(np.float64), judgments.n_annotators) > 0.0
-        return cls(row, cluster.ravel(), number, owner, repeated)
+        return cls(row, cluster, number, owner, repeated)
 
     @property
     def n_annotators(self) -> int:
@@ -96,12 +102,12 @@ class Clusters:
         """Degrees of freedom of that; without end where every answer stands on its own."""
         return np.where(self.repeated, self.count - 1.0 + _OF_THE_STUDY, np.inf)
 
-    def tail(self, z: FloatArray, residuals: FloatArray) -> FloatArray:
+    def tail(self, z: FloatArray, inflation: FloatArray) -> FloatArray:
         """Return the chance of a sum as low as each annotator's, by its standard score.
 
-        The score is that of independent answers; the t distribution of `inflation` is used. Who
-        gave all their answers in fewer than `_FEWEST` groups is never judged by them: the chance
-        is 1.
+        The score is that of independent answers; ``inflation`` is what the method of that name
+        found, and its t distribution is used. Who gave all their answers in fewer than `_FEWEST`
+        groups is never judged by them: the chance is 1.
         """
-        found: FloatArray = stdtr(self.degrees_of_freedom, z / np.sqrt(self.inflation(residuals)))
+        found: FloatArray = stdtr(self.degrees_of_freedom, z / np.sqrt(inflation))
         return np.where(self.count < _FEWEST, 1.0, found)

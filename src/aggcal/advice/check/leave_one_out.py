@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import pi
 from typing import NamedTuple
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
 from aggcal._core.compiled_scipy import dpotrf, dtrtrs
-from aggcal._core.progress import counted
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import balanced, each_range, in_turn
+from aggcal._core.progress import report
 from aggcal._core.records import dataclass
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.data.judgments import Judgments
@@ -26,6 +29,9 @@ _SMALL, _ENTRIES = 48, 1 << 16
 """Rows of an annotator up to which a plain solution is faster than one that does half of the work,
 and entries of the tables of several such annotators that are solved at once."""
 
+_FOR_THREADS = 20_000
+"""Rows from which annotators are left out in threads: fewer are left out before these are awake."""
+
 _LITTLE = 0.2
 """Part of what is known of a gap that is an annotator's own, up to which a series is summed."""
 
@@ -36,6 +42,8 @@ for much needs more, and is left out exactly."""
 _SIGNS = 64
 """Random signs that tell the second term for annotators with many rows: right to a fifth, which is
 a few percent of a variance."""
+
+_LEAST_ROOM = 1e-9  # information that the others are taken to have of an item, however little
 
 _PROBIT = pi / 8.0
 
@@ -74,9 +82,13 @@ class Others:
 
         Scores err together, so the gaps of one annotator's answers do, too.
         """
-        wider = (1.0 - min(float(self.share[who]), _MOST_OF_ALL)) ** -0.5
-        drawn: FloatArray = wider * (self.errors[:, left] - self.errors[:, right])
-        return drawn
+        drawn: FloatArray = self.errors[:, left] - self.errors[:, right]
+        return float(self.wider[who]) * drawn
+
+    @cached_property
+    def wider(self) -> FloatArray:
+        """Factor of the errors of the scores for the others of each annotator."""
+        return np.asarray((1.0 - np.minimum(self.share, _MOST_OF_ALL)) ** -0.5)
 
     @property
     def likely_gap(self) -> FloatArray:
@@ -130,15 +142,15 @@ def consensus_of_others(
         moved, gap_variances = _each_on_its_own(judgments, pull, curve, diagonal + precision)
         errors = _drawn(n) / np.sqrt(diagonal + precision)
         return Others(gap - moved, gap_variances, None, diagonal, False, errors, share)  # noqa: FBT003
-    information = np.zeros((n, n))
-    np.add.at(information, (left, right), -curve)
+    information = -sums(left.astype(np.int64) * n + right, curve, n * n).reshape(n, n)
     information += information.T
     np.fill_diagonal(information, diagonal)
     whole = information + precision * np.eye(n)
     inverse = definite_inverse(whole, whole)
     gap, variance = gap.copy(), np.empty_like(gap)
     parts = _batches(starts, n)
-    for rows in counted(parts, "comparing each annotator with the others"):
+
+    def without(rows: IntArray) -> None:
         one = _Left(left[rows], right[rows], pull[rows], curve[rows])
         if rows.shape[1] > n:
             found = _by_signs(inverse, one) or _refitted(whole, one)
@@ -149,6 +161,10 @@ def consensus_of_others(
             found = _by_lu(inverse, one)
         moved, variance[rows] = found
         gap[rows] -= moved
+
+    each = in_turn if len(left) > _FOR_THREADS else map
+    for done, _ in enumerate(each(without, parts)):
+        report("comparing each annotator with the others", done, len(parts))
     errors = dtrtrs(np.linalg.cholesky(whole).T, _drawn(n).T, lower=False)[0].T
     variance = np.maximum(variance, 0.0)
     return Others(gap, variance, information, diagonal, True, errors, share)  # noqa: FBT003
@@ -194,6 +210,12 @@ def _by_lu(inverse: FloatArray, own: _Left) -> _Found:
 def _shared(inverse: FloatArray, own: _Left) -> FloatArray:
     """Return C of one annotator."""
     [i], [j] = own.left, own.right
+    kernels = library()
+    if kernels is not None:
+        left, right = (np.ascontiguousarray(side, dtype=np.int32) for side in (i, j))
+        room, found = np.empty(len(inverse)), np.empty((len(i), len(i)))
+        kernels.aggcal_gap_covariance(len(i), len(inverse), *at(left, right, inverse, room, found))
+        return found
     rows = inverse.take(i, axis=0) - inverse.take(j, axis=0)
     return np.asarray(rows.take(i, axis=1) - rows.take(j, axis=1))
 
@@ -290,12 +312,25 @@ def _each_on_its_own(
 ) -> tuple[FloatArray, FloatArray]:
     """Return how far an annotator moves the gap of each row, with the other items held fixed."""
     n, owner = judgments.n_items, judgments.annotator.astype(np.int64)
+    kernels = library()
+    if kernels is not None:
+        starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+        moved, variance = np.empty((2, len(owner)))
+        columns = starts, judgments.left, judgments.right, pull, curve, whole
+
+        def work(begin: int, end: int) -> None:
+            room = np.zeros((2, n))
+            out = at(*room, moved, variance)
+            kernels.aggcal_left_out(begin, end, *at(*columns), _LEAST_ROOM, *out)
+
+        each_range(work, balanced(starts))
+        return moved, variance
     keys = np.concatenate([owner * n + judgments.left, owner * n + judgments.right])
     codes, position = np.unique(keys, return_inverse=True)
     position = position.ravel()
     pulled = np.bincount(position, np.concatenate([pull, -pull]))
     curved = np.bincount(position, np.concatenate([curve, curve]))
-    room = np.maximum(whole[codes % n] - curved, 1e-9)
+    room = np.maximum(whole[codes % n] - curved, _LEAST_ROOM)
     rows = len(owner)
     step, gap_variances = (pulled / room)[position], (1.0 / room)[position]
     return step[:rows] - step[rows:], gap_variances[:rows] + gap_variances[rows:]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, IntArray, numbered, ordered, sums
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 
@@ -35,16 +35,20 @@ class Answers:
     second: IntArray
     pair: IntArray
     up: FloatArray
+    by_pair: IntArray
+    """The rows, pair by pair."""
 
     @classmethod
     def of(cls, judgments: Judgments) -> Answers:
         """Sort the two items of every row."""
-        low = np.minimum(judgments.left, judgments.right).astype(np.int64)
+        n = judgments.n_items
+        low = np.minimum(judgments.left, judgments.right)
         high = np.maximum(judgments.left, judgments.right)
-        codes, pair = np.unique(low * judgments.n_items + high, return_inverse=True)
-        first, second = np.divmod(codes, judgments.n_items)
+        by_pair = ordered(low, n, ordered(high, n))
+        at, pair = numbered(by_pair, low, high)
+        first, second = low[at].astype(np.int64), high[at].astype(np.int64)
         up = np.where(judgments.left < judgments.right, judgments.outcome, 1 - judgments.outcome)
-        return cls(judgments, first, second, pair.ravel(), up)
+        return cls(judgments, first, second, pair, up, by_pair)
 
     @property
     def n_pairs(self) -> int:
@@ -59,13 +63,13 @@ class Answers:
     @cached_property
     def grouped(self) -> Grouped:
         """What each annotator said of each pair, all their answers to it taken together."""
-        judgments, pairs = self.judgments, self.n_pairs
-        key = judgments.annotator.astype(np.int64) * pairs + self.pair
-        codes, group = np.unique(key, return_inverse=True)
-        owner, pair = np.divmod(codes, pairs)
-        number = sums(group.ravel(), judgments.count, len(codes))
-        ups = sums(group.ravel(), judgments.count * self.up, len(codes))
-        return Grouped(owner, pair, number, ups / number, group.ravel())
+        judgments = self.judgments
+        order = ordered(judgments.annotator, judgments.n_annotators, self.by_pair)
+        at, group = numbered(order, judgments.annotator, self.pair)
+        owner, pair = judgments.annotator[at].astype(np.int64), self.pair[at]
+        number = sums(group, judgments.count, len(at))
+        ups = sums(group, judgments.count * self.up, len(at))
+        return Grouped(owner, pair, number, ups / number, group)
 
     @cached_property
     def asked(self) -> Grouped:

@@ -27,6 +27,7 @@ from aggcal._core.compiled_scipy import expit, gammaincc, ndtr
 from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Finding
+from aggcal.advice.check.row_sums import Mending
 from aggcal.advice.check.testing import odds_against
 from aggcal.aggregation.solve.linear import definite_inverse
 from aggcal.errors import count
@@ -40,7 +41,8 @@ _GRAVE = 1.25
 _MOST_SKEWED = 2.0
 """Skewness (that of an exponential) up to which a gamma curve stands for the distribution of T."""
 
-_STEPS = 12
+_STEPS, _SETTLED = 12, 1e-6
+"""Of Newton's method: the step after so short a one would change nothing to speak of."""
 _RIDGE = 4.0
 """Keeps the two numbers that mend the link within about 0.5: they absorb scale and lapses only."""
 
@@ -240,27 +242,25 @@ def _mended(x: FloatArray, up: FloatArray, number: FloatArray) -> FloatArray:
     A scale that is off, another link or lapses of attention move all answers to a clear pair the
     same way; that is not an effect of the pair. Two odd functions of x are added by a ridge fit.
     """
-    basis = np.stack([x, x / (1.0 + np.abs(x))], axis=1)
-    basis /= np.maximum(np.sqrt(np.mean(np.square(basis), axis=0)), 1e-12)
+    rows = Mending(x, up, number)
+    lengths, weights = rows.lengths, np.zeros(2)
 
-    def loss(weights: FloatArray) -> float:
-        odds = x + basis @ weights
-        fit = float(number @ (np.logaddexp(0.0, odds) - up * odds))
-        return fit + 0.5 * _RIDGE * float(weights @ weights)
+    def sums_at(weights: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        loss, slope, curve = rows.sums(lengths, weights)
+        ridge = 0.5 * _RIDGE * float(weights @ weights)
+        return loss + ridge, slope + _RIDGE * weights, curve + _RIDGE * np.eye(2)
 
-    weights = np.zeros(2)
-    best = loss(weights)
+    best, slope, curve = sums_at(weights)
     for _ in range(_STEPS):
-        probability = expit(x + basis @ weights)
-        slope = basis.T @ (number * (probability - up)) + _RIDGE * weights
-        curve = (basis * (number * probability * (1.0 - probability))[:, None]).T @ basis
-        step = np.linalg.solve(curve + _RIDGE * np.eye(2), slope)
-        while (value := loss(weights - step)) > best and np.abs(step).max() > 1e-9:  # noqa: PLR2004
+        step = np.linalg.solve(curve, slope)
+        while (trial := sums_at(weights - step))[0] > best and np.abs(step).max() > 1e-9:  # noqa: PLR2004
             step *= 0.5
-        if not value < best:
+        if not trial[0] < best:
             break
-        weights, best = weights - step, value
-    return np.asarray(x + basis @ weights)
+        weights, (best, slope, curve) = weights - step, trial
+        if np.abs(step).max() < _SETTLED:
+            break
+    return rows.mended(lengths, weights)
 
 
 def _gap_variance(fitted: Fitted, information: FloatArray) -> FloatArray:
@@ -301,7 +301,16 @@ def _tested(
     number
         How many units each entry stands for.
     """
-    pull, information, skew = units
+    whole = float(np.sum(number * units[1]))
+    # Who is alone has nobody to agree with: in most large studies, that is nearly everybody.
+    if isinstance(number, float):
+        several = np.bincount(group, minlength=len(gap_variance)) > 1
+    else:
+        several = sums(group, number, len(gap_variance)) > 1.0
+    kept = several[group]
+    pull, information, skew = (x[kept] for x in units)
+    number = number if isinstance(number, float) else number[kept]
+    group, gap_variance = (np.cumsum(several) - 1)[group[kept]], gap_variance[several]
     size = len(gap_variance)
 
     def total(x: FloatArray) -> FloatArray:
@@ -309,8 +318,8 @@ def _tested(
 
     def products(x: FloatArray) -> FloatArray:
         """Sum x_i x_j over all i ≠ j of each group; rounding must not leave a trace of one."""
-        whole, square = np.square(total(x)), total(np.square(x))
-        return np.where(np.abs(whole - square) > 1e-12 * square, whole - square, 0.0)
+        together, alone = np.square(total(x)), total(np.square(x))
+        return np.where(np.abs(together - alone) > 1e-12 * alone, together - alone, 0.0)
 
     expected = products(information)
     compared = int(np.sum(expected > 0.0))
@@ -325,7 +334,7 @@ def _tested(
     effect = max(0.0, surplus) / float(expected.sum())
     return Shared(
         float(np.sqrt(effect)),
-        1.0 + effect * float(expected.sum()) / float(one.sum()),
+        1.0 + effect * float(expected.sum()) / whole,
         _upper_tail(surplus / np.sqrt(variance), max(0.0, third) / variance**1.5),
         compared,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
 from aggcal.advice.check.agreement import ENOUGH_PAIRS, Agreement
 from aggcal.advice.check.camps import FEWEST_ANNOTATORS
 from aggcal.advice.check.context import Fitted
@@ -26,7 +27,6 @@ from aggcal.aggregation.uncertainty.components import several
 from aggcal.calibration.matching import ENOUGH_TO_TELL, rank_correlation
 from aggcal.data.graph import ComparisonGraph
 from aggcal.data.judgments import Judgments
-from aggcal.data.scores import Scores
 from aggcal.errors import count
 
 
@@ -105,29 +105,29 @@ def of_fit(consensus: Consensus) -> list[Passed]:
     return [Passed("not-converged", f"The fit ({consensus.method}) converged.")]
 
 
-def of_scores(judgments: Judgments, consensus: Consensus, scores: Scores) -> list[Passed]:
+def of_scores(consensus: Consensus, model: FloatArray, scored: int) -> list[Passed]:
     """List what is in order between the scores and the judgments.
+
+    ``model`` has the score of each item of the consensus, NaN where there is none; ``scored`` items
+    have one in all.
 
     Examples
     --------
     >>> import aggcal
     >>> rows = [("ann", a, b) for a in "abcdef" for b in "abcdef" if a > b]
-    >>> judgments = aggcal.read_judgments(rows)
-    >>> scores = aggcal.read_scores([(item, k) for k, item in enumerate("abcdef")])
-    >>> for each in of_scores(judgments, aggcal.aggregate(judgments, warn=False), scores):
+    >>> for each in of_scores(aggcal.aggregate(rows, warn=False), np.arange(6.0), 6):
     ...     print(each.says)
     All 6 items are both judged and scored.
     The model's scores do not run against the consensus (rank correlation 1.00).
     """
-    value = dict(zip(scores.item_ids.tolist(), scores.values.tolist(), strict=True))
-    both = [k for k, item in enumerate(consensus.item_ids.tolist()) if item in value]
+    both = np.flatnonzero(np.isfinite(model))
     found = []
-    if len(both) == len(value) == judgments.n_items:
+    if len(both) == scored == len(model):
         found.append(
             Passed("unmatched-items", f"All {len(both):,} items are both judged and scored.")
         )
     if len(both) >= ENOUGH_TO_TELL:
-        model = np.array([value[item] for item in consensus.item_ids[both].tolist()])
+        model = model[both]
         if np.ptp(model) == 0.0:
             return found  # no direction to speak of
         component = None if consensus.component is None else several(consensus.component[both])

@@ -14,7 +14,8 @@ from aggcal._core.records import dataclass
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import TIE
-from aggcal.advice.check.presentation import both_orders, order_findings
+from aggcal.advice.check.presentation import BothOrders, order_findings
+from aggcal.advice.check.row_sums import Shifted
 from aggcal.advice.check.testing import holm, odds_against, probability_of_at_least
 from aggcal.advice.verdicts import ONE_SIDED
 from aggcal.aggregation.effects import AnnotatorEffect
@@ -37,7 +38,8 @@ rest on the prior of the scores, a higher one gives none where pairs were shown 
 and then."""
 _WEAKER = 0.25  # prior of the second fit: what it moves tells what the first one took away
 _ADVANTAGE_SD = 2.0  # logits: wide, so that it shrinks only those who judged little
-_ROUNDS = 12  # of Newton's steps: it has settled before
+_ROUNDS = 12  # of Newton's steps, at most
+_SETTLED = 1e-10  # logits: after so short a step the next would be lost in rounding
 _NOTHING = "Answers that follow the side say nothing about the items."
 _TAKEN_OUT = (
     "The fit estimates each annotator's preference for a side and takes it out of the scores; what "
@@ -96,11 +98,12 @@ def sides(fitted: Fitted) -> Sides:
     given = sums(owner, number, m)
     lefts = sums(owner, number * left, m)
     offset = fitted.population.slopes[owner] * fitted.gap[decided]
-    advantage = _advantages(owner, left, number, offset, m)
+    rows = Shifted(np.searchsorted(owner, np.arange(m + 1)), offset, left, number)
+    advantage = _advantages(rows)
     unlikely = _unlikely(fitted, decided, lefts, advantage)
     biased = np.flatnonzero(holm(unlikely, _RATE) & (np.abs(advantage) > _LEAST_ADVANTAGE))
     biased = biased[np.argsort(-np.abs(advantage[biased]) * np.sqrt(given[biased]), kind="stable")]
-    whole, error = _advantage_of_all(fitted, decided, left, number, offset)
+    whole, error = _advantage_of_all(fitted, decided, rows)
     return Sides(
         lefts, given, advantage, unlikely, biased, whole, error, _switched(fitted, decided, whole)
     )
@@ -130,7 +133,7 @@ def _unlikely(
     fits = LOGISTIC.probability(slopes[owner] * gap + advantage[owner])
     residuals = np.where(decided, part * (left - fits), 0.0)
     standard = np.abs(excess) / np.sqrt(np.maximum(variance, 1e-12))
-    together = fitted.clusters.tail(-standard, residuals)
+    together = fitted.clusters.tail(-standard, fitted.clusters.inflation(residuals))
     # Above the rate nobody is named, however far above it: nothing more needs to be computed.
     unlikely = np.maximum(2.0 * ndtr(-standard), np.minimum(1.0, 2.0 * together))
     starts = np.searchsorted(owner, np.arange(m + 1))
@@ -155,41 +158,41 @@ def _two_sided(lefts: int, probabilities: FloatArray) -> float:
     return min(1.0, 2.0 * min(above, below))
 
 
-def _advantages(
-    owner: IntArray, left: FloatArray, number: FloatArray, offset: FloatArray, m: int
-) -> FloatArray:
+def _advantages(rows: Shifted) -> FloatArray:
     """Return each annotator's advantage of the left side, with a wide prior about 0."""
-    advantage: FloatArray = np.zeros(m)
+    advantage: FloatArray = np.zeros(len(rows.starts) - 1)
     for _ in range(_ROUNDS):
-        probability = LOGISTIC.probability(offset + advantage[owner])
-        pull = sums(owner, number * (left - probability), m) - advantage / _ADVANTAGE_SD**2
-        curve = sums(owner, number * probability * (1.0 - probability), m) + _ADVANTAGE_SD**-2
-        advantage += np.clip(pull / curve, -1.0, 1.0)
+        pull, curve = rows.sums(advantage)
+        pull -= advantage / _ADVANTAGE_SD**2
+        step = np.clip(pull / (curve + _ADVANTAGE_SD**-2), -1.0, 1.0)
+        advantage += step
+        if np.abs(step).max(initial=0.0) < _SETTLED:
+            break
     return advantage
 
 
-def _advantage_of_all(
-    fitted: Fitted, decided: BoolArray, left: FloatArray, number: FloatArray, offset: FloatArray
-) -> tuple[float, float]:
+def _advantage_of_all(fitted: Fitted, decided: BoolArray, rows: Shifted) -> tuple[float, float]:
     """Return the common advantage, and an error that allows for annotators to differ in it.
 
     Where one item is shown on the left more often than on the right, its score takes up part of
     what the side is worth: only what it leaves, after a joint Newton step, tells of the side. The
     error is infinite where next to nothing is left.
     """
-    if not len(left):
+    if not len(rows.offset):
         return 0.0, inf
-    judgments, m = fitted.judgments, fitted.judgments.n_annotators
-    owner, whole = judgments.annotator[decided], 0.0
+    m, whole = fitted.judgments.n_annotators, 0.0
     for _ in range(_ROUNDS):
-        probability = LOGISTIC.probability(offset + whole)
-        curve = float(np.sum(number * probability * (1.0 - probability))) + 1e-9
-        whole += float(np.clip(np.sum(number * (left - probability)) / curve, -1.0, 1.0))
-    pulls = sums(owner, number * (left - probability), m)
+        pulls, curves = rows.sums(np.full(m, whole))
+        curve = float(curves.sum()) + 1e-9
+        step = float(np.clip(pulls.sum() / curve, -1.0, 1.0))
+        whole += step
+        if abs(step) < _SETTLED:
+            break
     robust = float(np.sqrt(np.sum(np.square(pulls)))) / curve
     plain = curve**-0.5
     error = max(robust, plain) if m >= _ENOUGH_ANNOTATORS else plain
-    doubt = number * probability * (1.0 - probability)
+    probability = LOGISTIC.probability(rows.offset + whole)
+    doubt = rows.number * probability * (1.0 - probability)
     imbalance = _imbalance(fitted, decided, doubt)
     if fitted.others.information is None:
         moved = fitted.others.errors @ imbalance
@@ -240,9 +243,8 @@ def _switched(fitted: Fitted, decided: BoolArray, whole: float) -> int | None:
     return int(np.sum(before * np.sign(moved[:, None] - moved) < 0.0)) // 2
 
 
-def position_findings(fitted: Fitted, found: Sides) -> list[Finding]:
+def position_findings(fitted: Fitted, found: Sides, orders: BothOrders) -> list[Finding]:
     """Report position bias."""
-    orders = both_orders(fitted)
     effects = fitted.consensus.effects
     position = None if effects is None else effects.position
     study = _over_the_study(found) if position is None else _taken_out(found, position)

@@ -56,12 +56,15 @@ def both_orders(fitted: Fitted) -> BothOrders:
     (1, 1, False)
     """
     judgments, answers = fitted.judgments, fitted.answers
-    grouped, first_left = answers.asked, answers.first_is_left
-    size = len(grouped.pair)
+    grouped, size = answers.asked, len(answers.asked.pair)
+    # What was judged once was not judged in both orders.
+    again = np.flatnonzero((np.bincount(grouped.of_row, minlength=size) > 1)[grouped.of_row])
+    of_row, first_left = grouped.of_row[again], answers.first_is_left[again]
+    count, up = judgments.count[again], answers.up[again]
 
     def verdict(rows: BoolArray) -> FloatArray:
-        number = sums(grouped.of_row[rows], judgments.count[rows], size)
-        ups = sums(grouped.of_row[rows], (judgments.count * answers.up)[rows], size)
+        number = sums(of_row[rows], count[rows], size)
+        ups = sums(of_row[rows], (count * up)[rows], size)
         share: FloatArray = np.full(size, np.nan)
         np.divide(ups, number, out=share, where=number > 0.0)
         return share

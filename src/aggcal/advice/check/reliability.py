@@ -20,6 +20,7 @@ from aggcal.advice.check.findings import (
     listed,
     rounded,
 )
+from aggcal.advice.check.row_sums import Seen
 from aggcal.advice.check.testing import benjamini_hochberg, holm, odds_against
 from aggcal.advice.verdicts import GUESSING, PERHAPS_GUESSING, REVERSED
 from aggcal.aggregation.uncertainty.shares import share_interval
@@ -108,10 +109,11 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     size, number = np.abs(gap), effective(judgments)
     agrees = np.where(gap >= 0.0, judgments.outcome, 1.0 - judgments.outcome)
     total = sums(owner, number * size * (agrees - 0.5), m)
-    low, high = _tossed(fitted, total)
+    inflation = fitted.clusters.inflation(gap * (judgments.outcome - fitted.probability))
+    low, high = _tossed(fitted, total, inflation)
     sure = sums(owner, number * np.square(size), m)
     near = np.flatnonzero(2.0 * total <= _WORTH_A_LOOK * np.sqrt(sure))
-    honest = _if_honest(fitted, total, near)
+    honest = _if_honest(fitted, total, near, inflation)
     agreement, expected, given = _agreement(fitted)
     sided = np.zeros(m, dtype=bool)
     if one_sided is not None:
@@ -139,7 +141,9 @@ def strays(fitted: Fitted, one_sided: IntArray | None = None) -> Strays:
     )
 
 
-def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tossed(
+    fitted: Fitted, total: FloatArray, inflation: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return the chances that a coin agrees as little as each annotator does, and as much.
 
     Whatever the scores, a coin agrees with half of them, so this holds however uncertain they are.
@@ -161,35 +165,39 @@ def _tossed(fitted: Fitted, total: FloatArray) -> tuple[FloatArray, FloatArray]:
         # Of the two tests, the one that accuses less counts.
         tilted = np.where(loaded > 1e-12 * square, tilted, 0.0)
         z = np.where(np.abs(tilted) < np.abs(z), tilted, z)
-    residuals = gap * (judgments.outcome - fitted.probability)
-    return fitted.clusters.tail(z, residuals), fitted.clusters.tail(-z, residuals)
+    return fitted.clusters.tail(z, inflation), fitted.clusters.tail(-z, inflation)
 
 
-def _if_honest(fitted: Fitted, total: FloatArray, near: IntArray) -> FloatArray:
+def _if_honest(
+    fitted: Fitted, total: FloatArray, near: IntArray, inflation: FloatArray
+) -> FloatArray:
     """Return the chance that an honest annotator agrees as little as each of these; 1 for others.
 
     Sums over thousands of pairs take a while, and who agrees beyond doubt needs none.
     """
-    judgments, gap, clusters = fitted.judgments, fitted.gap, fitted.clusters
-    number = effective(judgments)
-    inflation = clusters.inflation(gap * (judgments.outcome - fitted.probability))
-    freedom = clusters.degrees_of_freedom
-    starts = np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1))
+    judgments, gap = fitted.judgments, fitted.gap
     # Who may be guessing is told their chance, however large; of others, it matters below the rate.
     told = fitted.population.posterior[:, _GUESSING] > _DOUBTFUL
+    others = fitted.others
+    seen = Seen(
+        np.searchsorted(judgments.annotator, np.arange(judgments.n_annotators + 1)),
+        judgments.left,
+        judgments.right,
+        others.gap,
+        effective(judgments),
+        np.abs(gap),
+        np.ascontiguousarray(others.errors.T),
+        others.wider,
+    )
     found: FloatArray = np.ones(judgments.n_annotators)
-    for u in near.tolist():
-        mine = slice(int(starts[u]), int(starts[u + 1]))
-        left, right = judgments.left[mine], judgments.right[mine]
-        side = np.where(gap[mine] >= 0.0, 1.0, -1.0)
-        real = side * (fitted.others.gap[mine] + fitted.others.gap_errors(u, left, right))
-        found[u] = fitted.population.p_value_if_honest(
-            float(total[u]),
-            (number[mine], np.abs(gap[mine]), real),
-            inflation=float(inflation[u]),
-            degrees_of_freedom=float(freedom[u]),
-            enough=inf if told[u] else _RATE,
-        )
+    found[near] = fitted.population.p_values_if_honest(
+        total,
+        seen,
+        near,
+        inflation=inflation,
+        degrees_of_freedom=fitted.clusters.degrees_of_freedom,
+        enough=np.where(told, inf, _RATE),
+    )
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from aggcal._core.arrays import FloatArray
 from aggcal._core.tables import aligned
 from aggcal.advice.check.findings import Affects, Finding, listed
 from aggcal.aggregation.consensus import Consensus
@@ -56,19 +57,19 @@ def unmatched(judgments: Judgments, scores: Scores) -> list[Finding]:
     ]
 
 
-def opposite(consensus: Consensus, scores: Scores) -> list[Finding]:
+def opposite(consensus: Consensus, model: FloatArray) -> list[Finding]:
     """Report scores that fall where the consensus rises, or that are all the same.
+
+    ``model`` has the score of each item of the consensus, NaN where there is none.
 
     Examples
     --------
     >>> import aggcal
     >>> rows = [("ann", a, b) for a in "abcdef" for b in "abcdef" if a < b]
     >>> consensus = aggcal.aggregate(rows, warn=False)
-    >>> worse = aggcal.read_scores([(item, k) for k, item in enumerate("abcdef")])
-    >>> [f.code for f in opposite(consensus, worse)]
+    >>> [f.code for f in opposite(consensus, np.arange(6.0))]
     ['direction']
     """
-    model = aligned(scores.values, scores.item_ids, consensus.item_ids)
     both = np.isfinite(model)
     if both.sum() > 1 and np.ptp(model[both]) == 0.0:
         return [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, TextArray, sums
+from aggcal._core.arrays import FloatArray, IntArray, TextArray, sums
 from aggcal.advice.check.context import Fitted
 from aggcal.advice.check.findings import Affects, Finding, annotators_named, listed, rounded
 from aggcal.advice.check.pair_answers import Answers
@@ -64,27 +64,25 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     """
     judgments, grouped = fitted.judgments, fitted.answers.asked
     ups, downs = fitted.answers.decided
-    times = ups + downs
-    again = times > 1
-    if not again.any():
+    again = np.flatnonzero(ups + downs > 1)
+    if not len(again):
         return []
-    both = (ups > 0) & (downs > 0)
-    toward_first = np.where(fitted.answers.first_is_left, fitted.gap, -fitted.gap)
-    rows = np.bincount(grouped.of_row)
-    gap = np.bincount(grouped.of_row, toward_first) / rows
+    gap = _gaps(fitted, again)
+    ups, downs, owner = ups[again], downs[again], grouped.annotator[again]
+    times, both = ups + downs, (ups > 0) & (downs > 0)
     population = fitted.population
     least = np.maximum(np.abs(population.slopes) - _DOUBT * population.slope_errors, 0.0)
-    p = LOGISTIC.probability(least[grouped.annotator] * gap)
-    expected = np.where(again, 1.0 - p**times - (1.0 - p) ** times, 0.0)
+    p = LOGISTIC.probability(least[owner] * gap)
+    expected = 1.0 - p**times - (1.0 - p) ** times
     m = judgments.n_annotators
-    seen = sums(grouped.annotator, both.astype(np.int64), m)
-    usual = sums(grouped.annotator, expected, m)
+    seen = sums(owner, both.astype(np.int64), m)
+    usual = sums(owner, expected, m)
     p_value: FloatArray = np.ones(m)
-    starts = np.searchsorted(grouped.annotator, np.arange(m + 1))
+    starts = np.searchsorted(owner, np.arange(m + 1))
     for u in np.flatnonzero(seen > usual).tolist():
         mine = slice(int(starts[u]), int(starts[u + 1]))
-        p_value[u] = probability_of_at_least(int(seen[u]), expected[mine][again[mine]])
-    again_by = sums(grouped.annotator, again.astype(np.int64), m)
+        p_value[u] = probability_of_at_least(int(seen[u]), expected[mine])
+    again_by = np.diff(starts).astype(np.float64)
     tested = np.flatnonzero(again_by > 0.0)
     chosen = tested[holm(p_value[tested], _RATE)]
     chosen = chosen[seen[chosen] >= _LEAST_EXCESS * usual[chosen]]
@@ -95,6 +93,17 @@ def contradictions(fitted: Fitted) -> list[Finding]:
     affects = Affects.by_annotators(judgments, chosen.tolist())
     numbers = (column[chosen] for column in (seen, usual, again_by, p_value))
     return [replace(_finding(ids, *numbers), affects=affects)]
+
+
+def _gaps(fitted: Fitted, entries: IntArray) -> FloatArray:
+    """Return how far the first item lies above the second for the others, for these entries."""
+    of_row = fitted.answers.asked.of_row
+    number = np.full(len(fitted.answers.asked.pair), -1)
+    number[entries] = np.arange(len(entries))
+    rows = np.flatnonzero(number[of_row] >= 0)
+    entry, gap = number[of_row[rows]], fitted.gap[rows]
+    toward_first = np.where(fitted.answers.first_is_left[rows], gap, -gap)
+    return sums(entry, toward_first, len(entries)) / np.bincount(entry)
 
 
 def _finding(

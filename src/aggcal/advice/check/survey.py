@@ -10,6 +10,7 @@ import numpy as np
 
 from aggcal._core.arrays import IntArray
 from aggcal._core.machine import check_seed
+from aggcal._core.tables import aligned
 from aggcal.advice.check import passed
 from aggcal.advice.check.agreement import agreement_findings, infit, krippendorff, misfit
 from aggcal.advice.check.camp_findings import camp_findings
@@ -27,7 +28,7 @@ from aggcal.advice.check.findings import (
 from aggcal.advice.check.pair_effects import effect_findings, shared_answers
 from aggcal.advice.check.position import Sides, position_findings, side_verdicts, sides
 from aggcal.advice.check.precision import Precision, precision, refuse_aim
-from aggcal.advice.check.presentation import both_orders
+from aggcal.advice.check.presentation import BothOrders, both_orders
 from aggcal.advice.check.reliability import stray_findings, stray_verdicts, strays
 from aggcal.advice.check.sample import MANY, sample
 from aggcal.advice.check.scores import opposite, same_source, unmatched
@@ -132,8 +133,9 @@ def check(
     findings += [Finding.of_warning(w) for w in whole.warnings if w.code == "not-converged"]
     clear += passed.of_fit(whole)
     if scores is not None:
-        findings += opposite(whole, scores)
-        clear += passed.of_scores(judgments, whole, scores)
+        model = aligned(scores.values, scores.item_ids, whole.item_ids)
+        findings += opposite(whole, model)
+        clear += passed.of_scores(whole, model, len(scores))
     looked = _Look(fitted, seed, step, quick=quick)
     findings += looked.findings
     clear += looked.passed
@@ -209,6 +211,7 @@ class _Look:
         self.counts: dict[str, Any] = {}
         self.named: set[int] = set()
         self.sides: Sides | None = None
+        self.orders: BothOrders | None = None
         self.accused: dict[str, tuple[str, str]] = {}
         self.against_others = False
         self.unproven: frozenset[str] = frozenset()
@@ -235,7 +238,8 @@ class _Look:
         found = self.sides = sides(self.fitted)
         self._name(found.biased)
         decided = float(found.decided.sum())
-        self.passed += passed.of_sides(found, both_orders(self.fitted))
+        self.orders = both_orders(self.fitted)
+        self.passed += passed.of_sides(found, self.orders)
         self.counts["left_chosen"] = float(found.lefts.sum()) / decided if decided else None
         if decided and not np.isfinite(found.study_error):
             self.not_checked.append(
@@ -321,10 +325,10 @@ class _Look:
             self.accused |= stray_verdicts(self.fitted, found)
             ids = self.fitted.judgments.annotator_ids[~found.proven]
             self.unproven = frozenset(map(str, ids))
-        if self.sides is not None:
+        if self.sides is not None and self.orders is not None:
             # One verdict each: who is reversed is not named again.
             told = self.sides.without(self.fitted, self.accused)
-            self.findings[:0] = position_findings(self.fitted, told)
+            self.findings[:0] = position_findings(self.fitted, told, self.orders)
             self.accused |= side_verdicts(self.fitted, told)
         self.findings += contradictions(self.fitted)
         again = self.counts["repeated_pairs"] = repeats(self.fitted.answers)
@@ -333,8 +337,8 @@ class _Look:
 
     def _agreement(self) -> None:
         found = krippendorff(self.fitted.answers)
-        levels = agreement_findings(found)
-        self.findings += [*levels, *misfit(self.fitted, self.named)]
+        levels, fits = agreement_findings(found), infit(self.fitted)
+        self.findings += [*levels, *misfit(self.fitted, fits, self.named)]
         if not levels:
             self.passed += passed.of_agreement(found)
         if found is not None:
@@ -344,4 +348,4 @@ class _Look:
                 "krippendorff_alpha": found.alpha,
                 "pairs": found.pairs,
             }
-        self.counts["infit"] = range_of(infit(self.fitted)[0])
+        self.counts["infit"] = range_of(fits[0])

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import each_range
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
@@ -290,19 +291,34 @@ class _ByItem(Criterion):
         # Evenly spaced in rank, so that they are as dense as the items are.
         ranked = np.argsort(scores, kind="stable")
         chosen = ranked[np.linspace(0, n - 1, min(n, _REFERENCES)).astype(np.int64)]
+        total = self._nearness(scores, model, chosen)
+        self._total = total * (n - 1) / max(1, len(chosen) - 1)
+        self._pair = self._near(scores, model, i, j)
+        self._value()
+
+    def _nearness(
+        self, scores: FloatArray, model: FloatArray | None, chosen: IntArray
+    ) -> FloatArray:
+        """Return the weights of each item's pairs with the chosen ones, added up."""
+        kernels, n = library(), len(scores)
         total = np.empty(n)
         rows = max(1, _BLOCK // len(chosen))
+        given = [
+            None if x is None else np.ascontiguousarray(x) for x in (scores, self._left, model)
+        ]
 
-        def work(begin: int, end: int) -> None:
+        def compiled(begin: int, end: int) -> None:
+            columns = at(chosen, *given, total)
+            kernels.aggcal_nearness(begin, end, len(chosen), *columns)  # type: ignore[union-attr]
+
+        def plain(begin: int, end: int) -> None:
             piece = np.arange(begin, end)
             near = self._near(scores, model, piece[:, None], chosen[None, :])
             near[piece[:, None] == chosen[None, :]] = 0.0
             total[piece] = near.sum(axis=1)
 
-        each_range(work, [*range(0, n, rows), n])
-        self._total = total * (n - 1) / max(1, len(chosen) - 1)
-        self._pair = self._near(scores, model, i, j)
-        self._value()
+        each_range(plain if kernels is None else compiled, [*range(0, n, rows), n])
+        return total
 
     def _near(
         self, scores: FloatArray, model: FloatArray | None, i: IntArray, j: IntArray

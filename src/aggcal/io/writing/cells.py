@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -57,4 +58,10 @@ def column_cells(column: np.ndarray, cell: Callable[[object], str]) -> list[str]
         for k in np.flatnonzero(np.isnan(column)).tolist() if column.dtype.kind == "f" else ():
             texts[k] = ""
         return texts
-    return list(map(cell, column.tolist()))
+    cells: list[Any] = column.tolist()
+    if cell is csv_cell and set(map(type, cells)) == {str}:
+        # Few tables have a text that needs quotation marks: one look at all of them tells.
+        together = "".join(cells)
+        if "\0" not in together and not _NEEDS_QUOTES.search(together):
+            return cells
+    return list(map(cell, cells))

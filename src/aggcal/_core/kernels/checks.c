@@ -1,0 +1,235 @@
+/* What a check of a study sums over all rows, by the logistic link.
+ *
+ * Rows are sorted by annotator; annotator u's are rows starts[u] to starts[u + 1], and each is
+ * summed by one thread, in its order. Rows are worked on in chunks that stay in cache. */
+#include "shared.h"
+
+#define CHUNK 1024
+
+/* F of the logistic link. */
+PART double logistic(double x)
+{
+    const double e = exp_minus(fabs(x));
+    return (x >= 0.0 ? 1.0 : e) / (1.0 + e);
+}
+
+/* Sum of log(1 + number * small), number 0 or 1, small at most 1. One logarithm for many rows: each
+ * factor is at most 2. Products side by side, because each step of one waits for the last. */
+PART double log_product(const double *number, const double *small, int n)
+{
+    double total = 0.0;
+    for (int from = 0; from < n; from += 512) {
+        const int to = from + 512 < n ? from + 512 : n;
+        double product[4] = {1.0, 1.0, 1.0, 1.0};
+        int k = from;
+        for (; k + 4 <= to; k += 4)
+            for (int lane = 0; lane < 4; lane++)
+                product[lane] *= 1.0 + number[k + lane] * small[k + lane];
+        for (; k < to; k++) product[0] *= 1.0 + number[k] * small[k];
+        total += log((product[0] * product[1]) * (product[2] * product[3]));
+    }
+    return total;
+}
+
+/* The sum of number * log(1 + e^(-slope * size)) of each annotator (row) at each slope (column). */
+FOR_EACH_PROCESSOR
+void aggcal_slope_losses(int64_t first, int64_t last, const int64_t *starts, const double *size,
+                         const double *number, int64_t slopes, const double *slope, double *out)
+{
+    double small[CHUNK];
+    for (int64_t u = first; u < last; u++) {
+        double *sums = out + u * slopes;
+        for (int64_t s = 0; s < slopes; s++) sums[s] = 0.0;
+        for (int64_t from = starts[u]; from < starts[u + 1]; from += CHUNK) {
+            const int64_t left = starts[u + 1] - from;
+            const int n = (int)(left < CHUNK ? left : CHUNK);
+            const double *w = number + from;
+            int once = 1;
+            for (int k = 0; k < n; k++) once &= w[k] == 0.0 || w[k] == 1.0;
+            for (int64_t s = 0; s < slopes; s++) {
+                const double by = slope[s];
+                for (int k = 0; k < n; k++) small[k] = exp_minus(by * size[from + k]);
+                if (once) {
+                    sums[s] += log_product(w, small, n);
+                } else {
+                    for (int k = 0; k < n; k++) small[k] = log_one_plus(small[k]);
+                    sums[s] += dot(w, small, n);
+                }
+            }
+        }
+    }
+}
+
+/* Of each annotator, with p = F(offset + shift of the annotator): the sums of number * (y - p) and
+ * of number * p * (1 - p). */
+FOR_EACH_PROCESSOR
+void aggcal_shifted(int64_t first, int64_t last, const int64_t *starts, const double *offset,
+                    const double *y, const double *number, const double *shift, double *pull,
+                    double *curve)
+{
+    double off[CHUNK], doubt[CHUNK];
+    for (int64_t u = first; u < last; u++) {
+        const double by = shift[u];
+        pull[u] = curve[u] = 0.0;
+        for (int64_t from = starts[u]; from < starts[u + 1]; from += CHUNK) {
+            const int64_t left = starts[u + 1] - from;
+            const int n = (int)(left < CHUNK ? left : CHUNK);
+            for (int k = 0; k < n; k++) doubt[k] = logistic(offset[from + k] + by);
+            for (int k = 0; k < n; k++) off[k] = y[from + k] - doubt[k];
+            for (int k = 0; k < n; k++) doubt[k] *= 1.0 - doubt[k];
+            pull[u] += dot(number + from, off, n);
+            curve[u] += dot(number + from, doubt, n);
+        }
+    }
+}
+
+/* The loss of the odds x + a f + b g, with f = x / long_x and g = x / (1 + |x|) / long_g, and its
+ * derivatives: found has the loss, those by a and b, and the second ones by aa, ab and bb. */
+FOR_EACH_PROCESSOR
+void aggcal_mended(int64_t rows, const double *x, const double *up, const double *number,
+                   double long_x, double long_g, double a, double b, double *found)
+{
+    double f[CHUNK], g[CHUNK], small[CHUNK], odds[CHUNK], off[CHUNK], doubt[CHUNK];
+    const double by_x = 1.0 / long_x, by_g = 1.0 / long_g;
+    for (int k = 0; k < 6; k++) found[k] = 0.0;
+    for (int64_t from = 0; from < rows; from += CHUNK) {
+        const int n = (int)(rows - from < CHUNK ? rows - from : CHUNK);
+        const double *v = x + from, *y = up + from, *w = number + from;
+        for (int k = 0; k < n; k++) {
+            f[k] = v[k] * by_x;
+            g[k] = v[k] / (1.0 + fabs(v[k])) * by_g;
+            odds[k] = v[k] + a * f[k] + b * g[k];
+        }
+        for (int k = 0; k < n; k++) small[k] = exp_minus(fabs(odds[k]));
+        for (int k = 0; k < n; k++) {
+            const double e = small[k], p = (odds[k] >= 0.0 ? 1.0 : e) / (1.0 + e);
+            off[k] = w[k] * (p - y[k]);
+            doubt[k] = w[k] * p * (1.0 - p);
+        }
+        for (int k = 0; k < n; k++)
+            small[k] = log_one_plus(small[k]) + (odds[k] > 0.0 ? odds[k] : 0.0) - y[k] * odds[k];
+        found[0] += dot(w, small, n);
+        found[1] += dot(off, f, n);
+        found[2] += dot(off, g, n);
+        for (int k = 0; k < n; k++) off[k] = doubt[k] * f[k];
+        found[3] += dot(off, f, n);
+        found[4] += dot(off, g, n);
+        for (int k = 0; k < n; k++) off[k] = doubt[k] * g[k];
+        found[5] += dot(off, g, n);
+    }
+}
+
+/* How far the answers of some annotators agree, expected at each slope and for each set of scores:
+ * with p = F(slope * real), real the gap that the others see, from the side that they prefer, plus
+ * what errors of the scores make of it, the sums of number * size * (p - 1/2) and of
+ * number * size^2 * p * (1 - p). The errors of an item, one for each set, lie side by side; there
+ * are at most SETS of them. Found are tables of whom by slopes by sets. */
+#define SETS 64
+FOR_EACH_PROCESSOR
+void aggcal_agreeing(int64_t first, int64_t last, const int64_t *who, const int64_t *starts,
+                     const int32_t *left, const int32_t *right, const double *gap,
+                     const double *number, const double *size, int64_t sets, const double *errors,
+                     const double *wider, int64_t slopes, const double *slope, double *mean,
+                     double *variance)
+{
+    double real[SETS], p[SETS];
+    const int n = (int)sets;
+    for (int64_t at = first; at < last; at++) {
+        const int64_t u = who[at];
+        const double wide = wider[u];
+        double *means = mean + at * slopes * sets, *variances = variance + at * slopes * sets;
+        for (int64_t k = 0; k < slopes * sets; k++) means[k] = variances[k] = 0.0;
+        for (int64_t row = starts[u]; row < starts[u + 1]; row++) {
+            const double *one = errors + left[row] * sets, *other = errors + right[row] * sets;
+            const double w = number[row] * size[row], q = w * size[row];
+            const double side = gap[row] >= 0.0 ? 1.0 : -1.0;
+            for (int d = 0; d < n; d++) real[d] = side * (gap[row] + wide * (one[d] - other[d]));
+            for (int64_t s = 0; s < slopes; s++) {
+                double *m = means + s * sets, *v = variances + s * sets;
+                const double by = slope[s];
+                for (int d = 0; d < n; d++) p[d] = logistic(by * real[d]);
+                for (int d = 0; d < n; d++) m[d] += w * (p[d] - 0.5);
+                for (int d = 0; d < n; d++) v[d] += q * (p[d] * (1.0 - p[d]));
+            }
+        }
+    }
+}
+
+/* How far each annotator moves the gap of each of their rows, and its variance without them, every
+ * item taken on its own: whole has the information about each, pull and curve what a row adds to it.
+ * pulled and curved have room for a number of each item; they are 0 before and after. */
+void aggcal_left_out(int64_t first, int64_t last, const int64_t *starts, const int32_t *left,
+                     const int32_t *right, const double *pull, const double *curve,
+                     const double *whole, double least, double *pulled, double *curved,
+                     double *moved, double *variance)
+{
+    for (int64_t u = first; u < last; u++) {
+        const int64_t begin = starts[u], end = starts[u + 1];
+        for (int64_t k = begin; k < end; k++) {
+            pulled[left[k]] += pull[k];
+            curved[left[k]] += curve[k];
+        }
+        for (int64_t k = begin; k < end; k++) {
+            pulled[right[k]] -= pull[k];
+            curved[right[k]] += curve[k];
+        }
+        for (int64_t k = begin; k < end; k++) {
+            const int32_t i = left[k], j = right[k];
+            const double one = whole[i] - curved[i], other = whole[j] - curved[j];
+            const double room = one > least ? one : least, space = other > least ? other : least;
+            moved[k] = pulled[i] / room - pulled[j] / space;
+            variance[k] = 1.0 / room + 1.0 / space;
+        }
+        for (int64_t k = begin; k < end; k++)
+            pulled[left[k]] = pulled[right[k]] = curved[left[k]] = curved[right[k]] = 0.0;
+    }
+}
+
+/* What the order of each item and those of a few others is worth, added up: with the variance v of
+ * a gap d, e^(-d^2 / 2v) / (2 pi v), times half of the square of how far a model puts the two apart
+ * where there is one (NaN: it does not know an item). Pairs of an item with itself count nothing. */
+FOR_EACH_PROCESSOR
+void aggcal_nearness(int64_t first, int64_t last, int64_t few, const int64_t *chosen,
+                     const double *score, const double *variance, const double *model,
+                     double *total)
+{
+    double wide[CHUNK], near[CHUNK];
+    for (int64_t i = first; i < last; i++) total[i] = 0.0;
+    for (int64_t from = 0; from < few; from += CHUNK) {
+        const int n = (int)(few - from < CHUNK ? few - from : CHUNK);
+        const int64_t *who = chosen + from;
+        double at[CHUNK], spread[CHUNK], put[CHUNK];
+        for (int k = 0; k < n; k++) at[k] = score[who[k]];
+        for (int k = 0; k < n; k++) spread[k] = variance[who[k]];
+        for (int k = 0; k < n; k++) put[k] = model ? model[who[k]] : 0.0;
+        for (int64_t i = first; i < last; i++) {
+            const double own = variance[i], here = score[i];
+            for (int k = 0; k < n; k++) {
+                const double v = own + spread[k], d = here - at[k];
+                wide[k] = 1.0 / (v > 1e-12 ? v : 1e-12);
+                near[k] = 0.5 * d * d * wide[k];
+            }
+            for (int k = 0; k < n; k++) near[k] = exp_minus(near[k]) * wide[k];
+            if (model)
+                for (int k = 0; k < n; k++) {
+                    const double apart = model[i] - put[k], half = 0.5 * apart * apart;
+                    near[k] *= half == half ? half : 0.0;
+                }
+            for (int k = 0; k < n; k++)
+                if (who[k] == i) near[k] = 0.0;
+            total[i] += sum_of(near, n) * 0.15915494309189533577;
+        }
+    }
+}
+
+/* How the gaps of pairs of items err together: B' K B, B the pairs and K the covariance of the
+ * items. difference has room for a number of each item. */
+void aggcal_gap_covariance(int64_t pairs, int64_t items, const int32_t *left, const int32_t *right,
+                           const double *covariance, double *difference, double *out)
+{
+    for (int64_t row = 0; row < pairs; row++, out += pairs) {
+        const double *one = covariance + left[row] * items, *other = covariance + right[row] * items;
+        for (int64_t k = 0; k < items; k++) difference[k] = one[k] - other[k];
+        for (int64_t k = 0; k < pairs; k++) out[k] = difference[left[k]] - difference[right[k]];
+    }
+}

@@ -1,0 +1,206 @@
+"""Sums over rows by the logistic link, compiled where that was possible, else by NumPy.
+
+Rows are sorted by annotator; where ``starts`` is given, annotator u's are those from ``starts[u]``
+to ``starts[u + 1]``. The results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggcal._core.arrays import CodeArray, FloatArray, IntArray, sums
+from aggcal._core.compiled_scipy import expit
+from aggcal._core.kernels import at, library
+from aggcal._core.kernels.threads import added, balanced, each_range, even
+from aggcal.models.links import LOGISTIC
+
+_AT_ONCE = 1 << 15  # rows: more do not stay in the cache, fewer take more calls
+_ENTRIES = 1 << 16  # of a table worked on at once: more take more memory, fewer more time
+_FEWEST = 500  # rows for a thread where each is looked at by many slopes and sets of scores
+_MOST_SETS = 64  # of scores: as many as the kernel has room for
+
+
+def slope_losses(
+    starts: IntArray, size: FloatArray, number: FloatArray, slopes: FloatArray
+) -> FloatArray:
+    """Return Σ number · log(1 + exp(−slope · size)) of each annotator (row) and slope (column).
+
+    Examples
+    --------
+    >>> once = np.ones(2)
+    >>> slope_losses(np.array([0, 2]), np.zeros(2), once, once).round(4)
+    array([[1.3863, 1.3863]])
+    """
+    kernels, found = library(), np.zeros((len(starts) - 1, len(slopes)))
+
+    def compiled(begin: int, end: int) -> None:
+        columns = at(starts, size, number)
+        kernels.aggcal_slope_losses(begin, end, *columns, len(slopes), *at(slopes, found))  # type: ignore[union-attr]
+
+    def plain(begin: int, end: int) -> None:
+        owner = np.repeat(np.arange(end - begin), np.diff(starts[begin : end + 1]))
+        first = int(starts[begin])
+        for k, slope in enumerate(slopes.tolist()):
+            for start in range(0, len(owner), _AT_ONCE):
+                part = slice(first + start, first + min(start + _AT_ONCE, len(owner)))
+                lost = number[part] * np.log1p(np.exp(-slope * size[part]))
+                whose = owner[start : start + _AT_ONCE]
+                found[begin:end, k] += sums(whose, lost, end - begin)
+
+    each_range(plain if kernels is None else compiled, balanced(starts))
+    return found
+
+
+class Shifted(NamedTuple):
+    """Answers whose odds have something in common that is to be estimated: Newton's sums."""
+
+    starts: IntArray
+    offset: FloatArray
+    """The log odds of each row without it."""
+    outcome: FloatArray
+    number: FloatArray
+
+    def sums(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return each annotator's Σ number (y − p) and Σ number p (1 − p), p = F(offset + shift).
+
+        Examples
+        --------
+        >>> rows = Shifted(np.array([0, 1, 2]), np.zeros(2), np.ones(2), np.ones(2))
+        >>> pull, curve = rows.sums(np.zeros(2))
+        >>> pull, curve
+        (array([0.5, 0.5]), array([0.25, 0.25]))
+        """
+        kernels, m = library(), len(self.starts) - 1
+        if kernels is None:
+            owner = np.repeat(np.arange(m), np.diff(self.starts))
+            probability = LOGISTIC.probability(self.offset + shift[owner])
+            doubt = probability * (1.0 - probability)
+            off = self.number * (self.outcome - probability)
+            return sums(owner, off, m), sums(owner, self.number * doubt, m)
+        pull, curve = np.empty(m), np.empty(m)
+
+        def work(begin: int, end: int) -> None:
+            kernels.aggcal_shifted(begin, end, *at(*self, shift, pull, curve))
+
+        each_range(work, balanced(self.starts))
+        return pull, curve
+
+
+class Mending(NamedTuple):
+    """Answers whose log odds x are to be put right by two odd functions of x, x and x/(1 + |x|)."""
+
+    x: FloatArray
+    outcome: FloatArray
+    number: FloatArray
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """The root mean squares of the two functions, by which they are divided."""
+        bent = self.x / (1.0 + np.abs(self.x))
+        one, other = (max(float(np.sqrt(np.mean(np.square(f)))), 1e-12) for f in (self.x, bent))
+        return one, other
+
+    def mended(self, lengths: tuple[float, float], weights: FloatArray) -> FloatArray:
+        """Return the log odds with these shares of the two functions added.
+
+        Examples
+        --------
+        >>> rows = Mending(np.array([1.0, -1.0]), np.ones(2), np.ones(2))
+        >>> rows.mended(rows.lengths, np.array([1.0, 0.5]))
+        array([ 2.5, -2.5])
+        """
+        one, other = weights / lengths
+        return np.asarray(self.x * (1.0 + one) + other * (self.x / (1.0 + np.abs(self.x))))
+
+    def sums(
+        self, lengths: tuple[float, float], weights: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the loss with these weights, its gradient and its curvature.
+
+        Examples
+        --------
+        >>> rows = Mending(np.array([1.0, -1.0]), np.array([1.0, 0.0]), np.ones(2))
+        >>> loss, slope, curve = rows.sums(rows.lengths, np.zeros(2))
+        >>> round(loss, 4), slope.round(4), curve.round(4)[0]
+        (0.6265, array([-0.5379, -0.5379]), array([0.3932, 0.3932]))
+        """
+        kernels = library()
+        if kernels is None:
+            odds = self.mended(lengths, weights)
+            basis = np.stack([self.x, self.x / (1.0 + np.abs(self.x))], axis=1) / lengths
+            p = expit(odds)
+            loss = float(self.number @ (np.logaddexp(0.0, odds) - self.outcome * odds))
+            curve = (basis * (self.number * p * (1.0 - p))[:, None]).T @ basis
+            return loss, basis.T @ (self.number * (p - self.outcome)), curve
+        given = *lengths, *weights.tolist()
+
+        def work(begin: int, end: int) -> FloatArray:
+            own = np.empty(6)
+            columns = (column[begin:end] for column in self)
+            kernels.aggcal_mended(end - begin, *at(*columns), *given, *at(own))
+            return own
+
+        loss, a, b, aa, ab, bb = added(each_range(work, even(len(self.x)))).tolist()
+        return loss, np.array([a, b]), np.array([[aa, ab], [ab, bb]])
+
+
+class Seen(NamedTuple):
+    """All rows as the others of their annotators see them: how far one may be expected to agree."""
+
+    starts: IntArray
+    left: CodeArray
+    right: CodeArray
+    gap: FloatArray
+    """How far left lies above right for the others."""
+    number: FloatArray
+    size: FloatArray
+    """What agreeing counts for."""
+    errors: FloatArray
+    """Errors of the scores, items by sets of scores."""
+    wider: FloatArray
+    """Factor of these errors for the others of each annotator."""
+
+    def agreeing(self, who: IntArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of Σ number · size · (agrees − ½): who by slopes by sets.
+
+        Examples
+        --------
+        >>> once = np.ones(1)
+        >>> pair = np.array([[0], [1]], dtype=np.int32)
+        >>> rows = Seen(np.array([0, 1]), *pair, once, once, once, np.zeros((2, 3)), once)
+        >>> mean, variance = rows.agreeing(np.array([0]), np.array([0.0, 9.0]))
+        >>> mean.round(2)[0, :, 0], variance.round(2)[0, :, 0]
+        (array([0. , 0.5]), array([0.25, 0.  ]))
+        """
+        kernels, sets = library(), self.errors.shape[1]
+        mean, variance = np.empty((2, len(who), len(slopes), sets))
+        rows = np.concatenate([[0], np.cumsum(self.starts[who + 1] - self.starts[who])])
+
+        def compiled(begin: int, end: int) -> None:
+            kernels.aggcal_agreeing(  # type: ignore[union-attr]
+                begin, end, *at(who, *self[:6]), sets, *at(*self[6:]), len(slopes),
+                *at(slopes, mean, variance),
+            )  # fmt: skip
+
+        def plain(begin: int, end: int) -> None:
+            for k in range(begin, end):
+                mean[k], variance[k] = self._of_one(int(who[k]), slopes)
+
+        work = plain if kernels is None or sets > _MOST_SETS else compiled
+        each_range(work, balanced(rows, _FEWEST))
+        return mean, variance
+
+    def _of_one(self, who: int, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mine = slice(int(self.starts[who]), int(self.starts[who + 1]))
+        gap, number, size = self.gap[mine], self.number[mine], self.size[mine]
+        drawn = (self.errors[self.left[mine]] - self.errors[self.right[mine]]).T
+        real = np.where(gap >= 0.0, 1.0, -1.0) * (gap + self.wider[who] * drawn)
+        mean, variance = np.empty((2, len(slopes), len(drawn)))
+        few = max(1, _ENTRIES // max(1, real.size))
+        for k in range(0, len(slopes), few):
+            agrees = expit(slopes[k : k + few, None, None] * real)
+            mean[k : k + few] = (agrees - 0.5) @ (number * size)
+            variance[k : k + few] = (agrees * (1.0 - agrees)) @ (number * np.square(size))
+        return mean, variance
