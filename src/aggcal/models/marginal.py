@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import BoolArray, FloatArray, IntArray, sums
+from aggcal._core.arrays import BoolArray, FloatArray, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range
 from aggcal.models.beliefs import NODES, Beliefs, Population
@@ -255,13 +255,20 @@ class Integrated:
             return total
         if dense and self._crowded:
             total = np.zeros((n, n))
-            for table in self._apart():
-                total += table.T @ table
+            for k in range(NODES):
+                root = np.sqrt(weights[:, k])[:, None]
+                for who, table in self._tables(root * (np.eye(NODES)[k] - weights)):
+                    live = table[weights[who, k] > 0.0]
+                    total += live.T @ live
             return total
         ranges = self._ranges
         if dense:
-            step = max(1, (len(ranges) - 1) // _MOST_RANGES)
-            ranges = sorted({*ranges[::step], self.rows.n_annotators})
+            ranges = ranges[:: max(1, (len(ranges) - 1) // _MOST_RANGES)]
+            ranges = (
+                [*ranges, self.rows.n_annotators]
+                if ranges[-1] != self.rows.n_annotators
+                else ranges
+            )
 
         def work(begin: int, end: int) -> FloatArray:
             out, room = np.zeros((n, n) if dense else n), _room(n)
@@ -282,40 +289,20 @@ class Integrated:
         seen = -np.expm1(-2.0 * self._sizes / n)  # of items paired at random
         return float(np.mean(seen**2)) > _CROWDED
 
-    def _apart(self) -> Iterator[FloatArray]:
-        """Yield √p_uk (g_uk − ḡ_u) as tables by items: for each node, those for whom it weighs."""
-        for who, rows, above, below in self._blocks(NODES):
-            weights, shape = self.beliefs.weights[who], (-1, self.rows.n_items)
-            length = len(weights) * self.rows.n_items
-            pulled = {
-                k: (sums(above, pull, length) - sums(below, pull, length)).reshape(shape)
-                for k, pull in enumerate(self._pulls[:, rows])
-                if weights[:, k].any()
-            }
-            mean = sum(weights[:, k, None] * table for k, table in pulled.items())
-            for k, table in pulled.items():
-                live = weights[:, k] > 0.0
-                yield np.sqrt(weights[live, k, None]) * (table - mean)[live]
-
     def _tables(self, values: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield b = Σ_k values_uk g_uk as tables, some annotators by items each."""
-        for who, rows, above, below in self._blocks(1):
-            length = (who.stop - who.start) * self.rows.n_items
-            force = np.zeros(len(above))
-            for k in range(NODES):
-                force += np.repeat(values[who, k], self._sizes[who]) * self._pulls[k, rows]
-            table = sums(above, force, length) - sums(below, force, length)
-            yield who, table.reshape(-1, self.rows.n_items)
-
-    def _blocks(self, tables: int) -> Iterator[tuple[slice, slice, IntArray, IntArray]]:
-        """Yield some annotators, their rows, and where in a table by items those rows pull."""
         n, m = self.rows.n_items, self.rows.n_annotators
-        each = max(1, _BLOCK // (tables * n))
+        each = max(1, _BLOCK // n)
         for begin in range(0, m, each):
             who = slice(begin, min(m, begin + each))
             rows, sizes = slice(self._starts[begin], self._starts[who.stop]), self._sizes[who]
+            force = np.zeros(rows.stop - rows.start)
+            for k in range(NODES):
+                force += np.repeat(values[who, k], sizes) * self._pulls[k, rows]
             place = np.repeat(np.arange(0, len(sizes) * n, n), sizes)
-            yield who, rows, place + self._winner[rows], place + self._loser[rows]
+            table = sums(place + self._winner[rows], force, len(sizes) * n)
+            table -= sums(place + self._loser[rows], force, len(sizes) * n)
+            yield who, table.reshape(len(sizes), n)
 
     def _by_item(self, values: FloatArray) -> Any:
         """Return b = Σ_k values_uk g_uk as a sparse table, annotators by items."""
@@ -328,7 +315,8 @@ class Integrated:
         return sparse.coo_array((np.concatenate([force, -force]), where), shape=shape).tocsr()
 
     def _scattered(self, row_pulls: FloatArray) -> FloatArray:
-        return scatter(self._winner, self._loser, row_pulls, self.rows.n_items)
+        n = self.rows.n_items
+        return scatter(self._winner, self._loser, row_pulls, n)
 
     def _compiled(self, point: Point) -> Beliefs:
         kernels, rows = library(), self.rows
