@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,10 @@ class BuildHook(BuildHookInterface):
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
         sources, target = sorted(map(str, folder.glob("*.c"))), folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-        command = [*compiler, *_FLAGS, "-o", str(target), *sources, "-lm"]
         # Not every compiler can make code for several processors: then for one.
         for more in ([], ["-DONE_PROCESSOR"]):
             try:
-                subprocess.run([*command, *more], check=True, capture_output=True)  # noqa: S603
+                _compile([*compiler, *_FLAGS, *more], sources, target)
                 break
             except (OSError, subprocess.CalledProcessError) as error:
                 failure = error
@@ -69,3 +69,16 @@ class BuildHook(BuildHookInterface):
             print(f"aggcal: no manual page ({error})", file=sys.stderr)  # noqa: T201
             return None
         return page
+
+
+def _compile(command: list[str], sources: list[str], target: Path) -> None:
+    """Compile each source on a core of its own, and link what comes of them."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+
+        def run(*more: str) -> None:
+            subprocess.run([*command, *more], check=True, capture_output=True)  # noqa: S603
+
+        made = [str(Path(folder, f"{Path(source).stem}.o")) for source in sources]
+        for _ in pool.map(lambda source, to: run("-c", source, "-o", to), sources, made):
+            pass  # what failed is raised here
+        run("-o", str(target), *made, "-lm")

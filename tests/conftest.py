@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,31 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say where the pictures of the pages are, if any were taken."""
     if any("browser" in each.nodeid for each in terminalreporter.getreports("passed")):
         terminalreporter.write_line(f"screenshots: {SCREENSHOTS}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Let the first of several processes compile what the others then load."""
+    with _in_turn() if _cold(session.config) else nullcontext():
+        return (yield)
+
+
+def _cold(config: pytest.Config) -> bool:
+    """Whether several processes are about to compile all tests and what they import."""
+    if not hasattr(config, "workerinput") or sys.dont_write_bytecode or os.name != "posix":
+        return False
+    compiled = Path(cache_from_source(str(ROOT / "tests" / "test_theory.py"))).parent
+    return not any(compiled.glob("test_theory.*"))
+
+
+@contextmanager
+def _in_turn() -> Iterator[None]:
+    """Let one process at a time go on."""
+    import fcntl
+
+    with Path(__file__).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(autouse=True)

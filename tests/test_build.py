@@ -45,7 +45,7 @@ def test_a_wheel_gets_kernels_and_the_tables_of_dots(
     for source in sources:
         source.write_bytes((ROOT / KERNELS / source.name).read_bytes())
     compiler = tmp_path / "cc"
-    compiler.write_text(f'#!/bin/sh\ntest -f "{sources[0]}" && echo "$@" > "{tmp_path}/asked"\n')
+    compiler.write_text(f'#!/bin/sh\ntest -f "{sources[0]}" && echo "$@" >> "{tmp_path}/asked"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
     data: dict[str, Any] = {"force_include": {}, "shared_data": {}}

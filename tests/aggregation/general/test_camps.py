@@ -14,9 +14,9 @@ import aggcal
 from aggcal import Terms
 from aggcal.aggregation.disagreement import Camps
 from aggcal.aggregation.general.camps import FEWEST, fit_camps, fit_one, merged
-from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values
+from aggcal.aggregation.general.mixture import Mixture, Seen, Shape, Values, _davidson, _logistic
 from aggcal.aggregation.general.mixture_fit import fit_mixture
-from aggcal.models.general.outcomes import adjacent
+from aggcal.models.general.outcomes import Answers, adjacent
 from aggcal.models.general.rows import general_rows
 
 N, M, EACH = 8, 18, 50
@@ -261,6 +261,21 @@ def test_derivatives_are_those_of_the_evidence() -> None:
             ends.append(approx_fprime(moved, evidence, 1e-5))
         second = -(ends[0] - ends[1]) / (2 * step)
         np.testing.assert_allclose(whole[k], second, atol=0.06 * np.abs(second).max())
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_quick_terms_of_one_grade_are_those_of_any_number(ties: bool) -> None:
+    random = np.random.default_rng(5)
+    n = 400
+    advantage = np.concatenate([[0.0, 60.0, -60.0], 3.0 * random.normal(size=n - 3)])
+    ready = np.where(ties & (random.random(n) < 0.8), random.normal(size=n), -np.inf)
+    tied = (ready > -np.inf) * random.random(n)
+    answers = Answers(tied + random.random(n), random.random(n) - 0.5, tied)
+    wanted = adjacent(advantage, ready, answers, np.ones(1))
+    known = np.exp(ready), tied * np.where(ready > -np.inf, ready, 0.0)
+    quick = _davidson(advantage, answers, *known) if ties else _logistic(advantage, answers)
+    for name in ("loss", "pull", "curve"):
+        np.testing.assert_allclose(getattr(quick, name), getattr(wanted, name), atol=1e-12)
 
 
 def test_equal_camps_are_one_order() -> None:

@@ -29,6 +29,9 @@ _LARGE = 200_000  # rows from which time counts more than a sharp null
 _SURE = 3.0  # deviations of the null: lower ones accuse more clean studies
 _GAIN = 0.3  # standard errors by which camps must predict better: a higher one misses camps
 _SPLITS = 2  # of the answers: more are steadier and take longer
+_HOPELESS = -3.0
+"""Gain of a split after which no other is tried: the next would have to be 6.6 standard errors
+better, and the two of 28 studies, simulated and real, differed by 2.3 at most."""
 _NEXT_TO_NOTHING = 1e-6  # weight of held-out rows: items they alone join stay joined
 _REVERSED_SHARE = 0.15  # share that counts as a camp of its own, not as a few who misread
 _REVERSED_GAIN = 8.0  # nats that reversed annotators must explain: lower ones accuse more
@@ -98,13 +101,22 @@ def camps(fitted: Fitted, dropped: set[int], *, seed: int = 0) -> tuple[Camps | 
     loading = part_of_each()
     starts = [loading > 0.0, np.abs(loading) > _halfway(np.abs(loading)), population.slopes < 0.0]
     judgments = _without_ties(fitted.judgments)
-    gains = [held_out_gain(judgments, starts, seed=seed + k) for k in range(_SPLITS)]
-    if float(np.mean(gains)) < _GAIN:
+    if not _predict(judgments, starts, seed):
         return None, beyond
     division = _division(judgments, starts)
     if division is None:
         return None, beyond
     return _described(judgments, division, beyond, seed), beyond
+
+
+def _predict(judgments: Judgments, starts: list[BoolArray], seed: int) -> bool:
+    """Whether camps predict held-out answers better than one consensus, over several splits."""
+    gains: list[float] = []
+    for k in range(_SPLITS):
+        gains.append(held_out_gain(judgments, starts, seed=seed + k))
+        if gains[-1] < _HOPELESS:
+            return False
+    return float(np.mean(gains)) >= _GAIN
 
 
 def _without_ties(judgments: Judgments) -> Judgments:

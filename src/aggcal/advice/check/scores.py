@@ -71,17 +71,19 @@ def opposite(consensus: Consensus, model: FloatArray) -> list[Finding]:
     ['direction']
     """
     both = np.isfinite(model)
-    if both.sum() > 1 and np.ptp(model[both]) == 0.0:
+    number = int(both.sum())
+    if number > 1 and np.ptp(model[both]) == 0.0:
+        score = float(model[both][0])
         return [
             Finding(
                 "problem",
                 "constant-scores",
-                f"The model gives all {both.sum():,} judged items the score {model[both][0]:g}. "
+                f"The model gives all {number:,} judged items the score {score:g}. "
                 "Calibration leaves such scores as they are, whatever the annotators say.",
                 "Check that the right column was read as the score.",
-                {"score": float(model[both][0])},
+                {"score": score},
                 title="The model gives every item the same score",
-                affects=Affects(items=int(both.sum())),
+                affects=Affects(items=number),
             )
         ]
     said = direction_warnings(consensus.scores[both], model[both])

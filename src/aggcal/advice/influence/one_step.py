@@ -146,7 +146,8 @@ def _moved(inverse: FloatArray, forces: RowForces, rows: slice) -> FloatArray:
     left = 1.0 + 1e-9
     if half < t:
         across = inverse[above] - inverse[below]
-        inside = left * np.eye(half) - curve[:, None] * (across[:, above] - across[:, below])
+        gaps = across[:, above] - across[:, below]
+        inside = left * np.eye(half) - curve[:, None] * gaps
         return np.asarray(-np.linalg.solve(inside, pull) @ across)
     i, j = position[:half], position[half:]
     pulled = np.bincount(i, pull, t) - np.bincount(j, pull, t)

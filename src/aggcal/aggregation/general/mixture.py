@@ -118,8 +118,8 @@ class Mixture:
         rows = seen.rows
         self.answers = Answers(*(np.tile(each, self.k) for each in rows.answers))
         self.lean, self.ready = np.tile(seen.lean, self.k), np.tile(seen.ready, self.k)
-        ties = bool((seen.ready > -np.inf).any())
-        self.plain = seen.outcomes is adjacent and not ties and len(seen.grades) == 1
+        self.one_grade = seen.outcomes is adjacent and len(seen.grades) == 1
+        self.ties = bool((seen.ready > -np.inf).any())
         ends = rows.starts[:-1]
         self.starts = np.concatenate([ends + k * len(rows) for k in range(self.k)])
         self.owner = np.repeat(np.arange(self.k * self.m), np.tile(rows.sizes, self.k))
@@ -139,9 +139,16 @@ class Mixture:
 
     def _terms(self, gaps: FloatArray, gamma: FloatArray) -> RowTerms:
         eta = gamma[self.owner] * gaps + self.lean
-        if self.plain:
-            return _logistic(eta, self.answers)
+        if self.one_grade:
+            known = eta, self.answers
+            return _davidson(*known, *self._tied) if self.ties else _logistic(*known)
         return self.seen.outcomes(eta, self.ready, self.answers, self.seen.grades)
+
+    @cached_property
+    def _tied(self) -> tuple[FloatArray, FloatArray]:
+        """The weight of a tie in each row, and what the ties there take off the loss."""
+        ready = np.where(self.ready > -np.inf, self.ready, 0.0)
+        return np.exp(np.minimum(self.ready, 600.0)), self.answers.tied * ready
 
     def _by_annotator(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduceat(values, self.starts))
@@ -281,3 +288,17 @@ def _logistic(eta: FloatArray, answers: Answers) -> RowTerms:
     loss = w * (0.5 * np.abs(eta) - np.log(ahead)) - answers.lean * eta
     none = np.zeros(0)
     return RowTerms(loss, w * (won - 0.5) - answers.lean, w * won * (1.0 - won), none, none, none)
+
+
+def _davidson(eta: FloatArray, answers: Answers, tie: FloatArray, tied: FloatArray) -> RowTerms:
+    """Return the terms of answers in one grade, given what ties are known by: in half the time."""
+    size, w = np.abs(eta), answers.weight
+    small = np.exp(-0.5 * size)
+    behind = small * small
+    decided = 1.0 + behind
+    total = decided + tie * small
+    mean = np.copysign(0.5 * (1.0 - behind) / total, eta)
+    loss = w * (0.5 * size + np.log(total)) - answers.lean * eta - tied
+    curve = w * (0.25 * decided / total - mean * mean)
+    none = np.zeros(0)
+    return RowTerms(loss, w * mean - answers.lean, curve, none, none, none)

@@ -127,7 +127,8 @@ class Shaped:
         edges = np.append(self.grid - 0.5 * step, self.grid[-1] + 0.5 * step)
         drawn = self.scores + apart
         for k in np.flatnonzero(~self.sharp).tolist():
-            drawn[:, k] = np.interp(ndtr(normal[:, k]), np.append(0.0, self.below[k]), edges)
+            chance, below = ndtr(normal[:, k]), np.append(0.0, self.below[k])
+            drawn[:, k] = np.interp(chance, below, edges)
         return np.asarray(drawn)
 
     def order_probability(self, i: IntArray, j: IntArray) -> FloatArray:

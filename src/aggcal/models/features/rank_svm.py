@@ -46,4 +46,5 @@ def objective(
     """Return the value and the gradient at w."""
     short = np.maximum(0.0, 1.0 - np.asarray(apart @ slopes))
     value = 0.5 * slopes @ slopes + cost * weight @ np.square(short)
-    return float(value), np.asarray(slopes - 2.0 * cost * (apart.T @ (weight * short)))
+    pull = apart.T @ (weight * short)
+    return float(value), np.asarray(slopes - 2.0 * cost * pull)
