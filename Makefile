@@ -72,7 +72,7 @@ picture: $(VENV)/.dev $(VENV)/.browser
 	$(BIN)/python docs/make_architecture.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels.so demo docs/_build docs/examples docs/reference/api build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) src/aggcal/_core/kernels/kernels*.so demo docs/_build docs/examples docs/reference/api build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "aggcal needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }

@@ -13,12 +13,15 @@ import sys
 import sysconfig
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FLAGS = ["-O3", "-shared", "-fPIC", "-fno-math-errno", "-fno-trapping-math", "-pthread"]
+_X86 = ("x86_64", "amd64")
 _CARRIED = "aggcal/datasets/dots"
 _DOTS = ("items.csv", "model_scores.csv", "ratings.csv", "README.md")
 """The tables of Dots (MIT), 128 kB: judgments.csv follows from the ranks in ratings.csv."""
@@ -40,17 +43,19 @@ class BuildHook(BuildHookInterface):
         folder = Path(self.root) / "src" / "aggcal" / "_core" / "kernels"
         sources, target = sorted(map(str, folder.glob("*.c"))), folder / "kernels.so"
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-        # Not every compiler can make code for several processors: then for one.
-        for more in ([], ["-DONE_PROCESSOR"]):
-            try:
-                _compile([*compiler, *_FLAGS, *more], sources, target)
-                break
-            except (OSError, subprocess.CalledProcessError) as error:
-                failure = error
-        else:
-            print(f"aggcal: no compiled kernels ({failure}); NumPy will do", file=sys.stderr)  # noqa: T201
+        wide = folder / "kernels-v3.so"
+        wide.unlink(missing_ok=True)
+        try:
+            _compile([*compiler, *_FLAGS], sources, target)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"aggcal: no compiled kernels ({error}); NumPy will do", file=sys.stderr)  # noqa: T201
             target.unlink(missing_ok=True)
             return
+        if machine().lower() in _X86:
+            # A second time for the processors of the last ten years: which is used is settled when
+            # it is loaded. Not every compiler knows them.
+            with suppress(OSError, subprocess.CalledProcessError):
+                _compile([*compiler, *_FLAGS, "-march=x86-64-v3"], sources, wide)
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
         build_data["pure_python"] = False

@@ -30,6 +30,7 @@ def hook(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "hatch_build", module)
     spec.loader.exec_module(module)
     made = module.BuildHook()
     made.root, made.target_name = str(root), "wheel"
@@ -78,7 +79,27 @@ def test_only_what_may_be_passed_on_is_packed() -> None:
     for path in project["project"]["license-files"]:
         assert (ROOT / path).is_file()
     artifacts = project["tool"]["hatch"]["build"]["artifacts"]
-    assert artifacts == [(KERNELS / "kernels.so").as_posix()]
+    assert artifacts == [(KERNELS / name).as_posix() for name in ("kernels.so", "kernels-v3.so")]
+
+
+@pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
+def test_x86_gets_kernels_for_wider_vectors_besides(
+    processor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / KERNELS).mkdir(parents=True)
+    (tmp_path / KERNELS / "one.c").touch()
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> "{tmp_path}/asked"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    made = hook(tmp_path, monkeypatch)
+    monkeypatch.setattr(sys.modules[type(made).__module__], "machine", lambda: processor)
+    made.initialize("editable", {"force_include": {}, "shared_data": {}})
+    lines = (tmp_path / "asked").read_text().splitlines()
+    wide = [line for line in lines if "-march=x86-64-v3" in line]
+    assert len(wide) == (2 if processor == "x86_64" else 0)
+    assert any("kernels-v3.so" in line for line in wide) is (processor == "x86_64")
+    assert sum("kernels.so" in line for line in lines) == 1
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -10,7 +10,7 @@ _FEWEST = 12
 """Decided judgments for one side to be no chance: it would choose one side alone once in 2,000
 studies of so many; with more, small files of winners would keep a preference that is none."""
 
-_AT_ONCE = 100_000
+_AT_ONCE = 100_000  # rows: the first of them settle it nearly always
 _EITHER = 0.5  # a tie is for no side: it neither shows a preference nor hides one
 
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-_VERSION = 13  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 14  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
+_WIDE = "kernels-v3.so"
+"""The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
+must assume the oldest."""
 
 
 @cache
@@ -26,11 +30,12 @@ def library() -> ctypes.CDLL | None:
     if os.environ.get("AGGCAL_KERNELS", "").lower() == "off" or not _LIBRARY.exists():
         return None
     try:
-        kernels = ctypes.CDLL(str(_LIBRARY))
-        if kernels.aggcal_version() != _VERSION:
-            return None
+        kernels = _loaded(_LIBRARY)
     except (OSError, AttributeError):  # built for another machine, or from another source
         return None
+    with suppress(OSError, AttributeError):
+        if kernels.aggcal_runs_v3():
+            kernels = _loaded(_LIBRARY.with_name(_WIDE))
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_evaluate.restype = number
     kernels.aggcal_evaluate.argtypes = [
@@ -72,6 +77,14 @@ def library() -> ctypes.CDLL | None:
     _declare_signs(kernels)
     _declare_checks(kernels)
     return kernels
+
+
+def _loaded(path: Path) -> ctypes.CDLL:
+    """Load a library of this version."""
+    found = ctypes.CDLL(str(path))
+    if found.aggcal_version() != _VERSION:
+        raise OSError(f"{path.name} is of another version")
+    return found
 
 
 def _declare_codes(kernels: ctypes.CDLL) -> None:

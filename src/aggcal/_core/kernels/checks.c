@@ -32,7 +32,6 @@ PART double log_product(const double *number, const double *small, int n)
 }
 
 /* The sum of number * log(1 + e^(-slope * size)) of each annotator (row) at each slope (column). */
-FOR_EACH_PROCESSOR
 void aggcal_slope_losses(int64_t first, int64_t last, const int64_t *starts, const double *size,
                          const double *number, int64_t slopes, const double *slope, double *out)
 {
@@ -62,7 +61,6 @@ void aggcal_slope_losses(int64_t first, int64_t last, const int64_t *starts, con
 
 /* Of each annotator, with p = F(offset + shift of the annotator): the sums of number * (y - p) and
  * of number * p * (1 - p). */
-FOR_EACH_PROCESSOR
 void aggcal_shifted(int64_t first, int64_t last, const int64_t *starts, const double *offset,
                     const double *y, const double *number, const double *shift, double *pull,
                     double *curve)
@@ -85,7 +83,6 @@ void aggcal_shifted(int64_t first, int64_t last, const int64_t *starts, const do
 
 /* The loss of the odds x + a f + b g, with f = x / long_x and g = x / (1 + |x|) / long_g, and its
  * derivatives: found has the loss, those by a and b, and the second ones by aa, ab and bb. */
-FOR_EACH_PROCESSOR
 void aggcal_mended(int64_t rows, const double *x, const double *up, const double *number,
                    double long_x, double long_g, double a, double b, double *found)
 {
@@ -125,7 +122,6 @@ void aggcal_mended(int64_t rows, const double *x, const double *up, const double
  * number * size^2 * p * (1 - p). The errors of an item, one for each set, lie side by side; there
  * are at most SETS of them. Found are tables of whom by slopes by sets. */
 #define SETS 64
-FOR_EACH_PROCESSOR
 void aggcal_agreeing(int64_t first, int64_t last, const int64_t *who, const int64_t *starts,
                      const int32_t *left, const int32_t *right, const double *gap,
                      const double *number, const double *size, int64_t sets, const double *errors,
@@ -188,7 +184,6 @@ void aggcal_left_out(int64_t first, int64_t last, const int64_t *starts, const i
 /* What the order of each item and those of a few others is worth, added up: with the variance v of
  * a gap d, e^(-d^2 / 2v) / (2 pi v), times half of the square of how far a model puts the two apart
  * where there is one (NaN: it does not know an item). Pairs of an item with itself count nothing. */
-FOR_EACH_PROCESSOR
 void aggcal_nearness(int64_t first, int64_t last, int64_t few, const int64_t *chosen,
                      const double *score, const double *variance, const double *model,
                      double *total)

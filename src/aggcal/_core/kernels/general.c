@@ -742,7 +742,6 @@ PART void look_at_half(const Integral *j, const Own *o, int64_t u, int half, dou
 
 /* Integrate the parameters of annotators first to last out. For each row of the annotator who has
  * most, ready is room for a double and room for three floats of each node. Returns the log evidence. */
-FOR_EACH_PROCESSOR
 double aggcal_general_integrate(const Integral *j, int64_t first, int64_t last, double *ready,
                                 float *room)
 {

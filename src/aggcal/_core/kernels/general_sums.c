@@ -78,7 +78,6 @@ PART void mixed_squares(const Nodes *nodes, const float *const *pull, const doub
 
 /* The gradient, the diagonal with the annotators held, what is to be taken from that as if nobody met
  * an unknown twice, and the sums of weight[u, k] times what the nodes pull by: out[4 i] onward. */
-FOR_EACH_PROCESSOR
 void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const double *weight,
                            double *out)
 {
@@ -187,7 +186,6 @@ PART double pulled_by(const float *pull, const double *change, int n, double *ro
 }
 
 /* out += (sum of expected curvatures - sum_u Cov_k(g_uk)) v, but for the prior of the means. */
-FOR_EACH_PROCESSOR
 void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const double *v, double *out)
 {
     const int all = (int)(j->each * j->halves);
@@ -276,7 +274,6 @@ PART void add_border(const Pulls *j, int64_t u, const double *weight, double *ou
 }
 
 /* Those borders as a table, annotators first to last by size unknowns, all zero before. */
-FOR_EACH_PROCESSOR
 void aggcal_general_borders(const Pulls *j, int64_t first, int64_t last, int64_t size,
                           const double *weight, double *table)
 {
@@ -312,7 +309,6 @@ PART int32_t touched_by(const Pulls *j, int64_t u, uint8_t *seen, int32_t *touch
 /* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
  * that is NULL. held and seen are room for size numbers, all zero, touched for size. There may be
  * several weights, squares and alongs, those of all annotators after each other. */
-FOR_EACH_PROCESSOR
 void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
                           int64_t several, int64_t size, const double *weight, const double *matrix,
                           const double *diagonal, const double *x, double *held, uint8_t *seen,
@@ -346,7 +342,6 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t a
 /* out += Cov_k(g_uk) over annotators first to last, size by size, each pair of unknowns on one side of
  * the diagonal only. border is room for MOST_NODES * size numbers, held and seen for size, all zero,
  * touched for size, weight for a number of each annotator and node. */
-FOR_EACH_PROCESSOR
 void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int64_t size,
                                double *border, double *held, uint8_t *seen, int32_t *touched,
                                double *weight, double *out)
@@ -392,7 +387,6 @@ void aggcal_general_covariance(const Pulls *j, int64_t first, int64_t last, int6
 }
 
 /* gap = Z x of rows first to last; value is NULL where a row has two entries, 1 and -1. */
-FOR_EACH_PROCESSOR
 void aggcal_general_gaps(int64_t first, int64_t last, int64_t entries, const int32_t *column,
                          const double *value, const double *x, double *gap)
 {
@@ -406,7 +400,6 @@ void aggcal_general_gaps(int64_t first, int64_t last, int64_t entries, const int
 }
 
 /* The sd of each row's gap, of unknowns with these variances, at most cap. */
-FOR_EACH_PROCESSOR
 void aggcal_general_row_sds(int64_t first, int64_t last, int64_t entries, const int32_t *column,
                             const double *value, const double *variance, double cap, float *out)
 {

@@ -13,7 +13,19 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 13; }
+int aggcal_version(void) { return 14; }
+
+/* Whether this processor runs what is compiled for the x86 processors of the last ten years. */
+int aggcal_runs_v3(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+#else
+    return 0;
+#endif
+}
 
 enum { LOGISTIC, NORMAL, LAPLACE };
 
@@ -180,7 +192,6 @@ PART double border(const int32_t *winner, const int32_t *loser, const float *cro
  * then say where the slopes should go; NULL where there was none.
  * item[2 i] and item[2 i + 1] gather the gradient and the diagonal of item i.
  */
-FOR_EACH_PROCESSOR
 double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *winner,
                        const int32_t *loser, const double *weight, const int64_t *starts,
                        const double *scores, const double *moved, const double *natural,
@@ -267,7 +278,6 @@ double aggcal_evaluate(int link, int64_t first, int64_t last, const int32_t *win
 }
 
 /* out += (A - B D^-1 B') v over annotators first to last; cross is NULL without reliabilities. */
-FOR_EACH_PROCESSOR
 void aggcal_product(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
                     const int64_t *starts, const float *near, const float *cross,
                     const double *inner, const double *v, double *out)
@@ -316,7 +326,6 @@ static inline double coin(uint64_t key, int64_t k)
  * Row k has the information (a, b)(a, b)' in its gap and its annotator's parameter, near = a^2 and
  * cross = a b: a coin times (a, b) has that covariance. noise[u] is the prior's part for
  * annotator u; cross is NULL without annotators' parameters. */
-FOR_EACH_PROCESSOR
 void aggcal_probe(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
                   const int64_t *starts, const float *near, const float *cross,
                   const double *inner, const double *noise, uint64_t key, double *out)
@@ -339,7 +348,6 @@ void aggcal_probe(int64_t first, int64_t last, const int32_t *winner, const int3
 }
 
 /* out[u] = (B' v)_u. */
-FOR_EACH_PROCESSOR
 void aggcal_border(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
                    const int64_t *starts, const float *cross, const double *v, double *out)
 {
@@ -608,7 +616,6 @@ PART void gather_nodes(int nodes, int64_t rows, const double *value, const doubl
  * item[4 i + 2] what is to be taken from that, as if nobody judged an item twice, and
  * item[4 i + 3] how rho, weighed with unit[u], varies with the pull on the item.
  * room: 2 * NODES + 1 doubles for each row of the annotator who has most. Returns the log evidence. */
-FOR_EACH_PROCESSOR
 double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
                         const int32_t *winner, const int32_t *loser, const double *weight,
                         const int64_t *starts, const double *scores, const float *row_sd,
@@ -704,7 +711,6 @@ double aggcal_integrate(int link, int64_t first, int64_t last, int64_t n_rows,
 }
 
 /* out += (sum near aa' - sum_u Cov_k(g_uk)) v, g_uk what node k of annotator u pulls the items by. */
-FOR_EACH_PROCESSOR
 void aggcal_integrated_product(int64_t first, int64_t last, int64_t n_rows, const int32_t *winner,
                                const int32_t *loser, const int64_t *starts, const float *near,
                                const float *pull, const double *chance, const double *v,
@@ -866,7 +872,6 @@ void aggcal_pull_forms(int64_t first, int64_t last, int64_t n_rows, int64_t n,
 }
 
 /* The sd of each row's gap, of items with these variances, at most cap. */
-FOR_EACH_PROCESSOR
 void aggcal_row_sd(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
                    const double *variances, double cap, float *out)
 {

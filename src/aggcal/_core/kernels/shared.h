@@ -5,21 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Compilers must assume the oldest processor of its kind. On x86-64 the heavy sums are compiled a
- * second time, for those of the last ten years, with vectors twice as wide; which one runs is
- * settled when the library is loaded. What they call is inlined, to be compiled along. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(ONE_PROCESSOR)
-#if __GNUC__ >= 13
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
-#endif
-#define PART static inline __attribute__((always_inline))
-#else
-#define FOR_EACH_PROCESSOR
+/* Everything is inlined where it is used, so that loops over it become vectors. */
 #define PART static inline
-#endif
 
 /* e^-a for 0 <= a; a above 708 is taken as 708. Written out so that compilers vectorise it, the
  * polynomial in pairs so that no term waits for the one before. */

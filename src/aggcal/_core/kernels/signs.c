@@ -46,7 +46,6 @@ ROW_SUM(4)
 ROW_SUM(1)
 
 /* Rows by columns times columns by draws; draws is a multiple of 4, at most 64. */
-FOR_EACH_PROCESSOR
 void aggcal_signed_product(int64_t first, int64_t last, int64_t draws, const int64_t *starts,
                            const int32_t *column, const float *value, const uint64_t *bits,
                            const float *given, float *out)
