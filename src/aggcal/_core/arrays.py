@@ -49,6 +49,26 @@ def constant(value: float, length: int) -> FloatArray:
     return np.broadcast_to(np.float64(value), (length,))
 
 
+def halves(whole: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return numbers times a share of each, and times the rest of it; many in threads.
+
+    Examples
+    --------
+    >>> halves(np.array([2.0, 3.0]), np.array([0.5, 1.0]))
+    (array([1., 3.]), array([1., 0.]))
+    """
+    taken, left = np.empty(len(whole)), np.empty(len(whole))
+
+    def part(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        np.multiply(whole[some], share[some], out=taken[some])
+        np.subtract(1.0, share[some], out=left[some])
+        np.multiply(whole[some], left[some], out=left[some])
+
+    each_range(part, even(len(whole)))
+    return taken, left
+
+
 def sums(index: CodeArray | IntArray, values: FloatArray | IntArray, length: int) -> FloatArray:
     """Add up ``values`` by their index.
 

@@ -41,7 +41,7 @@ from aggcal.models.general.terms import PLAIN
 from aggcal.models.information import Information, information
 from aggcal.models.links import link as link_of
 from aggcal.models.quadrature import GAP_WEIGHTS, GAPS
-from aggcal.models.rows import rows_of
+from aggcal.models.rows import Rows, rows_of
 
 _FEWEST_ANNOTATORS = 2  # of one, nothing tells how annotators vary
 _MOST_COMPARED = 600  # items: the comparison takes a second fit and matrices of items by items
@@ -127,11 +127,11 @@ class Quantify:
             )
         if kind == registry.SANDWICH.name and self.judgments.n_annotators < _FEWEST_ANNOTATORS:
             raise OptionError(f"'{kind}' needs at least two annotators; choose laplace.")
-        curved = self._information(own, consensus, observed=True)
+        curved = self._information(own, consensus, rows := rows_of(self.judgments), observed=True)
         curved.fix_location()
         fixed, weight = kind == _FIXED, float(self.judgments.on_one_machine(kind).weight.sum())
         covariance = sandwich(
-            rows_of(self.judgments),
+            rows,
             link_of(own.link),
             consensus.scores,
             curved,
@@ -236,8 +236,8 @@ class Quantify:
     ) -> Curvature:
         if consensus.prior is None and len(consensus.scores) > MOST_DENSE:
             refuse_pieces(self.judgments)
-        unit = own.unit_weights(rows_of(self.judgments), consensus)
-        curved = self._information(own, consensus)
+        rows = rows_of(self.judgments)
+        unit, curved = own.unit_weights(rows, consensus), self._information(own, consensus, rows)
         return Curvature(*laplace(curved, unit=unit, seed=seed, on_draw=on_draw))
 
     def _component(self) -> IntArray | None:
@@ -260,11 +260,11 @@ class Quantify:
         return claimed_groups(local, component, covariance or curved, sd, warnings)
 
     def _information(
-        self, own: Curved, consensus: Consensus, *, observed: bool = False
+        self, own: Curved, consensus: Consensus, rows: Rows, *, observed: bool = False
     ) -> Information:
         """Return the information at a consensus."""
         return information(
-            own.problem(rows_of(self.judgments), consensus),
+            own.problem(rows, consensus),
             consensus.scores,
             own.parameters(consensus.reliabilities),
             observed=observed,

@@ -19,6 +19,7 @@ from aggcal._core.arrays import (
     TextArray,
     constant,
     frozen,
+    halves,
     sums,
 )
 from aggcal._core.kernels import at, library
@@ -204,7 +205,7 @@ class Judgments(AnyJudgments):
         n, left, right, weight = self.n_items, self.left, self.right, self.weight
         if self.decided_for_left:
             return sums(left, weight, n), sums(right, weight, n)
-        ahead, behind = weight * self.outcome, weight * (1.0 - self.outcome)
+        ahead, behind = halves(weight, self.outcome)
         wins = sums(left, ahead, n) + sums(right, behind, n)
         return wins, sums(left, behind, n) + sums(right, ahead, n)
 
