@@ -44,6 +44,7 @@ _LEAST = 1e-12  # variance that is taken for none: below it, divisions would blo
 _REFERENCES = 2000  # items that stand for all: more are exacter, the time grows with them
 _BLOCK = 1 << 18  # numbers at a time, in each thread: more take more memory and leave the cache
 _STRIPS = 8  # of a symmetric product: more spare up to half of it, and multiply smaller pieces
+_LEAST_ROWS = 32  # of a strip: for fewer, waking a thread takes longer
 _ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
@@ -192,10 +193,18 @@ def _upper_product(one: FloatArray, other: FloatArray) -> FloatArray:
            [ 0., 29.]])
     """
     found = np.zeros_like(one)
-    rows = -(-len(one) // _STRIPS)
-    for begin in range(0, len(one), max(1, rows)):
-        found[begin : begin + rows, begin:] = one[begin : begin + rows] @ other[:, begin:]
+
+    def strip(begin: int, end: int) -> None:
+        found[begin:end, begin:] = one[begin:end] @ other[:, begin:]
+
+    each_range(strip, _strips(len(one)))
     return found
+
+
+def _strips(rows: int) -> list[int]:
+    """Cut the rows of a matrix into strips that are worked on in threads."""
+    number = min(_STRIPS, max(1, rows // _LEAST_ROWS))
+    return [rows * k // number for k in range(number + 1)]
 
 
 class ExactCriterion(Criterion):
@@ -211,17 +220,27 @@ class ExactCriterion(Criterion):
     ) -> None:
         self._i, self._j = i, j
         self._covariance = covariance
-        own_variances = np.diag(covariance)
-        all_gaps = own_variances[:, None] + own_variances[None, :] - 2.0 * covariance
-        apart = None if model is None else model[:, None] - model[None, :]
-        laplacian = -_weights(scores[:, None] - scores[None, :], all_gaps, apart)
+        own, strips = np.diag(covariance), _strips(len(scores))
+        laplacian, pushed = np.empty_like(covariance), np.empty_like(covariance)
+
+        def near(begin: int, end: int) -> None:
+            some = slice(begin, end)
+            gaps = own[some, None] + own[None, :] - 2.0 * covariance[some]
+            apart = None if model is None else model[some, None] - model[None, :]
+            laplacian[some] = -_weights(scores[some, None] - scores[None, :], gaps, apart)
+
+        def push(begin: int, end: int) -> None:
+            np.matmul(laplacian[begin:end], covariance, out=pushed[begin:end])
+
+        each_range(near, strips)
         np.fill_diagonal(laplacian, 0.0)
         np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
         self._laplacian = laplacian
-        carried = _upper_product(covariance, laplacian @ covariance)
+        each_range(push, strips)
+        carried = _upper_product(covariance, pushed)
         at_stake = np.diag(carried)
         both = carried[np.minimum(i, j), np.maximum(i, j)]
-        self.variance = np.maximum(all_gaps[i, j], _LEAST)
+        self.variance = np.maximum(own[i] + own[j] - 2.0 * covariance[i, j], _LEAST)
         self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * both, 0.0)
         # √share · C a of each pair asked: what is left of C is C less the sum of their squares.
         self._asked = np.empty((_ROOM, len(scores)))
