@@ -173,12 +173,9 @@ class Problem:
         unknowns[layout.at_means :] = [MEAN_PRIORS[name][0] for name in layout.means]
         if READINESS in layout.means:
             outcomes, levels = self.integration.outcomes, np.ones(len(layout.rows.levels))
-            at, gap_sd = (
-                layout.at_means + layout.means.index(READINESS),
-                2**0.5 * float(np.std(scores)),
-            )
-            unknowns[at] = typical_readiness(
-                layout.rows.tied_share, outcomes, levels, gap_sd, FIRST_SDS[READINESS]
+            gap_sd, sd = 2**0.5 * float(np.std(scores)), FIRST_SDS[READINESS]
+            unknowns[layout.at_means + layout.means.index(READINESS)] = typical_readiness(
+                layout.rows.tied_share, outcomes, levels, gap_sd, sd
             )
         blocks = dict.fromkeys(layout.design.blocks, CATEGORY_SD) | BLOCK_SDS | sds
         spreads = FIRST_SDS | sds
