@@ -14,6 +14,7 @@ from aggcal._core.kernels.threads import balanced, between_annotators, each_rang
 from aggcal._core.records import dataclass
 from aggcal.data.base import AnyJudgments
 from aggcal.data.judgments import Judgments
+from aggcal.models.laid_out import Judged
 
 _WORTH_MERGING = 4  # pairs for each row: beyond, few rows are of one pair
 _MANY_ITEMS = 1 << 15  # whose sums leave the cache
@@ -222,14 +223,18 @@ def wins_of(  # noqa: PLR0917  # columns
 ) -> Rows:
     """Return the rows of judgments that are sorted by annotator; of each there is at least one."""
     annotator = np.asarray(annotator)
+    found = Judged(annotator, left, right, outcome, weight, n_items).wins()
+    if found is None:
 
-    def merged(begin: int, end: int) -> tuple[CodeArray, CodeArray, FloatArray, IntArray]:
-        part = slice(begin, end)
-        return _merged(annotator[part], left[part], right[part], outcome[part], weight[part])
+        def merged(begin: int, end: int) -> tuple[CodeArray, CodeArray, FloatArray, IntArray]:
+            part = slice(begin, end)
+            return _merged(annotator[part], left[part], right[part], outcome[part], weight[part])
 
-    # Equal rows are of one annotator: ranges of annotators are merged apart.
-    found = each_range(merged, between_annotators(annotator))
-    winner, loser, total, sizes = (joined(parts) for parts in zip(*found, strict=True))
+        # Equal rows are of one annotator: ranges of annotators are merged apart.
+        parts = each_range(merged, between_annotators(annotator))
+        *columns, counted = (joined(part) for part in zip(*parts, strict=True))
+        found = columns, counted
+    (winner, loser, total), sizes = found
     if (total == 1.0).all():
         total = constant(1.0, len(total))
     return Rows(winner, loser, total, np.concatenate([[0], np.cumsum(sizes)]), n_items)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 14  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 15  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -76,6 +76,7 @@ def library() -> ctypes.CDLL | None:
     _declare_reading(kernels)
     _declare_signs(kernels)
     _declare_checks(kernels)
+    _declare_layout(kernels)
     return kernels
 
 
@@ -105,6 +106,15 @@ def _declare_isotonic(kernels: ctypes.CDLL) -> None:
     if hasattr(kernels, "aggcal_sort"):
         kernels.aggcal_sort.restype = ctypes.c_int
         kernels.aggcal_sort.argtypes = [ctypes.c_int64, *([ctypes.c_void_p] * 3)]
+
+
+def _declare_layout(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that lay judgments out as rows."""
+    count, array, whole = ctypes.c_int64, ctypes.c_void_p, ctypes.c_int
+    kernels.aggcal_wins.restype = count
+    kernels.aggcal_wins.argtypes = [array, count, count, *([array] * 4)]
+    kernels.aggcal_questions.restype = count
+    kernels.aggcal_questions.argtypes = [array, count, count, whole, whole, *([array] * 7)]
 
 
 def _declare_general(kernels: ctypes.CDLL) -> None:

@@ -13,6 +13,7 @@ from aggcal._core.kernels.threads import between_annotators, each_range
 from aggcal._core.records import dataclass
 from aggcal.data.judgments import Judgments
 from aggcal.models.general.outcomes import Answers
+from aggcal.models.laid_out import Judged
 from aggcal.models.rows import order_by
 
 ASKED_IN = "asked in"
@@ -131,6 +132,13 @@ def general_rows(
     (array([2.]), array([0.5]), array([1.]))
     """
     annotator, every = np.asarray(judgments.annotator), _Answered.of(judgments, ties, grades, top)
+    if every.top == 1 and not (keys and (judgments.categories or judgments.context is not None)):
+        columns = annotator, judgments.left, judgments.right, every.outcome, every.weight
+        found = Judged(*columns, judgments.n_items).questions(sides=sides, ties=ties)
+        if found is not None:
+            (left, right, weight, lean, tied, decided), sizes = found
+            starts, answers = np.concatenate([[0], np.cumsum(sizes)]), Answers(weight, lean, tied)
+            return GeneralRows(left, right, answers, decided[None], starts, judgments.n_items, {})
     others: dict[str, CodeArray] = {}
     if keys:
         if judgments.context is not None:
