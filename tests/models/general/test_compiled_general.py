@@ -232,7 +232,7 @@ def facts(problem: Problem, state: State, sums: Sums) -> list[FloatArray]:
     values = known.weights * known.off(known.of(known.names[-1]))
     whole, held = sums.dense()
     np.testing.assert_allclose(
-        whole @ vector, sums.product(vector), atol=1e-8 * np.abs(whole).max()
+        whole @ vector, sums.product(vector), atol=1e-6 * np.abs(whole).max()
     )
     return [
         sums.gradient, sums.unit_pull, curvature.diagonal(), sums.product(vector), whole, held,
@@ -296,3 +296,44 @@ def test_the_readiness_of_contexts_stays_near_0() -> None:
     fit = fit_general(problem, problem.first_state(np.zeros(N_ITEMS), {}))
     assert fit.convergence.converged
     assert abs(fit.state.unknowns[problem.layout.where_ties].mean()) < 0.02
+
+
+def test_on_the_way_nodes_are_worked_out_in_floats() -> None:
+    """What a fit sums up before its end is right to the rounding of float32."""
+    rows = made_rows([1, 9, 300, 40, 8], 5)
+    for names in NAMES:
+        layout = Layout(rows, design(rows, []), names, STANCE in names)
+        rough, fine = (problems(layout)[1] for _ in range(2))
+        fast = rough.integration
+        assert isinstance(fast, CompiledIntegration)
+        fast.floats = True
+        state, _ = sums_at(fine, 7)
+        sums, exactly = rough.integrate(state, close=1e-9), fine.integrate(state, close=1e-9)
+        most = float(np.abs(exactly.gradient).max())
+        np.testing.assert_allclose(sums.gradient, exactly.gradient, rtol=0.0, atol=2e-6 * most)
+        np.testing.assert_allclose(rough.known.weights, fine.known.weights, atol=1e-5)
+        evidence = fine.known.log_evidence
+        np.testing.assert_allclose(rough.known.log_evidence, evidence, rtol=1e-6)
+        assert not np.array_equal(rough.known.weights, fine.known.weights)
+
+
+def test_more_ties_than_floats_can_count() -> None:
+    """A readiness that overflows float32 is worked out in float64."""
+    rows = made_rows([2, 3], 5)  # too few for them to say otherwise
+    layout = Layout(rows, design(rows, []), ALL[:3])
+    found = []
+    for floats in (False, True):
+        problem = problems(layout)[1]
+        problem.integration.floats = floats  # type: ignore[attr-defined]
+        state, _ = sums_at(problem, 7)
+        unknowns = state.unknowns.copy()
+        unknowns[layout.at_means :] = 200.0
+        state = replace(state, unknowns=unknowns, covariance=np.zeros_like(state.covariance))
+        problem.integration.restart()
+        sums = problem.integrate(state, close=1e-4)
+        found.append((problem.known, problem.curvature(state, sums).diagonal()))
+    (known, diagonal), (quick, rough) = found
+    assert known.of(READINESS).max() > 100.0
+    np.testing.assert_allclose(quick.log_evidence, known.log_evidence, rtol=1e-5)
+    np.testing.assert_allclose(quick.nodes, known.nodes, rtol=1e-3)
+    np.testing.assert_allclose(rough, diagonal, rtol=1e-4)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 15  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 18  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -121,7 +121,7 @@ def _declare_general(kernels: ctypes.CDLL) -> None:
     """Say what the kernels of the general model take."""
     number, count, array = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     kernels.aggcal_general_integrate.restype = number
-    kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array]
+    kernels.aggcal_general_integrate.argtypes = [array, count, count, array, array, array]
     kernels.aggcal_general_gaps.restype = None
     kernels.aggcal_general_gaps.argtypes = [count, count, count, *([array] * 4)]
     kernels.aggcal_general_row_sds.restype = None

@@ -9,6 +9,7 @@
 
 #define WIDE 256
 #define MOST_NODES 16
+#define SEVERAL 4 /* vectors that are worked on at once */
 enum { GAP_GAP, GAP_AXIS, AXIS_AXIS, GAP_TIE, AXIS_TIE, TIE_TIE, PAIRS };
 
 typedef struct {
@@ -53,14 +54,26 @@ PART Nodes nodes_of(const Pulls *j, int64_t u)
 }
 
 /* The sums over nodes of factor * pull, of n rows. */
-PART void mixed(const Nodes *nodes, const float *const *pull, const double *factor, int64_t from,
-                int n, double *out)
+PART void mixed_exactly(const Nodes *nodes, const float *const *pull, const double *factor,
+                        int64_t from, int n, double *out)
 {
     for (int r = 0; r < n; r++) out[r] = 0.0;
     for (int s = 0; s < nodes->count; s++) {
         const float *of = pull[s] + from;
         const double by = factor[s];
         if (by == 0.0) continue;
+        for (int r = 0; r < n; r++) out[r] += by * of[r];
+    }
+}
+
+/* The same in floats: what of it is a difference between nodes is as exact as these. */
+PART void mixed(const Nodes *nodes, const float *const *pull, const double *factor, int64_t from,
+                int n, float *out)
+{
+    for (int r = 0; r < n; r++) out[r] = 0.0f;
+    for (int s = 0; s < nodes->count; s++) {
+        const float *of = pull[s] + from, by = (float)factor[s];
+        if (by == 0.0f) continue;
         for (int r = 0; r < n; r++) out[r] += by * of[r];
     }
 }
@@ -99,8 +112,8 @@ void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const do
             }
             for (int64_t from = lo; from < hi; from += WIDE) {
                 const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
-                mixed(&nodes, pull, p, from - lo, n, force);
-                mixed(&nodes, pull, toward, from - lo, n, along);
+                mixed_exactly(&nodes, pull, p, from - lo, n, force);
+                mixed_exactly(&nodes, pull, toward, from - lo, n, along);
                 mixed_squares(&nodes, pull, square, from - lo, n, loose);
                 for (int r = 0; r < n; r++) loose[r] -= force[r] * force[r];
                 for (int r = 0; r < n; r++) {
@@ -129,33 +142,33 @@ void aggcal_general_gather(const Pulls *j, int64_t first, int64_t last, const do
 }
 
 /* What a change of the unknowns moves n rows by: gaps, axis, readiness. */
-PART void moves(const Pulls *j, int64_t from, int n, const double *v, double *gap, double *axis,
-                double *tie)
+PART void moves(const Pulls *j, int64_t from, int n, const double *v, float *gap, float *axis, float *tie)
 {
     const int32_t *column = j->column + from * j->entries;
     if (!j->value) {
-        for (int r = 0; r < n; r++) gap[r] = v[column[2 * r]] - v[column[2 * r + 1]];
+        for (int r = 0; r < n; r++) gap[r] = (float)(v[column[2 * r]] - v[column[2 * r + 1]]);
     } else {
         const double *value = j->value + from * j->entries;
         const int entries = (int)j->entries;
         for (int r = 0; r < n; r++) {
-            gap[r] = 0.0;
-            for (int e = 0; e < entries; e++) gap[r] += value[r * entries + e] * v[column[r * entries + e]];
+            double sum = 0.0;
+            for (int e = 0; e < entries; e++) sum += value[r * entries + e] * v[column[r * entries + e]];
+            gap[r] = (float)sum;
         }
     }
     if (j->axis >= 0)
         for (int r = 0; r < n; r++)
-            axis[r] = v[j->axis + column[r * j->entries]] - v[j->axis + column[r * j->entries + 1]];
+            axis[r] = (float)(v[j->axis + column[r * j->entries]] - v[j->axis + column[r * j->entries + 1]]);
     if (j->ties >= 0)
         for (int r = 0; r < n; r++) {
             const int32_t c = j->context[from + r];
-            tie[r] = c < 0 ? 0.0 : v[j->ties + c];
+            tie[r] = c < 0 ? 0.0f : (float)v[j->ties + c];
         }
 }
 
 /* Add what flows through n rows to the unknowns. */
-PART void scatter(const Pulls *j, int64_t from, int n, const double *gap, const double *axis,
-                  const double *tie, double *out)
+PART void scatter(const Pulls *j, int64_t from, int n, const float *gap, const float *axis,
+                  const float *tie, double *out)
 {
     const int32_t *column = j->column + from * j->entries;
     if (!j->value) {
@@ -179,17 +192,23 @@ PART void scatter(const Pulls *j, int64_t from, int n, const double *gap, const 
             if (j->context[from + r] >= 0) out[j->ties + j->context[from + r]] += tie[r];
 }
 
-PART double pulled_by(const float *pull, const double *change, int n, double *room)
+PART double pulled_by(const float *pull, const float *change, int n)
 {
-    for (int r = 0; r < n; r++) room[r] = pull[r];
-    return dot(room, change, n);
+    float part[8] = {0.0f};
+    int r = 0;
+    for (; r + 8 <= n; r += 8)
+        for (int lane = 0; lane < 8; lane++) part[lane] += pull[r + lane] * change[r + lane];
+    for (; r < n; r++) part[0] += pull[r] * change[r];
+    double sum = 0.0;
+    for (int lane = 0; lane < 8; lane++) sum += part[lane];
+    return sum;
 }
 
 /* out += (sum of expected curvatures - sum_u Cov_k(g_uk)) v, but for the prior of the means. */
 void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const double *v, double *out)
 {
     const int all = (int)(j->each * j->halves);
-    double gap[WIDE], axis[WIDE], tie[WIDE], room[WIDE], flow[3][WIDE];
+    float gap[WIDE], axis[WIDE], tie[WIDE], flow[3][WIDE];
     for (int64_t u = first; u < last; u++) {
         const int64_t lo = j->starts[u], hi = j->starts[u + 1];
         const Nodes nodes = nodes_of(j, u);
@@ -204,9 +223,9 @@ void aggcal_general_product(const Pulls *j, int64_t first, int64_t last, const d
             moves(j, from, n, v, gap, axis, tie);
             for (int s = 0; s < nodes.count; s++) {
                 const float *pull = nodes.pull[s] + (from - lo);
-                pulled[s] += nodes.gap[s] * pulled_by(pull, gap, n, room);
-                if (j->axis >= 0) pulled[s] += nodes.axis[s] * pulled_by(pull, axis, n, room);
-                if (j->ties >= 0) pulled[s] += pulled_by(nodes.tie[s] + (from - lo), tie, n, room);
+                pulled[s] += nodes.gap[s] * pulled_by(pull, gap, n);
+                if (j->axis >= 0) pulled[s] += nodes.axis[s] * pulled_by(pull, axis, n);
+                if (j->ties >= 0) pulled[s] += pulled_by(nodes.tie[s] + (from - lo), tie, n);
             }
         }
         for (int s = 0; s < nodes.count; s++) mean += j->chance[u * all + nodes.which[s]] * pulled[s];
@@ -255,7 +274,8 @@ PART void add_border(const Pulls *j, int64_t u, const double *weight, double *ou
     const int all = (int)(j->each * j->halves);
     const int64_t lo = j->starts[u], hi = j->starts[u + 1];
     const Nodes nodes = nodes_of(j, u);
-    double factor[3][MOST_NODES], flow[3][WIDE];
+    double factor[3][MOST_NODES];
+    float flow[3][WIDE];
     for (int s = 0; s < nodes.count; s++) {
         const int64_t at = u * all + nodes.which[s];
         factor[0][s] = weight[at] * nodes.gap[s];
@@ -306,15 +326,66 @@ PART int32_t touched_by(const Pulls *j, int64_t u, uint8_t *seen, int32_t *touch
     return count;
 }
 
+/* The same where C is diagonal and a row only has its gap, of two items: several vectors next to each
+ * other, so that each item is looked up once for all. held is room for several * size numbers, zero. */
+PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int several,
+                         const double *weight, const double *diagonal, const double *x, double *held,
+                         double *square, double *along)
+{
+    const int64_t lo = j->starts[u], hi = j->starts[u + 1], all = j->each * j->halves;
+    const Nodes nodes = nodes_of(j, u);
+    double factor[SEVERAL][MOST_NODES], form[SEVERAL] = {0.0}, product[SEVERAL] = {0.0};
+    float flow[SEVERAL][WIDE];
+    double *means = held + (int64_t)several * j->at_means;
+    for (int t = 0; t < several; t++)
+        for (int s = 0; s < nodes.count; s++) {
+            const int64_t at = u * all + nodes.which[s];
+            const double by = weight[t * annotators * all + at];
+            factor[t][s] = by * nodes.gap[s];
+            for (int64_t i = 0; i < j->means; i++)
+                means[several * i + t] += by * j->mean_pull[at * j->means + i];
+        }
+    for (int64_t from = lo; from < hi; from += WIDE) {
+        const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
+        const int32_t *column = j->column + 2 * from;
+        for (int t = 0; t < several; t++) mixed(&nodes, nodes.pull, factor[t], from - lo, n, flow[t]);
+        for (int r = 0; r < n; r++) {
+            double *left = held + (int64_t)several * column[2 * r];
+            double *right = held + (int64_t)several * column[2 * r + 1];
+            for (int t = 0; t < several; t++) left[t] += flow[t][r];
+            for (int t = 0; t < several; t++) right[t] -= flow[t][r];
+        }
+    }
+    for (int64_t k = 2 * lo; k < 2 * hi + j->means; k++) {
+        /* An item that comes again has nothing left the second time. */
+        const int64_t i = k < 2 * hi ? j->column[k] : j->at_means + (k - 2 * hi);
+        double *mine = held + several * i;
+        for (int t = 0; t < several; t++) {
+            form[t] += mine[t] * mine[t] * diagonal[i];
+            product[t] += mine[t] * x[i];
+            mine[t] = 0.0;
+        }
+    }
+    for (int t = 0; t < several; t++) {
+        square[t * annotators + u] = form[t];
+        along[t * annotators + u] = product[t];
+    }
+}
+
 /* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
- * that is NULL. held and seen are room for size numbers, all zero, touched for size. There may be
- * several weights, squares and alongs, those of all annotators after each other. */
+ * that is NULL. held and seen are room for several * size numbers, all zero, touched for
+ * size. There may be several weights, squares and alongs, those of all annotators after each other. */
 void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
                           int64_t several, int64_t size, const double *weight, const double *matrix,
                           const double *diagonal, const double *x, double *held, uint8_t *seen,
                           int32_t *touched, double *square, double *along)
 {
     int32_t count = 0;
+    if (!matrix && !j->value && j->axis < 0 && j->ties < 0 && several <= SEVERAL) {
+        for (int64_t u = first; u < last; u++)
+            forms_of_pairs(j, u, annotators, (int)several, weight, diagonal, x, held, square, along);
+        return;
+    }
     for (int64_t at = several * first; at < several * last; at++) {
         /* The rows of an annotator stay in the cache from one to the next. */
         const int64_t u = at / several, which = at % several, to = which * annotators + u;

@@ -35,6 +35,9 @@ _POLISHING_STEPS = 30
 _CLOSE, _CLOSER = 1e-4, 1e-8
 """How near modes are looked for on the way, as nodes are only placed by them; and once a fit has
 stalled: where annotators differ little, what is left of the distance would keep it going round."""
+_NO_FLOATS, _CLOSEST = 1e-5, 1e-10
+"""Change in an iteration below which the rounding of float32 is felt, and how near modes are looked
+for then: nodes are worked out in float64."""
 _LOOSE, _TIGHT = 5e-2, 1e-3
 """How exactly conjugate gradients solve for a step, on the way and at the end."""
 _SURELY = 1e-5
@@ -155,7 +158,7 @@ class _Run:
                 settled = far < _TOLERANCE and self.moves[-1] < 10.0 * _TOLERANCE
             self.moves.append(far)
             if far < _MIXED:
-                self.close, self.problem.roughly = _CLOSER, False
+                self.close, self.problem.roughly = _CLOSEST if far < _NO_FLOATS else _CLOSER, False
             if len(self.moves) == _PATIENT:
                 self.path.clear()
             state = new

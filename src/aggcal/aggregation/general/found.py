@@ -229,7 +229,7 @@ class GeneralEffects:
     def _axis_share(self) -> float:
         """Return the part of the axis in the squared advantages of items over others."""
         state = self.fit.state
-        found = self.problem.integrate(state, hopeless=self.fit.known.reversed == 0.0)
+        found = self.problem.integrated(state, self.fit.known)
         own, shared = found.axis_parts(state.unknowns).tolist()
         return float(own / max(own + shared, 1e-300))
 

@@ -212,7 +212,7 @@ class QuantifyGeneral(QuantifyAtOnce):
         if effects.chosen.alike or effects.chosen.weights is not None:
             return super().row_forces(consensus)
         problem, fit = effects.problem, effects.fit
-        found = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
+        found = problem.integrated(fit.state, fit.known)
         rows, block = problem.layout.rows, problem.layout.design.blocks[SCORES].where
         by_row = rows.per_row(found.weights).T
         return RowForces(

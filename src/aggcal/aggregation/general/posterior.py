@@ -62,7 +62,7 @@ def posterior(fit: GeneralFit, problem: Problem) -> Posterior:
     fit, problem
         What was fitted, and to what.
     """
-    added = problem.integrate(fit.state, hopeless=fit.known.reversed == 0.0)
+    added = problem.integrated(fit.state, fit.known)
     curvature = problem.curvature(fit.state, added)
     dense = problem.layout.size <= MOST_DENSE
     covariance = curvature.inverse() if dense else 1.0 / curvature.diagonal()

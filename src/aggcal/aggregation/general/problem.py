@@ -43,6 +43,8 @@ MEAN_PRIORS = {POSITION: (0.0, 1.0), READINESS: (-1.0, 3.0)}
 """Prior mean and sd of the mean position (on the logit scale) and of the mean readiness: wide."""
 _ROW_CAP = 2.0
 """Largest sd of a row's gap that is averaged over: quadrature is good up to it."""
+_CLOSE = 1e-10
+"""How near modes are looked for where nothing else is said: see `Point`."""
 _PINNED = 10.0
 """How stiffly the mean readiness of the contexts is held at 0, for each annotator: it is then below
 a hundredth. More would only make steps harder to solve for."""
@@ -152,6 +154,7 @@ class Problem:
         given = layout.rows.given
         self.shares: FloatArray = given / given.sum()
         self.means: FloatArray
+        self._last: tuple[State, float, Sums] | None = None
 
     @property
     def has_unit(self) -> bool:
@@ -229,7 +232,7 @@ class Problem:
         return found
 
     def integrate(
-        self, state: State, *, close: float = 1e-10, hopeless: BoolArray | None = None
+        self, state: State, *, close: float = _CLOSE, hopeless: BoolArray | None = None
     ) -> Sums:
         """Integrate the annotators out at a state."""
         share = state.reversed_share
@@ -248,7 +251,20 @@ class Problem:
         )
         found, self.means = integrate(self.integration, self.layout, self.shares, place)
         self.known = found.known
+        self._last = (state, close, found)
         return found
+
+    def integrated(self, state: State, known: Known) -> Sums:
+        """Integrate where a fit ended, unless that was the last that was done.
+
+        Parameters
+        ----------
+        state, known
+            Where, and what is known of the annotators there.
+        """
+        if self._last is not None and self._last[0] is state and self._last[1] <= _CLOSE:
+            return self._last[2]
+        return self.integrate(state, hopeless=known.reversed == 0.0)
 
     def curvature(self, state: State, sums: Sums) -> Curvature:
         """Return the curvature where the annotators were last integrated out."""

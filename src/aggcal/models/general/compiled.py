@@ -38,6 +38,10 @@ _GRADES = 3
 """Grades that the kernels know."""
 _FEWEST_ROWS = 2_500
 """Rows of a range: an integral over a row takes long, so that fewer are worth a thread."""
+_MANY_ROWS = 10_000
+"""Rows from which float32 saves time that is felt; its rounding shows in the seventh digit."""
+_FLOATS = 6
+"""Columns of a row that the kernels turn into float32."""
 _COUNT, _NUMBER, _ARRAY = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 # fmt: off
 _ARRAYS = (
@@ -62,6 +66,7 @@ class _Integral(ctypes.Structure):
         *((name, _ARRAY) for name in _RESULTS),
         ("curve", _ARRAY * len(PAIRS)),
         ("exact", _COUNT),
+        ("floats", _COUNT),
     )
 
 
@@ -104,6 +109,8 @@ class CompiledIntegration(Integration):
 
     exact = False
     """Whether points are used in any case."""
+    floats: bool
+    """Whether float32 is worked in on the way to an optimum."""
 
     def __init__(self, rows: GeneralRows, names: tuple[str, ...], outcomes: Outcomes) -> None:
         super().__init__(rows, names, outcomes)
@@ -121,6 +128,7 @@ class CompiledIntegration(Integration):
             np.ascontiguousarray(tied, dtype=np.float64),
         )
         self._kept: dict[str, np.ndarray] = {}
+        self.floats = len(rows) >= _MANY_ROWS
 
     def evaluate(self, point: Point) -> Known:
         """Integrate at a point; `found` is then what the nodes do to the rows."""
@@ -132,9 +140,9 @@ class CompiledIntegration(Integration):
             self.modes = self.begin(point)
         sums = self._room(point, n)
         nodes, weights = np.empty((m, self.n_nodes, k)), np.empty((m, self.n_nodes))
-        row_sd = (
-            np.ascontiguousarray(point.row_sd, dtype=np.float32) if point.row_sd.any() else None
-        )
+        # The first says it nearly always: a pass over many takes a while.
+        unsure = bool(point.row_sd[:1].any() or point.row_sd.any())
+        row_sd = np.ascontiguousarray(point.row_sd, dtype=np.float32) if unsure else None
         weight, lean, tied = self._answers
         inputs = {
             "starts": self._starts,
@@ -163,6 +171,7 @@ class CompiledIntegration(Integration):
             (_COUNT * len(_ROLES))(*(self.column.get(name, -1) for name in _ROLES)),
             *at(*(inputs[name] for name in _ARRAYS)), point.close, *at(*results),
             (_ARRAY * len(PAIRS))(*at(*pairs)), -1 if self.roughly else int(self.exact),
+            int(self.floats),
         )  # fmt: skip
         evidence = sum(each_range(lambda begin, end: self._work(job, begin, end), self.ranges))
         self.found = sums
@@ -170,9 +179,12 @@ class CompiledIntegration(Integration):
 
     def _work(self, job: _Integral, begin: int, end: int) -> float:
         most = int(self.rows.sizes[begin:end].max(initial=0))
-        room = np.empty(most), np.empty(3 * self.n_nodes * most, dtype=np.float32)
+        ready = np.empty(most)
+        own, room = (np.empty(most * n, dtype=np.float32) for n in (_FLOATS, 3 * self.n_nodes))
         return float(
-            self._kernels.aggcal_general_integrate(ctypes.byref(job), begin, end, *at(*room))
+            self._kernels.aggcal_general_integrate(
+                ctypes.byref(job), begin, end, *at(ready, own, room)
+            )
         )
 
     def _room(self, point: Point, n: int) -> CompiledRowSums:
