@@ -326,32 +326,32 @@ PART int32_t touched_by(const Pulls *j, int64_t u, uint8_t *seen, int32_t *touch
     return count;
 }
 
-/* The same where C is diagonal and a row only has its gap, of two items: several vectors next to each
- * other, so that each item is looked up once for all. held is room for several * size numbers, zero. */
+/* The same where C is diagonal and a row only has its gap, of two items. each is room for numbers of
+ * every unknown next to each other, so that it is looked up once: what is held of each of several
+ * vectors, zero, and then the diagonal and x. */
 PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int several,
-                         const double *weight, const double *diagonal, const double *x, double *held,
-                         double *square, double *along)
+                         const double *weight, double *each, double *square, double *along)
 {
     const int64_t lo = j->starts[u], hi = j->starts[u + 1], all = j->each * j->halves;
+    const int wide = several + 2;
     const Nodes nodes = nodes_of(j, u);
     double factor[SEVERAL][MOST_NODES], form[SEVERAL] = {0.0}, product[SEVERAL] = {0.0};
     float flow[SEVERAL][WIDE];
-    double *means = held + (int64_t)several * j->at_means;
     for (int t = 0; t < several; t++)
         for (int s = 0; s < nodes.count; s++) {
             const int64_t at = u * all + nodes.which[s];
             const double by = weight[t * annotators * all + at];
             factor[t][s] = by * nodes.gap[s];
             for (int64_t i = 0; i < j->means; i++)
-                means[several * i + t] += by * j->mean_pull[at * j->means + i];
+                each[wide * (j->at_means + i) + t] += by * j->mean_pull[at * j->means + i];
         }
     for (int64_t from = lo; from < hi; from += WIDE) {
         const int n = (int)(hi - from < WIDE ? hi - from : WIDE);
         const int32_t *column = j->column + 2 * from;
         for (int t = 0; t < several; t++) mixed(&nodes, nodes.pull, factor[t], from - lo, n, flow[t]);
         for (int r = 0; r < n; r++) {
-            double *left = held + (int64_t)several * column[2 * r];
-            double *right = held + (int64_t)several * column[2 * r + 1];
+            double *left = each + (int64_t)wide * column[2 * r];
+            double *right = each + (int64_t)wide * column[2 * r + 1];
             for (int t = 0; t < several; t++) left[t] += flow[t][r];
             for (int t = 0; t < several; t++) right[t] -= flow[t][r];
         }
@@ -359,10 +359,10 @@ PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int seve
     for (int64_t k = 2 * lo; k < 2 * hi + j->means; k++) {
         /* An item that comes again has nothing left the second time. */
         const int64_t i = k < 2 * hi ? j->column[k] : j->at_means + (k - 2 * hi);
-        double *mine = held + several * i;
+        double *mine = each + wide * i;
         for (int t = 0; t < several; t++) {
-            form[t] += mine[t] * mine[t] * diagonal[i];
-            product[t] += mine[t] * x[i];
+            form[t] += mine[t] * mine[t] * mine[several];
+            product[t] += mine[t] * mine[several + 1];
             mine[t] = 0.0;
         }
     }
@@ -373,8 +373,9 @@ PART void forms_of_pairs(const Pulls *j, int64_t u, int64_t annotators, int seve
 }
 
 /* square[u] = b'Cb and along[u] = b'x with b as above; C is matrix, size by size, or a diagonal where
- * that is NULL. held and seen are room for several * size numbers, all zero, touched for
- * size. There may be several weights, squares and alongs, those of all annotators after each other. */
+ * that is NULL. held is room for (several + 2) * size numbers, all zero, seen for size, all zero,
+ * touched for size. There may be several weights, squares and alongs, those of all annotators after
+ * each other. */
 void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t annotators,
                           int64_t several, int64_t size, const double *weight, const double *matrix,
                           const double *diagonal, const double *x, double *held, uint8_t *seen,
@@ -382,8 +383,12 @@ void aggcal_general_forms(const Pulls *j, int64_t first, int64_t last, int64_t a
 {
     int32_t count = 0;
     if (!matrix && !j->value && j->axis < 0 && j->ties < 0 && several <= SEVERAL) {
+        for (int64_t i = 0; i < size; i++) {
+            held[(several + 2) * i + several] = diagonal[i];
+            held[(several + 2) * i + several + 1] = x[i];
+        }
         for (int64_t u = first; u < last; u++)
-            forms_of_pairs(j, u, annotators, (int)several, weight, diagonal, x, held, square, along);
+            forms_of_pairs(j, u, annotators, (int)several, weight, held, square, along);
         return;
     }
     for (int64_t at = several * first; at < several * last; at++) {

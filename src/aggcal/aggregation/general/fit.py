@@ -11,7 +11,14 @@ from aggcal._core.records import dataclass
 from aggcal._core.text import brief
 from aggcal.aggregation.general.first import annotators_refined, told
 from aggcal.aggregation.general.problem import Curvature, Problem, State
-from aggcal.aggregation.general.spreads import LEAST_SD, REVERSED_PRIOR, estimable, estimated_again
+from aggcal.aggregation.general.spreads import (
+    LEAST_SD,
+    REVERSED_PRIOR,
+    Forms,
+    estimable,
+    estimated_again,
+    forms_of,
+)
 from aggcal.aggregation.solve.linear import conjugate_gradients
 from aggcal.aggregation.solve.marginal import Progress
 from aggcal.aggregation.solve.newton import Convergence
@@ -66,6 +73,9 @@ these annotators are where all begin: each costs a tenth of a pass at a million.
 _MIXED = 5e-3
 """Change in an iteration below which spreads and means are mixed from then on, and modes are looked
 for exactly: further off, how they went says little about where they go."""
+_FAR_OFF = 0.1
+"""Change in an iteration above which, of many rows, what the uncertainty of the scores adds to that
+of the annotators is not worked out again: it is little, and takes a pass."""
 _SMALL = 0.1
 """Spread below which a change counts as it is: one that goes to 0 does so for ever, relatively."""
 
@@ -130,6 +140,7 @@ class _Run:
     close: float = _CLOSE
     before: FloatArray | None = None
     """The last step of the means."""
+    forms: Forms | None = None
     caution: FloatArray | float = 1.0
     """The share of Newton's step that each mean takes."""
 
@@ -221,7 +232,11 @@ class _Run:
         new, covariance, step = self._stepped(state, curvature, close)
         careful = len(self.moves) >= _CAREFUL
         free = self._free()
-        updated = estimated_again(problem, new, curvature, covariance, free, careful=careful)
+        if not (self.large and self.moves and self.moves[-1] > _FAR_OFF):
+            self.forms = forms_of(problem, curvature, covariance, free)
+        updated = estimated_again(
+            problem, new, curvature, covariance, free, forms=self.forms, careful=careful
+        )
         far = max(step, abs(problem.off()), _moved(state, updated))
         if not np.isfinite(far):
             return state, far

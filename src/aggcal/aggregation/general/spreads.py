@@ -45,6 +45,8 @@ _WEAK = 0.1
 which the careful one would take for ever to do."""
 _NEVER_USED = 0.5
 """Answers that a strength which nobody used counts as."""
+Forms = dict[str, tuple[FloatArray, FloatArray]]
+"""Of each parameter: what the scores' uncertainty adds to how unsure each annotator's is."""
 
 
 def estimable(layout: Layout) -> list[str]:
@@ -64,6 +66,7 @@ def estimated_again(
     covariance: FloatArray,
     free: list[str],
     *,
+    forms: Forms | None = None,
     careful: bool = False,
 ) -> State:
     """Estimate the spreads, the share of reversed annotators and the weights of grades again.
@@ -76,13 +79,15 @@ def estimated_again(
         There; the covariance is a matrix, or its diagonal.
     free
         Names of the spreads that are estimated.
+    forms
+        What `forms_of` returned, here or not far from here.
     careful
         Whether to take the short steps of expectation and maximisation, to the same end: MacKay's
         go to and fro for ever where the data hardly tell a spread.
     """
     blocks, sds, unknowns = dict(state.block_sds), state.sds.copy(), state.unknowns.copy()
     layout = problem.layout
-    forms = _forms(problem, curvature, covariance, [each for each in layout.names if each in free])
+    forms = forms_of(problem, curvature, covariance, free) if forms is None else forms
     for name in free:
         if name in layout.names:
             k = layout.names.index(name)
@@ -155,11 +160,14 @@ def _values(problem: Problem, name: str) -> FloatArray:
     return known.strengths if name == RELIABILITY else known.of(name)
 
 
-def _forms(
-    problem: Problem, curvature: Curvature, covariance: FloatArray, names: list[str]
-) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return the forms of `UnitHeld.variances_of` for some parameters, by one sweep over rows."""
-    known = problem.known
+def forms_of(
+    problem: Problem, curvature: Curvature, covariance: FloatArray, free: list[str]
+) -> Forms:
+    """Return the forms of `UnitHeld.variances_of`, by one sweep over rows.
+
+    They are of the annotators' parameters whose spreads are estimated, where unknowns are many.
+    """
+    known, names = problem.known, [name for name in problem.layout.names if name in free]
     if covariance.ndim > 1 or not names:
         return {}
     values = np.stack([known.weights * known.off(_values(problem, name)) for name in names])

@@ -168,7 +168,7 @@ class CompiledSums(Sums):
         both = (None, covariance) if covariance.ndim == 1 else (covariance, None)
 
         def work(begin: int, end: int) -> None:
-            rest = values, *both, along, *_room(size, several), square, product
+            rest = values, *both, along, *_room(size, several + 2), square, product
             self._run("forms", begin, end, m, several, size, *rest)
 
         each_range(work, self._ranges)
@@ -217,9 +217,9 @@ class CompiledSums(Sums):
             yield who, table
 
 
-def _room(size: int, several: int = 1) -> tuple[np.ndarray, ...]:
+def _room(size: int, each: int = 1) -> tuple[np.ndarray, ...]:
     """Return what the kernels that gather by unknown need to work in."""
-    return np.zeros(several * size), np.zeros(size, dtype=np.uint8), np.empty(size, dtype=np.int32)
+    return np.zeros(each * size), np.zeros(size, dtype=np.uint8), np.empty(size, dtype=np.int32)
 
 
 def _context(layout: Layout) -> CodeArray | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, singledispatch
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from aggcal.data.weights import Tally
 
 _TIE = 0.5
 """What a tie counts for the left side."""
+_TIES: WeakKeyDictionary[Judgments, int] = WeakKeyDictionary()
+"""How many ties there are: several steps ask, and counting them again takes a pass each time."""
 
 
 class Facts:
@@ -33,8 +36,11 @@ class Facts:
     @cached_property
     def n_ties(self) -> int:
         """How many judgments are ties."""
-        tied = np.asarray(self._judgments.outcome) == _TIE
-        return int(np.asarray(self._judgments.count)[tied].sum())
+        judgments = self._judgments
+        if judgments not in _TIES:
+            tied = np.asarray(judgments.outcome) == _TIE
+            _TIES[judgments] = int(np.asarray(judgments.count)[tied].sum())
+        return _TIES[judgments]
 
     @cached_property
     def top_grade(self) -> int:
