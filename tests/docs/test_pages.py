@@ -41,7 +41,7 @@ PAGES = sorted(
     )
     if path.suffix == ".md" and not any(path.is_relative_to(folder) for folder in GENERATED)
 )
-EXTRA = {"docs/how-to/scale.md": "cryptography"}
+EXTRA = {"docs/how-to/scale.md": "distributed"}
 """Pages that need a library which not everybody has: without it they are not run."""
 
 NOT_RUN = {

@@ -33,7 +33,7 @@ def add_engine_options(group: argparse._ArgumentGroup) -> None:
         "is started",
     )
     group.add_argument(
-        "--workers", type=int, metavar="N", help="number of processes of the local cluster"
+        "--workers", type=int, metavar="N", help="number of threads of the local cluster"
     )
 
 

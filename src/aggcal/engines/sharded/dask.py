@@ -57,10 +57,9 @@ class Dask:
     ----------
     scheduler
         Address of a scheduler (``tcp://...``), or a `distributed.Client`; None to start a cluster
-        of processes on this machine. (In a script, what uses it then stands under
-        ``if __name__ == "__main__":``, as with everything that starts processes.)
+        of threads in this process.
     workers
-        How many processes to start; by default one for each core.
+        How many threads to start; by default one for each core.
     shards
         How many shards to cut judgments into; by default by the number of threads and of rows.
     on_pass

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from aggcal._core.machine import cores
 from aggcal.errors import EngineError, OptionError
 from aggcal.io.writing.scratch import scratch_folder
 
 if TYPE_CHECKING:
-    from distributed import Client, Security
+    from distributed import Client
 
 PATIENCE = 10
 """Seconds to wait for a scheduler or a worker: a slow network takes some, a wrong address all."""
@@ -50,37 +48,37 @@ def connected(scheduler: str | Client | None, workers: int | None, stack: ExitSt
 
 
 def _started(workers: int | None, stack: ExitStack) -> Client:
-    """Start a cluster of processes on this machine."""
+    """Start a cluster in this process: kernels and files need no other, and nothing is copied.
+
+    Whoever reaches a scheduler runs code as its owner: nobody outside the process does.
+    """
     import dask
     from distributed import Client, LocalCluster
 
     folder = str(stack.enter_context(scratch_folder()))
-    security = _credentials()
-    # Stealing would copy shards that are pinned on purpose; nobody reads the profiles.
     settings = {
-        "distributed.scheduler.work-stealing": False,
-        "distributed.worker.profile.enabled": False,
-        # A terminal's Ctrl-C reaches the workers, too, but it is this process that ends them.
-        "distributed.worker.preload": ["import signal; signal.signal(2, signal.SIG_IGN)"],
+        "distributed.worker.profile.enabled": False,  # nobody reads the profiles
+        # Pages cannot be done without, but they can be empty, and for this machine only.
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
     }
-    with dask.config.set(settings), _uninterrupted():
+    with dask.config.set(settings):
         cluster = stack.enter_context(
             LocalCluster(
-                n_workers=workers or _cores(),
-                threads_per_worker=1,
-                processes=True,
-                # Whoever reaches a scheduler runs code as its owner: nobody on another machine,
-                # and nobody here without these credentials.
-                host="127.0.0.1",
-                protocol="tls://",
-                security=security,
+                n_workers=1,
+                threads_per_worker=workers or cores(),
+                processes=False,
+                protocol="inproc://",
                 dashboard_address="127.0.0.1:0",
+                worker_dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
+                # A limit would have shards written to disk, or stop the only worker there is.
+                memory_limit=0,
                 silence_logs=logging.CRITICAL,
                 local_directory=folder,
             )
         )
-    return stack.enter_context(Client(cluster, security=security))
+    return stack.enter_context(Client(cluster))
 
 
 def check_workers(client: Client) -> None:
@@ -103,42 +101,5 @@ def check_workers(client: Client) -> None:
         )
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back while a cluster starts: half of one cannot be ended in good order.
-
-    Its processes start with it held back, too: this one ends them.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _version() -> str:
     return version("aggcal")
-
-
-def _credentials() -> Security:
-    """Make a key and a certificate for one cluster; they exist in memory only."""
-    from distributed import Security
-
-    try:
-        return Security.temporary()
-    except ImportError:
-        raise EngineError(
-            "to start a Dask cluster, the package 'cryptography' must be installed; install aggcal "
-            "with its extra dask (in its folder: pip install '.[dask]'), or give the address of a "
-            "scheduler."
-        ) from None
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1

@@ -172,8 +172,14 @@ class SumsAway(Sums):
         self, values: FloatArray, covariance: FloatArray, along: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return b'Cb and b'x for each annotator, b = Σ_k values_uk g_uk."""
-        square, product = self.asked("forms", values, covariance, along).columns
-        return square, product
+        return self.forms_of(values[None], covariance, along)[0]
+
+    def forms_of(
+        self, values: FloatArray, covariance: FloatArray, along: FloatArray
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the same for several tables of values, in one pass."""
+        found = self.asked("forms", values, covariance, along).columns
+        return list(zip(found[::2], found[1::2], strict=True))
 
     def expected_grades(self, unknowns: FloatArray, grades: FloatArray) -> FloatArray:
         """Return the weight of each strength of answer that is to be expected."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
+from itertools import chain
 from uuid import uuid4
 
 import numpy as np
@@ -119,10 +120,12 @@ class GeneralOfShard:
         return Parts((none, none) if self._empty else self._at(point).dense(), ())
 
     def forms(self, point: GeneralPoint, values: FloatArray, *rest: FloatArray) -> Parts:
-        """Return b'Cb and b'x for its annotators."""
-        none = np.empty(0), np.empty(0)
-        found = none if self._empty else self._at(point).forms(values[self._mine], *rest)
-        return Parts((), found)
+        """Return b'Cb and b'x for its annotators, of each of several tables of values."""
+        if self._empty:
+            return Parts((), (np.empty(0),) * (2 * len(values)))
+        mine, here = values[:, self._mine], self._at(point)
+        found = [here.forms(mine[0], *rest)] if len(mine) == 1 else here.forms_of(mine, *rest)
+        return Parts((), tuple(chain.from_iterable(found)))
 
     def grades(self, point: GeneralPoint, unknowns: FloatArray, grades: FloatArray) -> FloatArray:
         """Return the weight of each strength that is to be expected."""
