@@ -73,6 +73,9 @@ these annotators are where all begin: each costs a tenth of a pass at a million.
 _MIXED = 5e-3
 """Change in an iteration below which spreads and means are mixed from then on, and modes are looked
 for exactly: further off, how they went says little about where they go."""
+_ALONE = 5e-2
+"""The same where scores change less than that: what is left are means and spreads, which go their
+way slowly and alone where ties are rare."""
 _FAR_OFF = 0.1
 """Change in an iteration above which, of many rows, what the uncertainty of the scores adds to that
 of the annotators is not worked out again: it is little, and takes a pass."""
@@ -254,7 +257,8 @@ class _Run:
 
         The means follow the spreads until unknowns are solved for under them.
         """
-        if not (self._patient or self.path or far < _MIXED):
+        limit = _ALONE if _scores_moved(old, new, self.problem.layout.at_means) < _MIXED else _MIXED
+        if not (self._patient or self.path or far < limit):
             return new
         free, at = self._free(), len(new.unknowns)
         if not self._patient:
@@ -347,6 +351,12 @@ def _in_unit(
             return state, sums
         state = problem.rescaled(state, float(np.clip(1.0 + off, 0.5, 2.0)))
     return state, problem.integrate(state, close=_CLOSE, hopeless=hopeless)
+
+
+def _scores_moved(old: State, new: State, number: int) -> float:
+    """Return the largest change of the first unknowns, over the spread of the scores."""
+    change = np.abs(new.unknowns[:number] - old.unknowns[:number]).max(initial=0.0)
+    return float(change) / old.block_sds[SCORES]
 
 
 def _moved(old: State, new: State) -> float:
