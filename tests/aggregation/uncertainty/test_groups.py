@@ -30,3 +30,20 @@ def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across
     assert even == (each >= 45 and across == 1.0)
     if across < 1.0:
         assert clear.any()
+
+
+@pytest.mark.parametrize("size", [12, 200, 2000])
+@pytest.mark.parametrize("across", [0.1, 0.5])
+def test_a_group_among_many_items_is_not_missed(size: int, across: float) -> None:
+    """However few items it has, numbered one after the other, and however soon one may stop."""
+    random, n = np.random.default_rng(size), 4000
+    left = np.repeat(np.arange(n), 40)
+    right = random.integers(n, size=len(left))
+    own = (left < size) & (random.random(len(left)) > across)
+    right[own] = random.integers(size, size=own.sum())
+    others = (left >= size) & (right < size) & (random.random(len(left)) > across)
+    right[others] = random.integers(size, n, others.sum())
+    left, right = left[left != right], right[left != right]
+    degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
+    given = 1.0 / np.sqrt(degree[left] * degree[right])
+    assert not groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))
