@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, SingleArray
-from aggcal._core.compiled_scipy import dpotrf, dpotrs
-from aggcal.aggregation.solve.linear import conjugate_gradients
+from aggcal._core.compiled_scipy import dpotrf, dpotri
+from aggcal.aggregation.solve.linear import conjugate_gradients, symmetric
 from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
@@ -96,11 +96,11 @@ def inverse(matrix: FloatArray) -> FloatArray:
     """
     if not np.isfinite(matrix).all():
         raise ValueError("the information is not finite")
-    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    factor, failed = dpotrf(matrix, lower=True)
     if not failed:
         pivots = np.square(np.diag(factor))
         if pivots.min() > _FLAT * pivots.max():
-            return np.asarray(dpotrs(factor, np.eye(len(matrix)), lower=True)[0])
+            return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0])
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
 
