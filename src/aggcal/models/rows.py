@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import CDLL
 from dataclasses import replace
 from functools import cached_property, singledispatch
 
@@ -239,6 +240,9 @@ def _merged(
     owner: CodeArray, left: CodeArray, right: CodeArray, outcome: FloatArray, weight: FloatArray
 ) -> tuple[CodeArray, CodeArray, FloatArray, IntArray]:
     """Return winners, losers and weights, equal rows as one, and how many each annotator has."""
+    kernels = library()
+    if kernels is not None and len(owner):
+        return _compiled_wins(kernels, owner, left, right, outcome, weight)
     forward, backward = outcome > 0.0, outcome < 1.0
     owner = np.concatenate([owner[forward], owner[backward]])
     winner = np.concatenate([left[forward], right[backward]])
@@ -251,6 +255,27 @@ def _merged(
     first = np.flatnonzero(new)
     sizes = np.bincount(owner[first] - owner[:1])
     return winner[first], loser[first], np.add.reduceat(given[order], first), sizes
+
+
+def _compiled_wins(  # noqa: PLR0917  # columns
+    kernels: CDLL,
+    owner: CodeArray,
+    left: CodeArray,
+    right: CodeArray,
+    outcome: FloatArray,
+    weight: FloatArray,
+) -> tuple[CodeArray, CodeArray, FloatArray, IntArray]:
+    codes = [np.ascontiguousarray(column, dtype=np.int32) for column in (owner, left, right)]
+    numbers = [np.ascontiguousarray(column) for column in (outcome, weight)]
+    edges = np.arange(int(owner[0]), int(owner[-1]) + 2, dtype=owner.dtype)
+    most = int(np.diff(np.searchsorted(owner, edges)).max())
+    room = np.empty((2, 2 * most, 2))  # a tie is two wins, and a win a pair and a weight
+    number = kernels.aggcal_count_wins(len(owner), *at(numbers[0]))
+    found = np.empty(number, np.int32), np.empty(number, np.int32), np.empty(number)
+    sizes = np.zeros(len(edges) - 1, dtype=np.int64)
+    arrays = at(*codes, *numbers, room[0], room[1], *found, sizes)
+    kept = kernels.aggcal_wins(len(owner), *arrays)
+    return found[0][:kept], found[1][:kept], found[2][:kept], sizes
 
 
 def order_by(columns: Sequence[CodeArray]) -> IntArray:

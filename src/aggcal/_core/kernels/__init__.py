@@ -95,11 +95,15 @@ def _declare_blocks(kernels: ctypes.CDLL) -> None:
 
 
 def _declare_codes(kernels: ctypes.CDLL) -> None:
-    """Say what the kernels take that sum by code, and sort by it."""
+    """Say what the kernels take that sum by code, sort by it, and merge wins."""
     count, array = ctypes.c_int64, ctypes.c_void_p
     for name, arrays in (("count", 2), ("sums", 3)):
         kernel = getattr(kernels, f"aggcal_{name}")
         kernel.restype, kernel.argtypes = None, [count, *([array] * arrays)]
+    kernels.aggcal_count_wins.restype = count
+    kernels.aggcal_count_wins.argtypes = [count, array]
+    kernels.aggcal_wins.restype = count
+    kernels.aggcal_wins.argtypes = [count, *([array] * 11)]
     kernels.aggcal_by_code.restype = None
     kernels.aggcal_by_code.argtypes = [count, count, array, array, array]
 
