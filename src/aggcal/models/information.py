@@ -24,6 +24,7 @@ import numpy as np
 from aggcal._core.arrays import FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, in_turn
+from aggcal.models.borders import squared
 from aggcal.models.objective import Objective
 from aggcal.models.rows import laplacian, scatter
 
@@ -298,9 +299,8 @@ class Information:
         if not self.heterogeneous:
             return schur, None
         border = self._sparse_border()
-        carried = border.multiply(1.0 / self.inner).tocsr()
-        schur -= (carried @ border.T).toarray()
-        return schur, carried
+        schur -= squared(border, 1.0 / self.inner)
+        return schur, border.multiply(1.0 / self.inner).tocsr()
 
     def _sparse_border(self) -> sparse.csr_array:
         from scipy import sparse

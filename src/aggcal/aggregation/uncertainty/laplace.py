@@ -21,6 +21,7 @@ from aggcal.aggregation.uncertainty.covariance import (
     DenseCovariance,
     MatrixFreeCovariance,
 )
+from aggcal.models.borders import carried_variances
 from aggcal.models.information import LANES, Information
 
 _PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
@@ -71,15 +72,14 @@ def _dense(
     if carried is None:
         return DenseCovariance(covariance), None
     inner = information.inner
-    own, gain = 1.0 / inner, carried.T @ covariance
-    carried_variance = np.ravel(carried.multiply(gain.T).sum(axis=0))
+    own, carried_variance = 1.0 / inner, carried_variances(carried, covariance)
     if unit is not None:
         # Σ wγ is fixed: D⁻¹ loses its part along w, and B D⁻¹ with it.
         share = own * unit / float(np.sum(np.square(unit) * own))
         shared = carried @ unit
         toward = covariance @ shared
         carried_variance = (
-            carried_variance - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+            carried_variance - 2.0 * share * (carried.T @ toward) + share**2 * (shared @ toward)
         )
         own = own - own * unit * share
     return DenseCovariance(covariance), np.maximum(own + carried_variance, 0.0)
