@@ -178,7 +178,15 @@ class Information:
 
     def shared(self, weights: FloatArray) -> FloatArray:
         """Return B D⁻¹ w for weights of the annotators."""
-        return self._scatter(self._cross_curvature * self._per_row(weights / self.inner))
+        share, starts = weights / self.inner, self._starts
+
+        def work(begin: int, end: int) -> FloatArray:
+            some = slice(starts[begin], starts[end])
+            mine = np.repeat(share[begin:end], np.diff(starts[begin : end + 1]))
+            values = self._cross_curvature[some] * mine
+            return scatter(self._winner[some], self._loser[some], values, self.n_items)
+
+        return added(each_range(work, self._ranges))
 
     def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""

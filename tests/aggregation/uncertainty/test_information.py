@@ -123,6 +123,8 @@ def test_products_diagonal_border_and_probes_are_those_of_the_matrix(
     np.testing.assert_allclose(information.products(others), schur @ others, rtol=1e-4, atol=1e-5)
     ones = information.product_of_ones()
     np.testing.assert_allclose(ones, schur.sum(axis=1), rtol=1e-5, atol=1e-6)
+    weights = np.array([0.5, 2.0, -1.0])
+    np.testing.assert_allclose(information.shared(weights), carried @ weights, rtol=1e-4, atol=1e-5)
     borders = (carried.toarray() * information.inner).T @ others
     np.testing.assert_allclose(information.borders(others), borders, rtol=1e-4, atol=1e-5)
     random = np.random.default_rng(2)

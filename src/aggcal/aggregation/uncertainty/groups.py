@@ -16,6 +16,7 @@ from typing import TypedDict
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
@@ -238,14 +239,23 @@ def _pairs(
     That is divided by the root of how often either item was compared, which comes last.
     """
     n = len(own)
-    where = np.full(judgments.n_items, -1, dtype=np.int32)
-    where[own] = np.arange(n, dtype=np.int32)
-    left, right = where[judgments.left[::step]], where[judgments.right[::step]]
-    mine = left >= 0
-    left, right = left[mine], right[mine]
-    given = judgments.count[::step][mine].astype(np.float64)
+    left = np.ascontiguousarray(judgments.left[::step])
+    right = np.ascontiguousarray(judgments.right[::step])
+    given = judgments.count[::step].astype(np.float64)
+    if n < judgments.n_items:
+        where = np.full(judgments.n_items, -1, dtype=np.int32)
+        where[own] = np.arange(n, dtype=np.int32)
+        mine = where[left] >= 0
+        left, right, given = where[left[mine]], where[right[mine]], given[mine]
     degree = sums(left, given, n) + sums(right, given, n)
-    return left, right, given / np.sqrt(degree[left] * degree[right]), degree
+    root = np.sqrt(degree)
+
+    def weigh(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        given[some] /= root[left[some]] * root[right[some]]
+
+    each_range(weigh, even(len(given)))
+    return left, right, given, degree
 
 
 def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: FloatArray) -> bool:
