@@ -228,7 +228,8 @@ def test_errors_of_many_items_where_annotators_count_alike() -> None:
     judgments = aggcal.read_judgments(made.judgments)
     here = aggcal.aggregate(judgments, "btl", warn=False)
     there = aggcal.aggregate(judgments, "btl", engine=LocalEngine(3), warn=False)
-    np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=1e-8)
+    # Random vectors are in single precision, and shards add up in another order.
+    np.testing.assert_allclose(there.items["consensus_se"], here.items["consensus_se"], rtol=2e-7)
 
 
 def test_pieces_and_edges_are_found_across_shards() -> None:

@@ -13,6 +13,9 @@ from aggcal._core.sorting import LONG, levels
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 """Real numbers."""
 
+SingleArray: TypeAlias = npt.NDArray[np.float32]
+"""Real numbers in single precision."""
+
 IntArray: TypeAlias = npt.NDArray[np.int64]
 """Counts, ranks and positions."""
 

@@ -8,26 +8,32 @@ with the curvature of the priors added,
 and the scores' part of the inverse is that of the Schur complement S = A − B D⁻¹ B'. It is here as
 a dense matrix, for a moderate number of items, and as products, random vectors of covariance S and
 the exact diagonal, for any number: none of these needs room that grows with items × items.
+
+Random vectors are made and multiplied `LANES` at a time, in single precision: a row that is read
+once serves all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, dot, sums
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray, dot, sums
 from aggcal._core.kernels import at, library
 from aggcal._core.kernels.threads import added, each_range, in_turn
+from aggcal.models.borders import squared
 from aggcal.models.objective import Objective
 from aggcal.models.rows import laplacian, scatter
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+LANES = 4  # random vectors taken together: those of an item stay in the cache
 _PIECE = 1 << 20  # rows: more take more memory, fewer more time
+_SHORT = 1 << 16  # rows whose information is worked out in the cache
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: the step of SplitMix64
 
 
@@ -77,7 +83,7 @@ class Information:
         self._cross_curvature = np.empty(len(rows) if self.heterogeneous else 0, dtype=np.float32)
 
         def take(begin: int) -> tuple[int, FloatArray]:
-            piece, owner, a, b = self._piece(begin)
+            piece, owner, a, b = self._piece(begin, _SHORT)
             self._gap_curvature[piece] = a * a
             if not self.heterogeneous:
                 return 0, np.empty(0)
@@ -85,7 +91,7 @@ class Information:
             first = int(owner[0])
             return first, sums(owner - first, b * b, int(owner[-1]) - first + 1)
 
-        for first, part in in_turn(take, range(0, len(rows), _PIECE)):
+        for first, part in in_turn(take, range(0, len(rows), _SHORT)):
             inner[first : first + len(part)] += part
         self._winner = np.ascontiguousarray(rows.winner, dtype=np.int32)
         self._loser = np.ascontiguousarray(rows.loser, dtype=np.int32)
@@ -126,14 +132,30 @@ class Information:
             prior += fixed * dot(fixed, vector)
         return self.curvature_product(vector) + prior
 
-    def probe(self, random: np.random.Generator) -> FloatArray:
-        """Return a random vector of mean 0 and covariance S."""
-        signs: FloatArray = random.choice([-1.0, 1.0], self.n_items)
-        prior = np.sqrt(self.prior) * signs
-        noise = np.sqrt(self._annotator_prior) * random.choice([-1.0, 1.0], len(self.inner))
+    def products(self, vectors: SingleArray) -> SingleArray:
+        """Multiply `LANES` vectors by S, a column each, in single precision."""
+        found = self.curvature_products(vectors)
+        found += self.prior.astype(np.float32)[:, None] * vectors
         for fixed in self.constraints:
-            prior += fixed * random.choice([-1.0, 1.0])
-        return self.sample_noise(int(random.integers(1 << 63)), noise) + prior
+            single = fixed.astype(np.float32)
+            found += single[:, None] * (single @ vectors)
+        return found
+
+    def product_of_ones(self) -> FloatArray:
+        """Return S·1, for which no row is needed: judgments are about differences."""
+        total = self.prior.copy()
+        for fixed in self.constraints:
+            total += fixed * fixed.sum()
+        return total
+
+    def probes(self, random: np.random.Generator) -> SingleArray:
+        """Return `LANES` random vectors of mean 0 and covariance S, a column each."""
+        prior = np.sqrt(self.prior)[:, None] * _signs(random, self.n_items)
+        noise = np.sqrt(self._annotator_prior)[:, None] * _signs(random, len(self.inner))
+        for fixed in self.constraints:
+            prior += fixed[:, None] * _signs(random, 1)
+        prior += self.sample_noise(int(random.integers(1 << 63)), noise)
+        return prior.astype(np.float32)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal of S."""
@@ -156,7 +178,15 @@ class Information:
 
     def shared(self, weights: FloatArray) -> FloatArray:
         """Return B D⁻¹ w for weights of the annotators."""
-        return self._scatter(self._cross_curvature * self._per_row(weights / self.inner))
+        share, starts = weights / self.inner, self._starts
+
+        def work(begin: int, end: int) -> FloatArray:
+            some = slice(starts[begin], starts[end])
+            mine = np.repeat(share[begin:end], np.diff(starts[begin : end + 1]))
+            values = self._cross_curvature[some] * mine
+            return scatter(self._winner[some], self._loser[some], values, self.n_items)
+
+        return added(each_range(work, self._ranges))
 
     def curvature_product(self, vector: FloatArray) -> FloatArray:
         """Multiply by the judgments' part of S."""
@@ -181,49 +211,68 @@ class Information:
 
         return added(each_range(work, self._ranges))
 
-    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
-        """Return the judgments' part of a random vector of covariance S.
-
-        Parameters
-        ----------
-        key
-            Key of the coins, one for each row.
-        noise
-            What the annotators' priors add, a number for each.
-        """
+    def curvature_products(self, vectors: SingleArray) -> SingleArray:
+        """Multiply `LANES` vectors by the judgments' part of S."""
         kernels = library()
         if kernels is None:
-            coin = _coins(key, len(self._gap_curvature))
-            root = np.sqrt(self._gap_curvature, dtype=np.float64)
-            force = coin * root
-            if self.heterogeneous:
-                b = np.divide(
-                    self._cross_curvature, root, out=np.zeros_like(root), where=root > 0.0
-                )
-                pull = (noise + np.add.reduceat(coin * b, self._rows.starts[:-1])) / self.inner
-                force -= self._cross_curvature * self._per_row(pull)
-            return self._scatter(force)
+            return by_column(self.curvature_product, vectors)
+        vectors = np.ascontiguousarray(vectors)
 
-        def work(begin: int, end: int) -> FloatArray:
-            out = np.zeros(self.n_items)
-            arrays = at(*self._columns(), self.inner, noise)
-            kernels.aggcal_probe(begin, end, *arrays, key, *at(out))
+        def work(begin: int, end: int) -> SingleArray:
+            out = np.zeros((self.n_items, LANES), dtype=np.float32)
+            kernels.aggcal_products(begin, end, *at(*self._columns(), self.inner, vectors, out))
             return out
 
         return added(each_range(work, self._ranges))
 
-    def border(self, vector: FloatArray) -> FloatArray:
-        """Return B'v, a number per annotator."""
-        kernels = library()
+    def sample_noise(self, key: int, noise: FloatArray) -> SingleArray:
+        """Return the judgments' part of `LANES` random vectors of covariance S.
+
+        Parameters
+        ----------
+        key
+            Key of the coins, one for each row and vector.
+        noise
+            What the annotators' priors add, a row for each.
+        """
+        kernels, noise = library(), np.ascontiguousarray(noise)
         if kernels is None:
-            gap = vector[self._winner] - vector[self._loser]
-            return np.add.reduceat(self._cross_curvature * gap, self._rows.starts[:-1])
-        vector = np.ascontiguousarray(vector)
-        out = np.zeros(len(self.inner))
+            coins = _coins(key, len(self._gap_curvature))
+            found = [self._noise(coins[:, lane], noise[:, lane]) for lane in range(LANES)]
+            return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
+
+        def work(begin: int, end: int) -> SingleArray:
+            out = np.zeros((self.n_items, LANES), dtype=np.float32)
+            arrays = at(*self._columns(), self.inner, noise)
+            kernels.aggcal_probes(begin, end, *arrays, key, *at(out))
+            return out
+
+        return added(each_range(work, self._ranges))
+
+    def _noise(self, coin: FloatArray, noise: FloatArray) -> FloatArray:
+        root = np.sqrt(self._gap_curvature, dtype=np.float64)
+        force = coin * root
+        if self.heterogeneous:
+            b = np.divide(self._cross_curvature, root, out=np.zeros_like(root), where=root > 0.0)
+            pull = (noise + np.add.reduceat(coin * b, self._rows.starts[:-1])) / self.inner
+            force -= self._cross_curvature * self._per_row(pull)
+        return self._scatter(force)
+
+    def borders(self, vectors: SingleArray) -> FloatArray:
+        """Return B'v of `LANES` vectors: a row per annotator, a column per vector."""
+        kernels, vectors = library(), np.ascontiguousarray(vectors)
+        out = np.zeros((len(self.inner), LANES))
+        if kernels is None:
+            for lane in range(LANES):
+                vector = vectors[:, lane].astype(np.float64)
+                gap = vector[self._winner] - vector[self._loser]
+                starts = self._rows.starts[:-1]
+                out[:, lane] = np.add.reduceat(self._cross_curvature * gap, starts)
+            return out
 
         def work(begin: int, end: int) -> None:
-            arrays = at(self._winner, self._loser, self._starts, self._cross_curvature, vector, out)
-            kernels.aggcal_border(begin, end, *arrays)
+            columns = self._winner, self._loser, self._starts, self._cross_curvature
+            kernels.aggcal_borders(begin, end, *at(*columns, vectors, out))
 
         each_range(work, self._ranges)
         return out
@@ -258,9 +307,8 @@ class Information:
         if not self.heterogeneous:
             return schur, None
         border = self._sparse_border()
-        carried = border.multiply(1.0 / self.inner).tocsr()
-        schur -= (carried @ border.T).toarray()
-        return schur, carried
+        schur -= squared(border, 1.0 / self.inner)
+        return schur, border.multiply(1.0 / self.inner).tocsr()
 
     def _sparse_border(self) -> sparse.csr_array:
         from scipy import sparse
@@ -281,11 +329,14 @@ class Information:
         """Go through the rows: which, whose, and the roots a and b of their information."""
         yield from in_turn(self._piece, range(0, len(self._rows), _PIECE))
 
-    def _piece(self, begin: int) -> tuple[slice, IntArray, FloatArray, FloatArray]:
+    def _piece(
+        self, begin: int, size: int = _PIECE
+    ) -> tuple[slice, IntArray, FloatArray, FloatArray]:
         rows = self._rows
-        piece = slice(begin, min(len(rows), begin + _PIECE))
-        where = np.arange(piece.start, piece.stop)
-        owner = np.searchsorted(rows.starts, where, side="right") - 1
+        piece = slice(begin, min(len(rows), begin + size))
+        first, last = np.searchsorted(rows.starts, (piece.start, piece.stop - 1), side="right") - 1
+        ends = np.clip(rows.starts[first : last + 2], piece.start, piece.stop)
+        owner = np.repeat(np.arange(first, last + 1), np.diff(ends))
         gap = self._scores[rows.winner[piece]] - self._scores[rows.loser[piece]]
         a, b = self._roots(gap, self._theta[owner])
         if rows.weight.strides != (0,) or float(rows.weight[0]) != 1.0:
@@ -317,12 +368,24 @@ def information(
     return Information(problem, scores, theta, observed=observed)
 
 
+def by_column(product: Callable[[FloatArray], FloatArray], vectors: SingleArray) -> SingleArray:
+    """Multiply one vector after the other."""
+    found = [product(column.astype(np.float64)) for column in vectors.T]
+    return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
+
+
+def _signs(random: np.random.Generator, number: int) -> FloatArray:
+    """Return `LANES` columns of random signs."""
+    return np.asarray(1.0 - 2.0 * random.integers(0, 2, (number, LANES), dtype=np.int8))
+
+
 def _coins(key: int, number: int) -> FloatArray:
-    """Return the coins of the compiled kernel: the same key gives the same ones."""
+    """Return the coins of the compiled kernel, a row each: the same key gives the same ones."""
     z = np.uint64(key) + np.arange(number, dtype=np.uint64) * np.uint64(_GOLDEN)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.where(z >> np.uint64(63), -1.0, 1.0)
+    bits = z[:, None] >> np.arange(63, 63 - LANES, -1, dtype=np.uint64)
+    return np.where(bits & np.uint64(1), -1.0, 1.0)
 
 
 def key_from(key: int, row: int) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 
 from aggcal._core.arrays import FloatArray, dot, sums
 from aggcal._core.records import dataclass
+from aggcal.models.borders import squared
 from aggcal.models.links import Link
 from aggcal.models.rows import Rows
 
@@ -255,7 +256,7 @@ class Objective(ABC):
             ),
             shape=(n, rows.n_annotators),
         ).tocsr()
-        schur -= (border @ sparse.diags_array(1.0 / self._inner) @ border.T).toarray()
+        schur -= squared(border, 1.0 / self._inner)
         return schur, border
 
     def penalties(self, scores: FloatArray) -> float:

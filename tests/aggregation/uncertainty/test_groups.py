@@ -9,7 +9,8 @@ from aggcal.aggregation.uncertainty import groups
 
 
 @pytest.mark.parametrize(
-    ("each", "across"), [(6, 1.0), (20, 1.0), (45, 1.0), (70, 0.02), (70, 1.0)]
+    ("each", "across"),
+    [(6, 1.0), (20, 1.0), (20, 0.1), (20, 0.3), (45, 1.0), (70, 0.02), (70, 0.3), (70, 1.0)],
 )
 def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across: float) -> None:
     """Judgments an item, and the share of them that are asked whatever the class is."""
@@ -27,6 +28,53 @@ def test_who_is_evenly_joined_has_no_groups_by_all_eigenvalues(each: int, across
     clear = values[k] / values[k - 1] > groups._CLEAR * (k / (k - 1)) ** 2
     even = groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))
     assert not (even and clear.any())
-    assert even == (each >= 45 and across == 1.0)
-    if across < 1.0:
+    assert even == (each >= 20 and across == 1.0) or 0.02 < across < 1.0
+    if across == 0.02:
         assert clear.any()
+
+
+@pytest.mark.parametrize("reach", [1, 3, 30])
+@pytest.mark.parametrize("blocks", [1, 5, 30])
+def test_chains_and_blocks_are_not_called_even_where_eigenvalues_show_groups(
+    reach: int, blocks: int
+) -> None:
+    """Items in a ring, compared with their next ones; where it is cut, only once."""
+    n = 600
+    left, right, given = [], [], []
+    for step in range(1, reach + 1):
+        one = np.arange(n)
+        other = (one + step) % n
+        inside = one * blocks // n == other * blocks // n
+        kept = inside | (step == 1)
+        left.append(one[kept])
+        right.append(other[kept])
+        given.append(np.where(inside[kept], 10.0, 0.3))
+    ends, times = (np.concatenate(left), np.concatenate(right)), np.concatenate(given)
+    degree = np.bincount(np.concatenate(ends), np.tile(times, 2), n)
+    weight = times / np.sqrt(degree[ends[0]] * degree[ends[1]])
+    whole = np.zeros((n, n))
+    np.add.at(whole, ends, weight)
+    values = 1.0 - np.linalg.eigvalsh(whole + whole.T)[::-1][: groups._MOST_GROUPS + 1]
+    k = np.arange(2, len(values))
+    clear = values[k] / np.maximum(values[k - 1], 1e-12) > groups._CLEAR * (k / (k - 1)) ** 2
+    even = groups._evenly_joined(*ends, weight, np.sqrt(degree / degree.sum()))
+    assert not (even and clear.any())
+    if blocks > 1 and reach > 1:
+        assert clear.any()
+
+
+@pytest.mark.parametrize("size", [12, 200, 2000])
+@pytest.mark.parametrize("across", [0.1, 0.5])
+def test_a_group_among_many_items_is_not_missed(size: int, across: float) -> None:
+    """However few items it has, numbered one after the other, and however soon one may stop."""
+    random, n = np.random.default_rng(size), 4000
+    left = np.repeat(np.arange(n), 40)
+    right = random.integers(n, size=len(left))
+    own = (left < size) & (random.random(len(left)) > across)
+    right[own] = random.integers(size, size=own.sum())
+    others = (left >= size) & (right < size) & (random.random(len(left)) > across)
+    right[others] = random.integers(size, n, others.sum())
+    left, right = left[left != right], right[left != right]
+    degree = np.bincount(np.r_[left, right], minlength=n).astype(float)
+    given = 1.0 / np.sqrt(degree[left] * degree[right])
+    assert not groups._evenly_joined(left, right, given, np.sqrt(degree / degree.sum()))

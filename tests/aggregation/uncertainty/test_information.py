@@ -10,7 +10,7 @@ import pytest
 from aggcal._core.arrays import FloatArray
 from aggcal._core.kernels import library
 from aggcal.models.crowd import Crowd
-from aggcal.models.information import Information
+from aggcal.models.information import LANES, Information
 from aggcal.models.links import link
 from aggcal.models.objective import Objective
 from aggcal.models.rows import Rows
@@ -119,10 +119,16 @@ def test_products_diagonal_border_and_probes_are_those_of_the_matrix(
     np.testing.assert_allclose(information.product(vector), schur @ vector, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(information.diagonal(), np.diag(schur), rtol=1e-5)
     assert carried is not None
-    border = (carried.toarray() * information.inner).T @ vector
-    np.testing.assert_allclose(information.border(vector), border, rtol=1e-4, atol=1e-5)
+    others = np.random.default_rng(4).normal(size=(ITEMS, LANES)).astype(np.float32)
+    np.testing.assert_allclose(information.products(others), schur @ others, rtol=1e-4, atol=1e-5)
+    ones = information.product_of_ones()
+    np.testing.assert_allclose(ones, schur.sum(axis=1), rtol=1e-5, atol=1e-6)
+    weights = np.array([0.5, 2.0, -1.0])
+    np.testing.assert_allclose(information.shared(weights), carried @ weights, rtol=1e-4, atol=1e-5)
+    borders = (carried.toarray() * information.inner).T @ others
+    np.testing.assert_allclose(information.borders(others), borders, rtol=1e-4, atol=1e-5)
     random = np.random.default_rng(2)
-    drawn = np.array([information.probe(random) for _ in range(6000)])
+    drawn = np.concatenate([information.probes(random).T for _ in range(1500)])
     np.testing.assert_allclose(
         drawn.T @ drawn / len(drawn), schur, atol=0.06 * float(np.diag(schur).max())
     )
@@ -132,6 +138,7 @@ def test_products_diagonal_border_and_probes_are_those_of_the_matrix(
 def test_compiled_probes_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     _, problem, theta = problems()[0]
     information = Information(problem, TRUTH, theta)
-    one = information.probe(np.random.default_rng(3))
+    information.fix_location()
+    some = information.probes(np.random.default_rng(3))
     monkeypatch.setattr("aggcal.models.information.library", lambda: None)
-    np.testing.assert_allclose(information.probe(np.random.default_rng(3)), one, atol=1e-6)
+    np.testing.assert_allclose(information.probes(np.random.default_rng(3)), some, atol=1e-5)

@@ -146,3 +146,23 @@ def test_no_matrix_gives_the_same_errors(
     assert free_.certified().count < certified
     if exact.reliability_low is not None and free_.reliability_low is not None:
         np.testing.assert_allclose(free_.reliability_low, exact.reliability_low, atol=0.05)
+
+
+@pytest.mark.parametrize("flat", [False, True])  # a Cholesky factor, and the root where none exists
+def test_draws_have_the_covariance_they_are_drawn_from(flat: bool) -> None:
+    random, n = np.random.default_rng(9), 300
+    root = random.normal(size=(n, n)) / np.sqrt(n)
+    matrix = root @ root.T + 0.1 * np.eye(n)
+    if flat:
+        matrix -= 1e-4 * np.trace(matrix) * np.eye(n) - np.diag(np.linspace(0.0, 5.0, n))
+        matrix[0, 0] = -1e-3
+    covariance = DenseCovariance(matrix)
+    drawn = covariance.draws(20_000, np.random.default_rng(10))
+    found = drawn.T @ drawn / len(drawn)
+    expected = covariance.matrix
+    if flat:
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.cholesky(expected + 1e-9 * covariance.variances.mean() * np.eye(n))
+        values, vectors = np.linalg.eigh(expected)
+        expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    np.testing.assert_allclose(found, expected, atol=0.05 * float(np.diag(expected).max()))

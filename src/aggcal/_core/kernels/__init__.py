@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_VERSION = 18  # raised with every change of the kernels: an older library is not loaded
+_VERSION = 19  # raised with every change of the kernels: an older library is not loaded
 _LIBRARY = Path(__file__).with_name("kernels.so")
 _WIDE = "kernels-v3.so"
 """The same for the x86 processors of the last ten years, whose vectors are twice as wide: compilers
@@ -43,10 +43,6 @@ def library() -> ctypes.CDLL | None:
     ]  # fmt: skip
     kernels.aggcal_product.restype = None
     kernels.aggcal_product.argtypes = [count, count, *([array] * 8)]
-    kernels.aggcal_probe.restype = None
-    kernels.aggcal_probe.argtypes = [count, count, *([array] * 7), ctypes.c_uint64, array]
-    kernels.aggcal_border.restype = None
-    kernels.aggcal_border.argtypes = [count, count, *([array] * 6)]
     kernels.aggcal_diagonal.restype = None
     kernels.aggcal_diagonal.argtypes = [count, count, *([array] * 8)]
     kernels.aggcal_tile.restype = None
@@ -70,6 +66,7 @@ def library() -> ctypes.CDLL | None:
     kernels.aggcal_row_sd.argtypes = [count, count, *([array] * 3), number, array]
     kernels.aggcal_pull_forms.restype = None
     kernels.aggcal_pull_forms.argtypes = [*([count] * 4), *([array] * 13)]
+    _declare_blocks(kernels)
     _declare_codes(kernels)
     _declare_isotonic(kernels)
     _declare_general(kernels)
@@ -86,6 +83,16 @@ def _loaded(path: Path) -> ctypes.CDLL:
     if found.aggcal_version() != _VERSION:
         raise OSError(f"{path.name} is of another version")
     return found
+
+
+def _declare_blocks(kernels: ctypes.CDLL) -> None:
+    """Say what the kernels take that work on several vectors at once."""
+    count, array = ctypes.c_int64, ctypes.c_void_p
+    for name, arrays in (("products", 8), ("borders", 6)):
+        kernel = getattr(kernels, f"aggcal_{name}")
+        kernel.restype, kernel.argtypes = None, [count, count, *([array] * arrays)]
+    kernels.aggcal_probes.restype = None
+    kernels.aggcal_probes.argtypes = [count, count, *([array] * 7), ctypes.c_uint64, array]
 
 
 def _declare_codes(kernels: ctypes.CDLL) -> None:

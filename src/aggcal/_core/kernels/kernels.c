@@ -13,7 +13,7 @@
 #define FAR 1e3
 
 /* Raised with every change of a signature: a library of another version is not loaded. */
-int aggcal_version(void) { return 18; }
+int aggcal_version(void) { return 19; }
 
 /* Whether this processor runs what is compiled for the x86 processors of the last ten years. */
 int aggcal_runs_v3(void)
@@ -309,53 +309,6 @@ void aggcal_product(int64_t first, int64_t last, const int32_t *winner, const in
                 out[lose[k]] -= gap[k];
             }
         }
-    }
-}
-
-/* A coin for row k: +1 or -1, the same on every machine (the last step of SplitMix64). */
-static inline double coin(uint64_t key, int64_t k)
-{
-    uint64_t z = key + (uint64_t)k * 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z >> 63) ? -1.0 : 1.0;
-}
-
-/* out += one random vector whose covariance is the data's part of A - B D^-1 B'.
- *
- * Row k has the information (a, b)(a, b)' in its gap and its annotator's parameter, near = a^2 and
- * cross = a b: a coin times (a, b) has that covariance. noise[u] is the prior's part for
- * annotator u; cross is NULL without annotators' parameters. */
-void aggcal_probe(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
-                  const int64_t *starts, const float *near, const float *cross,
-                  const double *inner, const double *noise, uint64_t key, double *out)
-{
-    for (int64_t u = first; u < last; u++) {
-        double pull = 0.0;
-        if (cross) {
-            pull = noise[u];
-            for (int64_t k = starts[u]; k < starts[u + 1]; k++)
-                if (near[k] > 0.0f) pull += coin(key, k) * cross[k] / sqrt((double)near[k]);
-            pull /= inner[u];
-        }
-        for (int64_t k = starts[u]; k < starts[u + 1]; k++) {
-            double force = coin(key, k) * sqrt((double)near[k]);
-            if (cross) force -= cross[k] * pull;
-            out[winner[k]] += force;
-            out[loser[k]] -= force;
-        }
-    }
-}
-
-/* out[u] = (B' v)_u. */
-void aggcal_border(int64_t first, int64_t last, const int32_t *winner, const int32_t *loser,
-                   const int64_t *starts, const float *cross, const double *v, double *out)
-{
-    for (int64_t u = first; u < last; u++) {
-        double total = 0.0;
-        for (int64_t k = starts[u]; k < starts[u + 1]; k++)
-            total += cross[k] * (v[winner[k]] - v[loser[k]]);
-        out[u] = total;
     }
 }
 

@@ -18,9 +18,11 @@ from aggcal._core.progress import report_part
 
 _ROWS_PER_RANGE = 20_000  # fewer spread over more cores, and start more threads
 _MOST_RANGES = 16  # more use more cores, and more memory for their sums
+_SUMS_PER_SLICE = 100_000  # fewer wake more threads for less
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
+Array = TypeVar("Array", npt.NDArray[np.float64], npt.NDArray[np.float32])
 
 
 @cache
@@ -128,8 +130,10 @@ def in_turn(
             future.cancel()
 
 
-def added(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+def added(parts: list[Array]) -> Array:
     """Add arrays up into the first of them, in their order.
+
+    Large ones are added in threads, each a part of all of them: the same bits.
 
     Examples
     --------
@@ -137,6 +141,17 @@ def added(parts: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
     array([2., 2.])
     """
     total = parts[0]
-    for part in parts[1:]:
-        total += part
+    rows = len(total) if total.ndim else 1
+
+    def work(begin: int, end: int) -> None:
+        for part in parts[1:]:
+            total[begin:end] += part[begin:end]
+
+    slices = min(total.size * (len(parts) - 1) // _SUMS_PER_SLICE, _MOST_RANGES, rows)
+    if slices < 2 or current_thread().name.startswith(OURS):  # noqa: PLR2004
+        for part in parts[1:]:
+            total += part
+        return total
+    cuts = [rows * k // slices for k in range(slices + 1)]
+    list(_threads().map(work, cuts[:-1], cuts[1:]))
     return total

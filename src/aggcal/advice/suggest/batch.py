@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,15 +25,11 @@ from aggcal.advice.suggest.checking import (
     check_suggestion,
     check_tables,
 )
-from aggcal.advice.suggest.criterion import (
-    Criterion,
-    criterion,
-    information,
-    reliability_information,
-)
+from aggcal.advice.suggest.criterion import criterion, information, reliability_information
 from aggcal.advice.suggest.first import check_first, first_suggestions
 from aggcal.advice.suggest.offered import ids_of, offered
 from aggcal.advice.suggest.suggestions import About, Suggestions
+from aggcal.advice.suggest.worth import Criterion
 from aggcal.aggregation import aggregate
 from aggcal.aggregation.consensus import Consensus
 from aggcal.data.scores import Scores
@@ -164,6 +160,17 @@ def suggest_pairs(
     return framed(found, frame)
 
 
+class _Chosen(NamedTuple):
+    """A pair of a batch, by its items and by its number among all pairs."""
+
+    i: int
+    j: int
+    key: int
+    person: Person
+    worth: float
+    reason: str
+
+
 class Batch:
     """A batch in the making."""
 
@@ -186,11 +193,11 @@ class Batch:
         self._seen = np.zeros(beliefs.n_items, dtype=np.int64)
         self._open: BoolArray = np.ones(len(self._i), dtype=bool)
         self._piece = beliefs.piece.copy()
-        self._own: dict[str | None, list[int]] = {}
+        self._own: dict[str | None, list[int]] = {}  # keys of what each was asked in this batch
         self._person: Person | None = None
         self._information: FloatArray = np.empty(0)
         self._fresh: BoolArray = np.empty(0, dtype=bool)
-        self._chosen: list[tuple[int, Person, float, str]] = []
+        self._chosen: list[_Chosen] = []
 
     @property
     def n_candidates(self) -> int:
@@ -205,15 +212,42 @@ class Batch:
         return np.where(self._allowed(), self._criterion.worth(self._information), 0.0)
 
     def narrowed(self, kept: IntArray) -> Batch:
-        """Return the same, before anything is chosen, of some of the candidates."""
-        pairs, worth = (self._i[kept], self._j[kept]), self._criterion.narrowed(kept)
-        return Batch(
-            self._beliefs, pairs, worth, self._about, self._limit,
-            repeat=self._repeat, random=deepcopy(self._random),
-        )  # fmt: skip
+        """Return the same of some of the candidates, which goes its own way."""
+        found = self._like((self._i[kept], self._j[kept]), self._criterion.narrowed(kept), self)
+        vars(found).update(_open=self._open[kept])
+        if self._person is not None:
+            known = {"_information": self._information[kept], "_fresh": self._fresh[kept]}
+            vars(found).update(_person=self._person, **known)
+        return found
 
-    def choose(self, turn: Turn) -> float:
-        """Choose the pair of one turn; return what it is worth."""
+    def after(self, part: Batch) -> Batch:
+        """Return this one after all that one of some of its candidates has chosen."""
+        worth = self._criterion.after(part._criterion)
+        found = self._like((self._i, self._j), worth, part)
+        taken = [one.key for one in part._chosen[len(self._chosen) :]]
+        left = ~np.isin(self._keys, taken)
+        open_ = self._open if self._repeat else self._open & left
+        vars(found).update(_open=open_.copy(), _person=self._person, _fresh=self._fresh)
+        vars(found).update(_information=self._information)
+        if self._repeat and self._person is not None and self._person.id is not None:
+            vars(found).update(_fresh=self._fresh & left)
+        return found
+
+    def _like(self, pairs: tuple[IntArray, IntArray], worth: Criterion, before: Batch) -> Batch:
+        """Return a batch of these candidates that goes on where another has come to."""
+        found = Batch(
+            self._beliefs, pairs, worth, self._about, self._limit,
+            repeat=self._repeat, random=deepcopy(before._random),
+        )  # fmt: skip
+        found._seen, found._piece = before._seen.copy(), before._piece.copy()
+        found._own, found._chosen = deepcopy(before._own), before._chosen.copy()
+        return found
+
+    def choose(self, turn: Turn, more_than: float = -inf) -> float | None:
+        """Choose the pair of one turn; return what it is worth.
+
+        None, and nothing is chosen, where no pair is worth ``more_than`` this.
+        """
         person = turn.person
         self._look_at(person)
         gained = self._information
@@ -221,6 +255,8 @@ class Batch:
         open_ = self._allowed()
         if not open_.any():
             self._refuse(person)
+        if float(worth[open_].max()) <= more_than:
+            return None
         k, reason = self._join(worth, open_), ""
         if k is not None:
             both = self._beliefs.new[[self._i[k], self._j[k]]]
@@ -235,7 +271,8 @@ class Batch:
         else:
             k = self._best(worth, open_)
             reason = self._why(k)
-        self._chosen.append((k, person, float(worth[k]), reason))
+        pair = int(self._i[k]), int(self._j[k])
+        self._chosen.append(_Chosen(*pair, int(self._keys[k]), person, float(worth[k]), reason))
         self._take(k, person, float(gained[k]))
         return float(worth[k])
 
@@ -245,7 +282,8 @@ class Batch:
             self._person = person
             self._information = information(person.answering(self._beliefs), self._gap)
             self._fresh = ~np.isin(self._keys, person.judged)
-            self._fresh[self._own.get(person.id, [])] = False
+            if person.id in self._own:
+                self._fresh &= ~np.isin(self._keys, self._own[person.id])
 
     def _allowed(self) -> BoolArray:
         open_ = self._open & self._fresh
@@ -286,11 +324,12 @@ class Batch:
         i, j = self._i[k], self._j[k]
         self._seen[[i, j]] += 1
         joined = {int(self._piece[i]), int(self._piece[j])}
-        self._piece[np.isin(self._piece, list(joined))] = min(joined)
+        if len(joined) > 1:
+            self._piece[np.isin(self._piece, list(joined))] = min(joined)
         if not self._repeat:
             self._open[k] = False
         elif person.id is not None:
-            self._own.setdefault(person.id, []).append(k)
+            self._own.setdefault(person.id, []).append(int(self._keys[k]))
             self._fresh[k] = False
 
     def _refuse(self, person: Person) -> None:
@@ -304,27 +343,27 @@ class Batch:
 
     def suggestions(self, consensus: Consensus, backend: str | None) -> Suggestions:
         """Decide which item is shown on the left, and put everything into a table."""
-        at = np.array([k for k, *_ in self._chosen])
-        i, j = self._i[at], self._j[at]
+        chosen = self._chosen
+        i, j = np.array([one.i for one in chosen]), np.array([one.j for one in chosen])
         gap = self._beliefs.scores[i] - self._beliefs.scores[j]
         # The favourite is on the left in half of the pairs, at random: where it is tells nothing.
-        flips = self._random.permutation(np.arange(len(at)) % 2 == 0)
+        flips = self._random.permutation(np.arange(len(chosen)) % 2 == 0)
         first = np.where((gap >= 0.0) == flips, i, j)
         second = np.where(first == i, j, i)
-        slope = np.array([person.reliability for _, person, *_ in self._chosen])
+        slope = np.array([one.person.reliability for one in chosen])
         ids, scores = self._beliefs.item_ids, self._beliefs.scores
         probability = self._beliefs.link.probability(slope * (scores[first] - scores[second]))
         # Across components the prior alone puts one above the other.
         probability = np.where(self._beliefs.unrelated(first, second), np.nan, probability)
         who = None
-        if self._chosen[0][1].id is not None:
-            who = as_text(person.id for _, person, *_ in self._chosen)
+        if chosen[0].person.id is not None:
+            who = as_text(one.person.id for one in chosen)
         return Suggestions(
             ids[first],
             ids[second],
-            np.array([worth for *_, worth, _ in self._chosen]),
+            np.array([one.worth for one in chosen]),
             probability,
-            as_text(reason for *_, reason in self._chosen),
+            as_text(one.reason for one in chosen),
             who,
             self._about,
             consensus,

@@ -23,29 +23,25 @@ which costs that much in squared error. Where the model's scores are equal, orde
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from copy import copy
-from math import pi
 from typing import NamedTuple
 
 import numpy as np
 
 from aggcal._core.arrays import FloatArray, IntArray
 from aggcal._core.kernels import at, library
-from aggcal._core.kernels.threads import each_range
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.advice.suggest.beliefs import Beliefs
+from aggcal.advice.suggest.exact import ExactCriterion
+from aggcal.advice.suggest.worth import LEAST, Criterion, weights
 from aggcal.models.general.outcomes import adjacent_probabilities, rao_kupper_probabilities
 from aggcal.models.links import Link
 
 MOST_EXACT = 1500
 """Up to so many items the covariance is used as a matrix; beyond, its diagonal alone."""
 
-_LEAST = 1e-12  # variance that is taken for none: below it, divisions would blow up rounding
 _REFERENCES = 2000  # items that stand for all: more are exacter, the time grows with them
 _BLOCK = 1 << 18  # numbers at a time, in each thread: more take more memory and leave the cache
-_STRIPS = 8  # of a symmetric product: more spare up to half of it, and multiply smaller pieces
-_LEAST_ROWS = 32  # of a strip: for fewer, waking a thread takes longer
-_ROOM = 32  # judgments to make room for at first: the room doubles when it is full
 
 
 class Answering(NamedTuple):
@@ -110,7 +106,14 @@ def information(someone: Answering, gap: FloatArray) -> FloatArray:
     >>> information(Answering(link("logistic"), 2.0), np.zeros(1))
     array([1.])
     """
-    return someone.reliability**2 * someone.information(someone.reliability * gap)
+    found = np.empty(len(gap))
+
+    def work(begin: int, end: int) -> None:
+        some = someone.information(someone.reliability * gap[begin:end])
+        np.multiply(someone.reliability**2, some, out=found[begin:end])
+
+    each_range(work, even(len(gap)))
+    return found
 
 
 def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
@@ -125,34 +128,6 @@ def reliability_information(someone: Answering, gap: FloatArray) -> FloatArray:
     array([0.  , 0.42])
     """
     return gap**2 * someone.information(someone.reliability * gap)
-
-
-class Criterion(ABC):
-    """The variance of the gap of each candidate pair and what is at stake in it."""
-
-    variance: FloatArray
-    """a'Ca."""
-    stake: FloatArray
-    """a'C L C a."""
-
-    def worth(self, gained: FloatArray) -> FloatArray:
-        """Return what judgments with this information are worth, one of each candidate."""
-        return np.asarray(gained * self.stake / (1.0 + gained * self.variance))
-
-    @abstractmethod
-    def ask(self, k: int, gained: float) -> None:
-        """Take a judgment of candidate k, with this information, into account."""
-
-    @abstractmethod
-    def narrowed(self, kept: IntArray) -> Criterion:
-        """Return one of some of the candidates, which is as much faster and goes its own way."""
-
-
-def exact_criterion(beliefs: Beliefs, i: IntArray, j: IntArray) -> ExactCriterion:
-    """Return the criterion by the whole covariance matrix, however many items there are."""
-    if beliefs.covariance is None:
-        raise ValueError("there is no covariance matrix")
-    return ExactCriterion(beliefs.covariance, beliefs.scores, None, i, j)
 
 
 def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool) -> Criterion:
@@ -173,126 +148,6 @@ def criterion(beliefs: Beliefs, i: IntArray, j: IntArray, *, about_scores: bool)
     return _ByItem(beliefs.variances, beliefs.scores, model, i, j)
 
 
-def _weights(gap: FloatArray, variance: FloatArray, apart: FloatArray | None) -> FloatArray:
-    variance = np.maximum(variance, _LEAST)
-    near = np.exp(-0.5 * gap * gap / variance) / (2.0 * pi * variance)
-    if apart is None:
-        return near
-    # Items without a model score are not calibrated: nothing is at stake.
-    return near * np.nan_to_num(0.5 * apart * apart)
-
-
-def _upper_product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the product of two square matrices where it is symmetric: its upper triangle.
-
-    Examples
-    --------
-    >>> half = np.array([[1.0, 2.0], [2.0, 5.0]])
-    >>> np.triu(_upper_product(half, half))
-    array([[ 5., 12.],
-           [ 0., 29.]])
-    """
-    found = np.zeros_like(one)
-
-    def strip(begin: int, end: int) -> None:
-        found[begin:end, begin:] = one[begin:end] @ other[:, begin:]
-
-    each_range(strip, _strips(len(one)))
-    return found
-
-
-def _strips(rows: int) -> list[int]:
-    """Cut the rows of a matrix into strips that are worked on in threads."""
-    number = min(_STRIPS, max(1, rows // _LEAST_ROWS))
-    return [rows * k // number for k in range(number + 1)]
-
-
-class ExactCriterion(Criterion):
-    """With the whole covariance matrix."""
-
-    def __init__(
-        self,
-        covariance: FloatArray,
-        scores: FloatArray,
-        model: FloatArray | None,
-        i: IntArray,
-        j: IntArray,
-    ) -> None:
-        self._i, self._j = i, j
-        self._covariance = covariance
-        own, strips = np.diag(covariance), _strips(len(scores))
-        laplacian, pushed = np.empty_like(covariance), np.empty_like(covariance)
-
-        def near(begin: int, end: int) -> None:
-            some = slice(begin, end)
-            gaps = own[some, None] + own[None, :] - 2.0 * covariance[some]
-            apart = None if model is None else model[some, None] - model[None, :]
-            laplacian[some] = -_weights(scores[some, None] - scores[None, :], gaps, apart)
-
-        def push(begin: int, end: int) -> None:
-            np.matmul(laplacian[begin:end], covariance, out=pushed[begin:end])
-
-        each_range(near, strips)
-        np.fill_diagonal(laplacian, 0.0)
-        np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-        self._laplacian = laplacian
-        each_range(push, strips)
-        carried = _upper_product(covariance, pushed)
-        at_stake = np.diag(carried)
-        both = carried[np.minimum(i, j), np.maximum(i, j)]
-        self.variance = np.maximum(own[i] + own[j] - 2.0 * covariance[i, j], _LEAST)
-        self.stake = np.maximum(at_stake[i] + at_stake[j] - 2.0 * both, 0.0)
-        # √share · C a of each pair asked: what is left of C is C less the sum of their squares.
-        self._asked = np.empty((_ROOM, len(scores)))
-        self._number = 0
-
-    def copy(self) -> ExactCriterion:
-        """Return one that can go its own way; what neither changes is shared."""
-        other = copy(self)
-        other.__dict__["_asked"] = self._asked[: self._number + _ROOM].copy()
-        return other
-
-    def narrowed(self, kept: IntArray) -> ExactCriterion:
-        """Return one of some of the candidates."""
-        other = self.copy()
-        vars(other).update(_i=self._i[kept], _j=self._j[kept])
-        other.variance, other.stake = self.variance[kept], self.stake[kept]
-        return other
-
-    def toward(self, one: int, other: int) -> FloatArray:
-        """Return C a, C what the judgments so far leave of the covariance, a = e_one − e_other."""
-        asked = self._asked[: self._number]
-        toward = self._covariance[:, one] - self._covariance[:, other]
-        return np.asarray(toward - (asked[:, one] - asked[:, other]) @ asked)
-
-    @property
-    def covariance_left(self) -> FloatArray:
-        """What the judgments so far leave of the covariance."""
-        asked = self._asked[: self._number]
-        return np.asarray(self._covariance - asked.T @ asked)
-
-    def ask(self, k: int, gained: float) -> None:
-        """Take a judgment of candidate k into account, by an update of rank one."""
-        one, other = int(self._i[k]), int(self._j[k])
-        self.learn(self.toward(one, other), float(self.variance[k]), gained)
-
-    def learn(self, toward: FloatArray, variance: float, gained: float) -> None:
-        """Take a judgment of any pair into account, given C a and a'Ca."""
-        asked = self._asked[: self._number]
-        share = gained / (1.0 + gained * variance)
-        pulled = self._laplacian @ toward
-        carried = self._covariance @ pulled - (asked @ pulled) @ asked
-        step = toward[self._i] - toward[self._j]
-        cross = carried[self._i] - carried[self._j]
-        again = share * float(toward @ pulled)
-        self.stake = np.maximum(self.stake + share * step * (again * step - 2.0 * cross), 0.0)
-        self.variance = np.maximum(self.variance - share * step * step, _LEAST)
-        if self._number == len(self._asked):
-            self._asked = np.concatenate([self._asked, np.empty_like(self._asked)])
-        self._asked[self._number] = np.sqrt(share) * toward
-        self._number += 1
-
-
 class _ByItem(Criterion):
     """With the variance of each score alone: among so many items correlations are small."""
 
@@ -305,7 +160,7 @@ class _ByItem(Criterion):
         j: IntArray,
     ) -> None:
         self._i, self._j = i, j
-        self._left = np.maximum(variances, _LEAST)
+        self.left = np.maximum(variances, LEAST)
         n = len(scores)
         # Evenly spaced in rank, so that they are as dense as the items are.
         ranked = np.argsort(scores, kind="stable")
@@ -313,7 +168,7 @@ class _ByItem(Criterion):
         total = self._nearness(scores, model, chosen)
         self._total = total * (n - 1) / max(1, len(chosen) - 1)
         self._pair = self._near(scores, model, i, j)
-        self._value()
+        self.value()
 
     def _nearness(
         self, scores: FloatArray, model: FloatArray | None, chosen: IntArray
@@ -322,9 +177,7 @@ class _ByItem(Criterion):
         kernels, n = library(), len(scores)
         total = np.empty(n)
         rows = max(1, _BLOCK // len(chosen))
-        given = [
-            None if x is None else np.ascontiguousarray(x) for x in (scores, self._left, model)
-        ]
+        given = [None if x is None else np.ascontiguousarray(x) for x in (scores, self.left, model)]
 
         def compiled(begin: int, end: int) -> None:
             columns = at(chosen, *given, total)
@@ -343,10 +196,10 @@ class _ByItem(Criterion):
         self, scores: FloatArray, model: FloatArray | None, i: IntArray, j: IntArray
     ) -> FloatArray:
         apart = None if model is None else model[i] - model[j]
-        return _weights(scores[i] - scores[j], self._left[i] + self._left[j], apart)
+        return weights(scores[i] - scores[j], self.left[i] + self.left[j], apart)
 
-    def _value(self) -> None:
-        one, other = self._left[self._i], self._left[self._j]
+    def value(self) -> None:
+        one, other = self.left[self._i], self.left[self._j]
         self.variance = one + other
         self.stake = (
             one * one * self._total[self._i]
@@ -356,14 +209,23 @@ class _ByItem(Criterion):
 
     def narrowed(self, kept: IntArray) -> _ByItem:
         """Return one of some of the candidates."""
-        other, left = copy(self), self._left.copy()
-        vars(other).update(_i=self._i[kept], _j=self._j[kept], _left=left, _pair=self._pair[kept])
+        other, left = copy(self), self.left.copy()
+        vars(other).update(_i=self._i[kept], _j=self._j[kept], left=left, _pair=self._pair[kept])
         other.variance, other.stake = self.variance[kept], self.stake[kept]
+        return other
+
+    def after(self, part: Criterion) -> _ByItem:
+        """Return this one after all that one of some of its candidates took into account."""
+        if not isinstance(part, _ByItem):
+            raise TypeError("the other is of another kind")
+        other = copy(self)
+        vars(other).update(left=part.left.copy())
+        other.value()
         return other
 
     def ask(self, k: int, gained: float) -> None:
         """Take a judgment of candidate k into account: its two items are known better."""
         share = gained / (1.0 + gained * float(self.variance[k]))
         for item in (self._i[k], self._j[k]):
-            self._left[item] -= share * self._left[item] ** 2
-        self._value()
+            self.left[item] -= share * self.left[item] ** 2
+        self.value()

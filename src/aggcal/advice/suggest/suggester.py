@@ -23,7 +23,8 @@ from aggcal.advice.suggest.annotators import Person, anybody, people, turns
 from aggcal.advice.suggest.batch import Batch, possible
 from aggcal.advice.suggest.beliefs import Beliefs
 from aggcal.advice.suggest.candidates import candidates
-from aggcal.advice.suggest.criterion import ExactCriterion, exact_criterion, information
+from aggcal.advice.suggest.criterion import information
+from aggcal.advice.suggest.exact import ExactCriterion, exact_criterion
 from aggcal.advice.suggest.offered import ids_of
 from aggcal.advice.suggest.suggestions import Suggestions
 from aggcal.aggregation import aggregate
@@ -166,7 +167,7 @@ class Suggester:
         gained = float(information(how, gap)[0])
         share = 1.0 / (1.0 + gained * variance)
         pull = how.reliability * how.slope(how.reliability * gap, value)
-        self._criterion.learn(toward, variance, gained)
+        self._criterion.learn(i, j, variance, gained)
         judged = believed.judged.copy()
         judged[[i, j]] += 1
         piece = believed.piece.copy()

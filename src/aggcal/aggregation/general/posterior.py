@@ -30,7 +30,7 @@ _FEW_EACH = 1.1
 """The same for that part of the error of a mean over annotators that comes of few judgments each:
 it takes the spreads of the other parameters as known. Without it a nominal 90% covers 86% with five
 judgments each; of 20 annotators with a hundred each it changes nothing."""
-_PROBES = 6
+_PROBES = 8
 """Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
 

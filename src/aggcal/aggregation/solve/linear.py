@@ -25,14 +25,24 @@ def definite_inverse(matrix: FloatArray, instead: FloatArray) -> FloatArray:
         factor, failed = dpotrf(candidate, lower=True)
         if failed:
             continue
-        # A third of the work of solving for the columns of the identity; one triangle is filled,
-        # and the other is zero.
-        half = dpotri(factor, lower=True, overwrite_c=True)[0]
-        whole = half + half.T
-        whole.flat[:: len(whole) + 1] *= 0.5
-        return np.asarray(whole)
+        # A third of the work of solving for the columns of the identity.
+        return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0])
     values, vectors = np.linalg.eigh(instead)
     return np.asarray((vectors / np.maximum(np.abs(values), 1e-8 * values[-1])) @ vectors.T)
+
+
+def symmetric(half: FloatArray) -> FloatArray:
+    """Return a symmetric matrix of which one triangle is filled, and the other is zero.
+
+    Examples
+    --------
+    >>> symmetric(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    whole = half + half.T
+    whole.flat[:: len(whole) + 1] *= 0.5
+    return np.asarray(whole)
 
 
 def definite_solve(matrix: FloatArray, target: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from aggcal.aggregation.solve.prior_sd import centred
 MOST_DENSE = 3000
 """Up to so many items a covariance is a matrix."""
 
+_ROOT_ROWS = 256  # taken at a time: what is beside a triangle need not be multiplied
 _TRACE = 1e-9  # added to the diagonal, so that rounding leaves it positive definite
 
 
@@ -97,19 +98,27 @@ class DenseCovariance(Covariance):
 
     def draws(self, number: int, random: np.random.Generator) -> FloatArray:
         """Draw normal deviations."""
-        return np.asarray(random.standard_normal((number, len(self._root))) @ self._root.T)
+        root, triangular = self._root
+        normal = random.standard_normal((number, len(root)))
+        if not triangular:
+            return np.asarray(normal @ root.T)
+        found = np.empty_like(normal)
+        for begin in range(0, len(root), _ROOT_ROWS):
+            end = begin + _ROOT_ROWS
+            found[:, begin:end] = normal[:, :end] @ root[begin:end, :end].T
+        return found
 
     @cached_property
-    def _root(self) -> FloatArray:
+    def _root(self) -> tuple[FloatArray, bool]:
+        """A root of the matrix, and whether it is a lower triangle."""
         # Centred, it is singular: a trace of noise makes it definite.
         trace = float(self.variances.mean())
         try:
-            return np.asarray(
-                np.linalg.cholesky(self.matrix + _TRACE * trace * np.eye(len(self.matrix)))
-            )
+            wide = self.matrix + _TRACE * trace * np.eye(len(self.matrix))
+            return np.asarray(np.linalg.cholesky(wide)), True
         except np.linalg.LinAlgError:
             values, vectors = np.linalg.eigh(self.matrix)
-            return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+            return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))), False
 
     def gain(
         self, slope: float, crowd: float, noise: FloatArray, residual: FloatArray

@@ -10,12 +10,13 @@ taken from who was compared with whom, never from the outcomes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import exp, sqrt
 from typing import TypedDict
 
 import numpy as np
 
 from aggcal._core.arrays import BoolArray, CodeArray, FloatArray, IntArray, sums
+from aggcal._core.kernels.threads import each_range, even
 from aggcal.aggregation.uncertainty.covariance import Covariance
 from aggcal.data.judgments import Judgments
 from aggcal.errors import AggcalWarning, WeaklyJoinedWarning, count, some
@@ -37,11 +38,18 @@ _NAMED = 5
 """Pairs named at most."""
 _SURE_OF_NONE, _NEAR = 1.03, 1e-2
 """Margin for the second eigenvalue, and how near it is worked out."""
-_STEPS, _TINY = 60, 1e-10
-"""Steps in which it is found where groups are not in doubt, and what is left of a vector when all
-directions were taken: more steps look longer where other eigenvalues must be worked out anyway."""
-_ENOUGH = 100
-"""Rows for each item that are looked at first: a third of them show that there are no groups."""
+_STEPS, _FEW_STEPS, _EVERY, _TINY = 200, 30, 10, 1e-10
+"""Steps at most, after how many only every so many are looked at, and what is left of a vector when
+all directions were taken: more steps look longer where other eigenvalues must be worked out
+anyway."""
+_ROOM = 20_000_000
+"""Numbers that are kept at most: for very many items there are fewer steps."""
+_ENOUGH = 30
+"""Rows for each item that are looked at first: of pairs drawn at random, half of them show that
+there are no groups. More take longer, fewer are more often in vain."""
+_MISSED = 1e-6
+"""Chance, at most, that an eigenvalue is missed, by Kuczyński and Woźniakowski's bound."""
+_FROM_RANDOM = 1.648  # its factor
 _DENSE = 400
 """Up to so many items all eigenvalues are worked out; of more, the first ones only."""
 
@@ -231,49 +239,79 @@ def _pairs(
     That is divided by the root of how often either item was compared, which comes last.
     """
     n = len(own)
-    where = np.full(judgments.n_items, -1, dtype=np.int32)
-    where[own] = np.arange(n, dtype=np.int32)
-    left, right = where[judgments.left[::step]], where[judgments.right[::step]]
-    mine = left >= 0
-    left, right = left[mine], right[mine]
-    given = judgments.count[::step][mine].astype(np.float64)
+    left = np.ascontiguousarray(judgments.left[::step])
+    right = np.ascontiguousarray(judgments.right[::step])
+    given = judgments.count[::step].astype(np.float64)
+    if n < judgments.n_items:
+        where = np.full(judgments.n_items, -1, dtype=np.int32)
+        where[own] = np.arange(n, dtype=np.int32)
+        mine = where[left] >= 0
+        left, right, given = where[left[mine]], where[right[mine]], given[mine]
     degree = sums(left, given, n) + sums(right, given, n)
-    return left, right, given / np.sqrt(degree[left] * degree[right]), degree
+    root = np.sqrt(degree)
+
+    def weigh(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        given[some] /= root[left[some]] * root[right[some]]
+
+    each_range(weigh, even(len(given)))
+    return left, right, given, degree
 
 
 def _evenly_joined(left: CodeArray, right: CodeArray, given: FloatArray, first: FloatArray) -> bool:
-    """Tell from the second eigenvalue alone that there are no groups, if it does tell.
+    """Tell without the eigenvectors that there are no groups, if that can be told.
 
-    The lowest eigenvalues are below 1, so none is wider than in a chain of items (see `_levels`)
-    where the second is above 1 / (`_CLEAR` (k / (k − 1))²) for the most groups k: with some
-    thirty-five judgments an item at random, or more, it is.
+    None of the lowest eigenvalues is wider than in a chain of items (see `_levels`) where the
+    second is above what the k-th may be at most, over `_CLEAR` (k / (k − 1))², for all k up to the
+    most groups. They are below 1: with some thirty-five judgments an item at random, or more, that
+    is enough.
 
-    It is worked out by Lanczos' method, from below: the estimate grows with each step, and so does
-    the room that it leaves (Paige's bound).
+    Lanczos' method from a random vector gives the second from above, closer with each step: it is
+    left where it has settled, or where a lower one would have shown. The others are never above
+    what the method gives for them.
     """
     n, most = len(first), _MOST_GROUPS
     graph = WeightedPairs.of(left, right, given, n)
-    limit = 1.0 - _SURE_OF_NONE / (_CLEAR * (most / (most - 1)) ** 2)
-    vector = np.cos(np.arange(n)) - (first @ np.cos(np.arange(n))) * first
-    basis, diagonal, beside = np.empty((_STEPS, n)), np.empty(_STEPS), np.empty(_STEPS)
+    k = np.arange(2, most + 1)
+    wider = _CLEAR * (k / (k - 1)) ** 2 / _SURE_OF_NONE
+    vector = np.random.default_rng(0).standard_normal(n)
+    vector -= (first @ vector) * first
+    steps = min(_STEPS, max(_FEW_STEPS, _ROOM // n))
+    basis, diagonal, beside = np.empty((steps, n)), np.empty(steps), np.empty(steps)
     size = float(np.sqrt(vector @ vector))
-    for k in range(_STEPS):
-        basis[k] = vector / size
-        vector = graph.neighbours(basis[k])
+    for step in range(steps):
+        basis[step] = vector / size
+        vector = graph.neighbours(basis[step])
         vector -= (first @ vector) * first
-        diagonal[k] = basis[k] @ vector
-        # Twice, against the rounding of the first time.
-        for _ in range(2):
-            vector -= (basis[: k + 1] @ vector) @ basis[: k + 1]
-        size = beside[k] = float(np.sqrt(vector @ vector))
-        small = np.diag(diagonal[: k + 1]) + np.diag(beside[:k], 1) + np.diag(beside[:k], -1)
+        diagonal[step] = basis[step] @ vector
+        vector -= (basis[: step + 1] @ vector) @ basis[: step + 1]
+        size = beside[step] = float(np.sqrt(vector @ vector))
+        if step > _FEW_STEPS and step % _EVERY and step < steps - 1 and size > _TINY:
+            continue
+        small = np.diag(diagonal[: step + 1])
+        small += np.diag(beside[:step], 1) + np.diag(beside[:step], -1)
         values, vectors = np.linalg.eigh(small)
-        second, off = float(values[-1]), size * abs(float(vectors[-1, -1]))
-        if second >= limit:
+        above = np.ones(most + 1)
+        above[1 : step + 2] = np.minimum(1.0 - values[::-1][:most], 1.0)
+        limit, second = 1.0 - float(np.max(above[2:] / wider)), float(values[-1])
+        off = size * np.abs(vectors[-1, ::-1])
+        if second < limit:
+            room = (limit - second) / (limit - float(values[0]))
+            missed = _FROM_RANDOM * sqrt(n) * exp(-sqrt(room) * (2 * step + 1))
+            if missed <= _MISSED or off[0] <= _NEAR * second:
+                return True
+        elif _apart(above, off):
             return False
-        if off <= _NEAR * second or size <= _TINY:
-            return True
+        if size <= _TINY:
+            return second < limit
     return False
+
+
+def _apart(values: FloatArray, off: FloatArray) -> bool:
+    """Tell whether a clear gap is to be seen already between eigenvalues that have settled."""
+    settled = int(np.argmin(np.append(off <= _NEAR, False)))
+    k = np.arange(2, min(settled, len(values) - 1) + 1)
+    return bool((values[k] > _CLEAR * (k / (k - 1)) ** 2 * np.maximum(values[k - 1], 1e-12)).any())
 
 
 def _groups(vectors: FloatArray) -> IntArray:

@@ -11,15 +11,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
-from aggcal._core.compiled_scipy import dpotrf, dpotrs
+from aggcal._core.arrays import FloatArray, SingleArray
+from aggcal._core.compiled_scipy import dpotrf, dpotri
+from aggcal.aggregation.solve.linear import conjugate_gradients, symmetric
+from aggcal.aggregation.solve.together import solve_together
 from aggcal.aggregation.uncertainty.covariance import (
     MOST_DENSE,
     Covariance,
     DenseCovariance,
     MatrixFreeCovariance,
 )
-from aggcal.models.information import Information
+from aggcal.models.borders import carried_variances
+from aggcal.models.information import LANES, Information
 
 _PROBES = 12  # random vectors for the diagonal: its error falls with their root, the time grows
 _CLOSE, _PROBE_CLOSE = 1e-4, 1e-3
@@ -49,9 +52,9 @@ def laplace(
     seed
         Seed for the random probes that take the place of a matrix for many items.
     probes
-        How many of them.
+        How many of them: a multiple of `LANES`.
     on_draw
-        Called after each of them with its number and how many there are.
+        Called after some of them with the number of the last one and how many there are.
     """
     information.fix_location()
     if unit is not None:
@@ -69,15 +72,14 @@ def _dense(
     if carried is None:
         return DenseCovariance(covariance), None
     inner = information.inner
-    own, gain = 1.0 / inner, carried.T @ covariance
-    carried_variance = np.ravel(carried.multiply(gain.T).sum(axis=0))
+    own, carried_variance = 1.0 / inner, carried_variances(carried, covariance)
     if unit is not None:
         # Σ wγ is fixed: D⁻¹ loses its part along w, and B D⁻¹ with it.
         share = own * unit / float(np.sum(np.square(unit) * own))
         shared = carried @ unit
         toward = covariance @ shared
         carried_variance = (
-            carried_variance - 2.0 * share * (gain @ shared) + share**2 * (shared @ toward)
+            carried_variance - 2.0 * share * (carried.T @ toward) + share**2 * (shared @ toward)
         )
         own = own - own * unit * share
     return DenseCovariance(covariance), np.maximum(own + carried_variance, 0.0)
@@ -94,32 +96,54 @@ def inverse(matrix: FloatArray) -> FloatArray:
     """
     if not np.isfinite(matrix).all():
         raise ValueError("the information is not finite")
-    factor, failed = dpotrf(matrix, lower=True, clean=False)
+    factor, failed = dpotrf(matrix, lower=True)
     if not failed:
         pivots = np.square(np.diag(factor))
         if pivots.min() > _FLAT * pivots.max():
-            return np.asarray(dpotrs(factor, np.eye(len(matrix)), lower=True)[0])
+            return symmetric(dpotri(factor, lower=True, overwrite_c=True)[0])
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors / np.maximum(values, _FLAT * float(values[-1]))) @ vectors.T)
 
 
-def solver(information: Information, diagonal: FloatArray) -> _Solve:
+def solver(information: Information, diagonal: FloatArray) -> Solve:
     """Return a function that multiplies a vector by the inverse information."""
-    return _Solve(information, diagonal)
+    return Solve(information, diagonal)
 
 
-class _Solve:
+class Solve:
+    """Multiplies by the inverse information.
+
+    Parameters
+    ----------
+    information
+        What is to be inverted.
+    diagonal
+        Its diagonal.
+    """
+
     def __init__(self, information: Information, diagonal: FloatArray) -> None:
         self._information, self._diagonal = information, diagonal
+        self._of_ones = information.product_of_ones()
+        self._stiffness = float(self._of_ones.sum())
 
     def __call__(self, vector: FloatArray, close: float = _CLOSE) -> FloatArray:
-        from scipy.sparse.linalg import LinearOperator, cg
+        """Multiply a vector by the inverse, to a relative residual."""
+        # The same number for all items costs no product to find, and many to find otherwise.
+        same = float(vector.sum()) / self._stiffness
+        rest, diagonal = vector - same * self._of_ones, self._diagonal
+        size, left = (float(np.sqrt(np.sum(v * v / diagonal))) for v in (vector, rest))
+        if left <= close * size:
+            return np.full(len(vector), same)
+        product = self._information.product
+        return same + conjugate_gradients(product, rest, diagonal, close * size / left)
 
-        n, diagonal = len(vector), self._diagonal
-        operator = LinearOperator((n, n), matvec=self._information.product, dtype=np.float64)
-        jacobi = LinearOperator((n, n), matvec=lambda v: np.ravel(v) / diagonal, dtype=np.float64)
-        found, _ = cg(operator, vector, rtol=close, maxiter=10 * n, M=jacobi)
-        return np.asarray(found)
+    def together(self, vectors: SingleArray, close: float) -> SingleArray:
+        """Multiply some random vectors by the inverse, a column each."""
+        same = vectors.sum(axis=0, dtype=np.float64) / self._stiffness
+        rest = (vectors - np.outer(self._of_ones, same)).astype(np.float32)
+        found = solve_together(self._information.products, rest, self._diagonal, close)
+        found += same.astype(np.float32)
+        return found
 
 
 def _matrix_free(
@@ -140,17 +164,18 @@ def _matrix_free(
     rest = np.zeros(information.n_items)
     inner = information.inner
     own, carried_variance = 1.0 / inner, np.zeros(len(inner))
-    for k in range(probes):
-        force = information.probe(random)
-        draw = solve(force, _PROBE_CLOSE)
-        rest += np.square(draw - force / diagonal)
+    for k in range(0, probes, LANES):
+        force = information.probes(random)
+        draw = solve.together(force, _PROBE_CLOSE)
+        rest += np.square(draw - force / diagonal[:, None]).sum(axis=1)
         if information.heterogeneous:
-            pulled = information.border(draw) * own
+            pulled = information.borders(draw) * own[:, None]
             if unit is not None:
-                pulled -= own * unit * (float(unit @ pulled) / float(np.square(unit) @ own))
-            carried_variance += np.square(pulled)
+                share = own * unit / float(np.square(unit) @ own)
+                pulled -= np.outer(share, unit @ pulled)
+            carried_variance += np.square(pulled).sum(axis=1)
         if on_draw is not None:
-            on_draw(k + 1, probes)
+            on_draw(k + LANES, probes)
     covariance = MatrixFreeCovariance(1.0 / diagonal + rest / probes, solve)
     if not information.heterogeneous:
         return covariance, None

@@ -28,7 +28,7 @@ _WIDER = 1.05
 """What standard errors of reliabilities are multiplied by: they take the spread of the
 reliabilities and its shape as known, and probabilities as having a Beta distribution. Without it a
 nominal 90% covers 84 to 89%."""
-_PROBES = 6
+_PROBES = 8
 """Random vectors that tell how far variances exceed those of the diagonal, a few percent."""
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray
+from aggcal._core.arrays import FloatArray, SingleArray
 from aggcal.engines.gpu.layout import ROOM, DeviceRows, pointer
 from aggcal.engines.gpu.objective import CODES, Curvature
-from aggcal.models.information import Information
+from aggcal.models.information import Information, by_column
 
 _CHUNK = 1 << 27  # entries: more take more of the card's memory, fewer more launches
+_APART = 0xD1342543DE82EF95  # between the keys of random vectors; no small multiple of rows' steps
 _TINY = 1e-100  # keeps 0 out of a denominator
 
 
@@ -53,12 +54,22 @@ class DeviceInformation(Information):
         """Multiply by the judgments' part of S."""
         return np.asarray(self._held.curvature_product(vector).get())
 
-    def border(self, vector: FloatArray) -> FloatArray:
-        """Return B'v, a number per annotator."""
-        return np.asarray(self._held.border(vector).get())
+    def curvature_products(self, vectors: SingleArray) -> SingleArray:
+        """Multiply some vectors by the judgments' part of S, one after the other."""
+        return by_column(self.curvature_product, vectors)
 
-    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
-        """Return the judgments' part of a random vector of covariance S."""
+    def borders(self, vectors: SingleArray) -> FloatArray:
+        """Return B'v of some vectors: a row per annotator, a column per vector."""
+        found = [self._held.border(column.astype(np.float64)).get() for column in vectors.T]
+        return np.stack(found, axis=1)
+
+    def sample_noise(self, key: int, noise: FloatArray) -> SingleArray:
+        """Return the judgments' part of random vectors of covariance S."""
+        keys = [(key + lane * _APART) % (1 << 64) for lane in range(noise.shape[1])]
+        found = [self._noise_of(*each) for each in zip(keys, noise.T, strict=True)]
+        return np.stack(found, axis=1, dtype=np.float32, casting="same_kind")
+
+    def _noise_of(self, key: int, noise: FloatArray) -> FloatArray:
         import cupy
 
         layout, held = self._rows.layout, self._held

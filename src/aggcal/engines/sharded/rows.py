@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray
 from aggcal._core.records import dataclass
 from aggcal.engines.base import FitPoint, InformationPoint, Model, Shards
 from aggcal.models.compiled import thurstone
@@ -190,14 +190,18 @@ class ShardedInformation(Information):
         """Multiply by the judgments' part of S."""
         return np.asarray(self._rows.shards.total("curvature_product_at", self._point, vector))
 
-    def sample_noise(self, key: int, noise: FloatArray) -> FloatArray:
-        """Return the judgments' part of a random vector of covariance S."""
+    def curvature_products(self, vectors: SingleArray) -> SingleArray:
+        """Multiply some vectors by the judgments' part of S."""
+        return np.asarray(self._rows.shards.total("curvature_products_at", self._point, vectors))
+
+    def sample_noise(self, key: int, noise: FloatArray) -> SingleArray:
+        """Return the judgments' part of random vectors of covariance S."""
         offsets = self._rows.offsets
         return np.asarray(self._rows.shards.total("toss_at", self._point, key, noise, offsets))
 
-    def border(self, vector: FloatArray) -> FloatArray:
-        """Return B'v, a number per annotator."""
-        return np.concatenate(self._rows.shards.listed("border_at", self._point, vector))
+    def borders(self, vectors: SingleArray) -> FloatArray:
+        """Return B'v of some vectors, a row per annotator."""
+        return np.concatenate(self._rows.shards.listed("borders_at", self._point, vectors))
 
     def curvature_diagonal(self) -> FloatArray:
         """Return the diagonal of the judgments' part of S."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggcal._core.arrays import FloatArray, IntArray, constant, sums
+from aggcal._core.arrays import FloatArray, IntArray, SingleArray, constant, sums
 from aggcal.data.graph import Forest
 from aggcal.data.judgments import Judgments
 from aggcal.engines.base import FitPoint, InformationPoint, Model
@@ -206,18 +206,23 @@ class Shard(IntegralQuestions, GeneralQuestions):
         with self._lock:
             return self._informed(point).curvature_product(vector)
 
+    def curvature_products_at(self, point: InformationPoint, vectors: SingleArray) -> SingleArray:
+        """Multiply some vectors by this shard's part of S."""
+        with self._lock:
+            return self._informed(point).curvature_products(vectors)
+
     def toss_at(
         self, point: InformationPoint, key: int, noise: FloatArray, offsets: IntArray
-    ) -> FloatArray:
-        """Return this shard's part of a random vector of covariance S."""
+    ) -> SingleArray:
+        """Return this shard's part of random vectors of covariance S."""
         with self._lock:
             mine = key_from(key, int(offsets[self.index]))
             return self._informed(point).sample_noise(mine, self._mine(noise))
 
-    def border_at(self, point: InformationPoint, vector: FloatArray) -> FloatArray:
-        """Return B'v for its annotators."""
+    def borders_at(self, point: InformationPoint, vectors: SingleArray) -> FloatArray:
+        """Return B'v of some vectors for its annotators."""
         with self._lock:
-            return self._informed(point).border(vector)
+            return self._informed(point).borders(vectors)
 
     def diagonal_at(self, point: InformationPoint) -> FloatArray:
         """Return the diagonal of this shard's part of S."""
