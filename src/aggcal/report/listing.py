@@ -207,17 +207,20 @@ class Listing:
         """How many of them the script can show."""
         return min(self.n_rows, MOST_ROWS)
 
+    @cached_property
+    def _by_key(self) -> dict[tuple[type, str], Any]:
+        """The columns by kind and name; of several, the first."""
+        return {(type(c), c.key): c for c in reversed(self.columns)}
+
     def column(self, key: str) -> Numbers | None:
         """Return a column of numbers; None if there is none of this name."""
-        found = (c for c in self.columns if c.key == key and isinstance(c, Numbers))
-        return next(found, None)
+        return self._by_key.get((Numbers, key))
 
     def words(self, key: str) -> Marks | None:
         """Return a column of words; None if there is none of this name."""
-        found = (c for c in self.columns if c.key == key and isinstance(c, Marks))
-        return next(found, None)
+        return self._by_key.get((Marks, key))
 
-    @property
+    @cached_property
     def names(self) -> Names:
         """The column of ids."""
         return next(column for column in self.columns if isinstance(column, Names))
