@@ -136,9 +136,9 @@ class ItemRows:
             return float(exact.values[k]) / 100.0
         if self.top is None or k >= len(self.top["percent"]):
             return np.nan
-        first, *rest = self.top["percent"][k]
-        at = stop - first
-        share = 0.0 if at < 0 else 1.0 if at >= len(rest) else rest[at] / 100.0
+        known = self.top["percent"][k]  # after how many stops have 0%
+        at = 1 + stop - known[0]
+        share = 0.0 if at < 1 else 1.0 if at >= len(known) else known[at] / 100.0
         return min(NEARLY, max(1.0 - NEARLY, share))
 
     def state(self, k: int, stop: int) -> str:
